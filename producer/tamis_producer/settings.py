@@ -1,0 +1,97 @@
+"""What a producer must know: where broker and ledger are, and how batches are cut.
+
+Read once from `TAMIS_*` environment variables. Where broker and ledger are not set, the embedded stack that
+`tamis up` runs from this folder is used: it writes where it listens into `.tamis/stack.json`.
+"""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from tamis_schemas import ConfigurationError
+
+from .stack_file import StackFile
+
+
+class ProducerSettings(BaseSettings):
+    """Frozen; every field can be set as `TAMIS_<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="TAMIS_", frozen=True, extra="ignore", env_ignore_empty=True)
+
+    home: Path = Path(".tamis")  # where the embedded stack keeps its data
+    # URLs hold passwords: never in a repr.
+    broker_url: str | None = Field(default=None, repr=False)
+    result_backend_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, next database
+    database_url: str | None = Field(default=None, repr=False)
+    model: str | None = None  # unset: the worker's own
+    shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
+    window: int = Field(default=2, ge=1, le=100)  # shards of a batch in flight at once
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.broker_url is None) != (self.database_url is None):
+            missing = "TAMIS_DATABASE_URL" if self.database_url is None else "TAMIS_BROKER_URL"
+            raise ValueError(f"{missing} is not set: name both servers, or neither to use the embedded stack")
+        return self
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings of this process.
+
+        Raises:
+            ConfigurationError: naming the variable that is wrong.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            name = "_".join(str(part) for part in first["loc"]).upper()
+            message = first["msg"].removeprefix("Value error, ")
+            raise ConfigurationError(f"TAMIS_{name}: {message}" if name else message) from error
+
+    @cached_property
+    def stack(self) -> StackFile | None:
+        """Where the embedded stack listens; None where real servers are named, or none is running."""
+        return None if self.broker_url else StackFile.read(self.home)
+
+    @property
+    def broker(self) -> str:
+        """The broker's URL. Raises `ConfigurationError` where there is none."""
+        return self.broker_url or self._embedded().broker_url
+
+    @property
+    def result_backend(self) -> str:
+        """The result backend's URL: its own setting, else the database after the broker's."""
+        return self.result_backend_url or next_database(self.broker, 1)
+
+    @property
+    def database(self) -> str:
+        """The ledger's URL. Raises `ConfigurationError` where there is none."""
+        return self.database_url or self._embedded().database_url
+
+    def _embedded(self) -> StackFile:
+        if self.stack is None:
+            raise ConfigurationError(
+                f"no stack is running in {str(self.home)!r}: start one with `tamis up` in another terminal, "
+                "or name your own servers with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
+            )
+        return self.stack
+
+
+def next_database(url: str, offset: int) -> str:
+    """The same Redis server, `offset` databases on; a URL without a number counts as database 0.
+
+    Raises:
+        ConfigurationError: where the URL's path is no database number.
+    """
+    parts = urlsplit(url)
+    number = parts.path.strip("/") or "0"
+    if not number.isdigit():
+        raise ConfigurationError(
+            f"{number!r} is no database number: a Redis URL looks like redis://host:6379/0"
+        )
+    return urlunsplit(parts._replace(path=f"/{int(number) + offset}"))

@@ -1,0 +1,46 @@
+"""`.tamis/stack.json`: where the embedded stack listens, for whoever runs beside it."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tamis_schemas import ConfigurationError
+
+NAME = "stack.json"
+
+
+class StackFile(BaseModel):
+    """Written when the stack is healthy, removed when it stops."""
+
+    model_config = ConfigDict(frozen=True)
+
+    broker_url: str
+    database_url: str
+    flower_url: str | None = None
+    llm_base_url: str | None = None  # of the embedded model; None where a real endpoint is used
+    model: str | None = None  # the model that workers use unless a batch names one
+
+    @classmethod
+    def read(cls, home: Path) -> Self | None:
+        """The stack that runs from `home`, or None. Raises `ConfigurationError` where the file is damaged."""
+        path = home / NAME
+        try:
+            return cls.model_validate_json(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValidationError as error:
+            raise ConfigurationError(f"{path} is damaged: delete it and start `tamis up` again") from error
+
+    def write(self, home: Path) -> None:
+        """Put the file in place in one step; only its owner may read it (the URLs may hold passwords)."""
+        path = home / NAME
+        draft = path.with_suffix(".draft")
+        draft.touch(mode=0o600)
+        draft.write_text(self.model_dump_json(indent=2), "utf-8")
+        draft.replace(path)
+
+    @staticmethod
+    def remove(home: Path) -> None:
+        """Say that no stack runs from `home`."""
+        (home / NAME).unlink(missing_ok=True)

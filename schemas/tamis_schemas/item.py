@@ -1,0 +1,42 @@
+"""An item: one record as a dict, and how it is identified."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Item = Mapping[str, Any]  # any JSON value under any name; see `resolve_item_id` for the names that identify
+
+ID_FIELDS = ("id", "pmid", "nct_id")
+UNKNOWN_ID = "unknown"
+
+
+def resolve_item_id(item: Item) -> str:
+    """The item's id: the first of `id`, `pmid`, `nct_id` that is set, else `"unknown"`.
+
+    Source: spec 1, "Item ID Resolution". `None` and the empty string count as not set; 0 is an id.
+    """
+    for field in ID_FIELDS:
+        value = item.get(field)
+        if value is not None and value != "":
+            return str(value)
+    return UNKNOWN_ID
+
+
+def shown_fields(item: Item) -> dict[str, Any]:
+    """The fields that a model is shown, in the item's order, without empty ones.
+
+    Not shown: `id` (it identifies, it says nothing), names that begin with an underscore (kept with the item: labels,
+    notes, columns that no reader knows), and values that are None, blank or an empty container. 0 and False are values.
+    """
+    return {
+        name: value
+        for name, value in item.items()
+        if name != "id" and not name.startswith("_") and not _blank(value)
+    }
+
+
+def _blank(value: object) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, list | tuple | dict | set) and not value

@@ -1,0 +1,99 @@
+"""Results: what an item ended with."""
+
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .errors import ErrorKind
+
+Confidence = float  # 0 to 1, after the rubric of spec 1
+
+
+class EvaluationResult(BaseModel):
+    """The result of one item (spec 1): a value with its confidence, or an error; never both.
+
+    `value=None` with `error=None` means that the source data does not hold the information; it is a result.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    value: str | bool | float | int | None = None
+    confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
+    reasoning: str | None = None
+    error: str | None = None
+
+
+class InclusionStatus(StrEnum):
+    """What a record's screening came to."""
+
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+    UNCERTAIN = "uncertain"
+
+
+class Verdict(StrEnum):
+    """What a model says of one criterion: does the record show what the criterion describes?"""
+
+    MET = "met"
+    NOT_MET = "not met"
+    UNCLEAR = "unclear"
+
+
+class InclusionDecision(BaseModel):
+    """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: InclusionStatus
+    confidence: Confidence = Field(ge=0.0, le=1.0)
+    rationale: str
+    verdicts: dict[str, Verdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
+    criteria: list[str] = Field(default_factory=list)  # the texts of the criteria that decided
+    model_status: InclusionStatus | None = None  # what the model said, where its own verdicts contradict it
+
+
+class Usage(BaseModel):
+    """Tokens as the endpoint counted them, over all calls that an item took."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Self) -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class Provenance(BaseModel):
+    """How a result came about: enough to ask again, and to defend it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str | None = None  # as the endpoint names it in its answer
+    prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
+    usage: Usage = Usage()
+    calls: int = 0  # calls that reached the endpoint, failed ones too
+    latency_ms: int | None = None  # of the call that was answered last
+
+
+class ItemResult(BaseModel):
+    """One row of a batch's results: the item, its result, how it came about."""
+
+    model_config = ConfigDict(frozen=True)
+
+    index: int  # place in the batch, from 0
+    item_id: str
+    status: str  # an ItemStatus
+    result: EvaluationResult | None = None  # None until the item is terminal
+    decision: InclusionDecision | None = None  # of an inclusion
+    error_kind: ErrorKind | None = None
+    provenance: Provenance | None = None
+    item: dict[str, Any] = Field(default_factory=dict)

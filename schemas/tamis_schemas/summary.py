@@ -1,0 +1,79 @@
+"""Counts of a batch, and the summary written once per round."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .errors import ErrorKind
+from .proportion import Proportion
+
+# Bands of the confidence rubric (spec 1): each begins where it says and ends where the one above begins.
+CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
+    ("explicit", 0.9),
+    ("strong", 0.7),
+    ("weak", 0.4),
+    ("insufficient", 0.0),
+)
+
+
+class Counts(BaseModel):
+    """How many items of a batch stand where. The parts always add up to `n_items`: the accounting identity."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n_items: int = 0
+    excluded_by_filter: int = 0
+    decided: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    pending: int = 0
+    running: int = 0
+
+    @property
+    def identity_holds(self) -> bool:
+        """n_items = excluded_by_filter + decided + failed + cancelled + pending + running."""
+        return self.n_items == (
+            self.excluded_by_filter + self.decided + self.failed + self.cancelled + self.pending + self.running
+        )
+
+    @property
+    def finished(self) -> int:
+        """Items that are terminal."""
+        return self.n_items - self.pending - self.running
+
+
+class ConfidenceDistribution(BaseModel):
+    """The confidence of the decided items: a count per band of the rubric, and quartiles; None where none decided."""
+
+    model_config = ConfigDict(frozen=True)
+
+    bands: dict[str, int] = Field(default_factory=dict)
+    mean: float | None = None
+    minimum: float | None = None
+    lower_quartile: float | None = None
+    median: float | None = None
+    upper_quartile: float | None = None
+    maximum: float | None = None
+
+
+class Summary(BaseModel):
+    """A round of a batch in numbers, taken from the ledger when its last item became terminal."""
+
+    model_config = ConfigDict(frozen=True)
+
+    batch_id: str
+    round: int
+    operation: str
+    counts: Counts
+    values: dict[str, int]  # decided items by value: true/false, or include/exclude/uncertain
+    pass_rate: Proportion  # passed (true, include) out of decided; what is not decided counts on neither side
+    errors: dict[ErrorKind, int]  # failed items by kind
+    confidence: ConfidenceDistribution
+    prompt_tokens: int
+    completion_tokens: int
+    calls: int  # paid calls, those of failed items too
+    call_seconds_median: float | None
+    call_seconds_p95: float | None
+    wall_seconds: float  # from the first dispatch of the round to its last item
+    models: dict[str, int]  # results by the model that the endpoint named
+    finished_at: datetime

@@ -1,0 +1,89 @@
+"""What a worker must know beyond a producer: which LLM, how fast, and how patient."""
+
+import os
+from functools import cached_property
+from typing import Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from tamis_producer.settings import ProducerSettings, next_database
+from tamis_schemas import ConfigurationError
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class WorkerSettings(ProducerSettings):
+    """Frozen; every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
+
+    llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own where a key is set
+    llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
+    temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
+    max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
+    call_timeout: float = Field(default=120.0, gt=0)  # of one call
+    item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
+    max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
+    max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
+
+    limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, two databases on
+    limit_rpm: int | None = Field(default=None, ge=1)  # requests per minute, all workers together
+    limit_tpm: int | None = Field(default=None, ge=1)  # tokens per minute, all workers together
+    limit_concurrency: int = Field(default=64, ge=1)  # calls in flight, all workers together
+
+    concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
+    lease: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
+    sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
+
+    @model_validator(mode="before")
+    @classmethod
+    def _words(cls, values: dict[str, object]) -> dict[str, object]:
+        if str(values.get("temperature", "")).lower() == "none":
+            values["temperature"] = None
+        return values
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` stand in for their `TAMIS_LLM_*`.
+
+        Raises:
+            ConfigurationError: naming the variable that is wrong.
+        """
+        settings = super().load()
+        filled: dict[str, object] = {}
+        if settings.llm_api_key is None and (key := os.environ.get("OPENAI_API_KEY")):
+            filled["llm_api_key"] = SecretStr(key)
+        if settings.llm_base_url is None and (url := os.environ.get("OPENAI_BASE_URL")):
+            filled["llm_base_url"] = url
+        return settings.model_copy(update=filled)
+
+    @property
+    def names_an_llm(self) -> bool:
+        """True where the environment says which LLM to use; otherwise the embedded one serves."""
+        return self.llm_base_url is not None or self.llm_api_key is not None
+
+    @property
+    def limiter(self) -> str:
+        """The limiter's Redis URL: its own setting, else two databases after the broker's."""
+        return self.limiter_url or next_database(self.broker, 2)
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL of the LLM. Raises `ConfigurationError` where none is named."""
+        if self.llm_base_url is not None:
+            return self.llm_base_url.rstrip("/")
+        if self.llm_api_key is not None:
+            return OPENAI_URL
+        if self.stack is not None and self.stack.llm_base_url is not None:
+            return self.stack.llm_base_url
+        raise ConfigurationError(
+            "no LLM is named: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "
+            "other than OpenAI's"
+        )
+
+    @cached_property
+    def default_model(self) -> str:
+        """The model of batches that name none. Raises `ConfigurationError` where there is none."""
+        if self.model is not None:
+            return self.model
+        if not self.names_an_llm and self.stack is not None and self.stack.model is not None:
+            return self.stack.model
+        raise ConfigurationError("TAMIS_MODEL is not set: name the model to ask, for example gpt-5-mini")
