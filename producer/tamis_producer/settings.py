@@ -91,7 +91,5 @@ def next_database(url: str, offset: int) -> str:
     parts = urlsplit(url)
     number = parts.path.strip("/") or "0"
     if not number.isdigit():
-        raise ConfigurationError(
-            f"{number!r} is no database number: a Redis URL looks like redis://host:6379/0"
-        )
+        raise ConfigurationError(f"{number!r} is no database number: a Redis URL looks like redis://host:6379/0")
     return urlunsplit(parts._replace(path=f"/{int(number) + offset}"))

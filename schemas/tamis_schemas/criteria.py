@@ -41,11 +41,9 @@ class SearchCriteria(BaseModel):
     def labelled(self) -> list[Criterion]:
         """Every criterion under its label, inclusion first, in the order given."""
         included = [
-            Criterion(label=f"I{n}", text=text, excludes=False)
-            for n, text in enumerate(self.inclusion_criteria, 1)
+            Criterion(label=f"I{n}", text=text, excludes=False) for n, text in enumerate(self.inclusion_criteria, 1)
         ]
         excluded = [
-            Criterion(label=f"E{n}", text=text, excludes=True)
-            for n, text in enumerate(self.exclusion_criteria, 1)
+            Criterion(label=f"E{n}", text=text, excludes=True) for n, text in enumerate(self.exclusion_criteria, 1)
         ]
         return included + excluded

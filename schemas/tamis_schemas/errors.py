@@ -47,9 +47,7 @@ class InputError(InvalidRequest):
     The message is one line: file, line and field where they are known, then what is wrong.
     """
 
-    def __init__(
-        self, message: str, *, path: Path | str, line: int | None = None, field: str | None = None
-    ) -> None:
+    def __init__(self, message: str, *, path: Path | str, line: int | None = None, field: str | None = None) -> None:
         self.path = str(path)
         self.line = line
         self.field = field

@@ -28,9 +28,7 @@ def shown_fields(item: Item) -> dict[str, Any]:
     notes, columns that no reader knows), and values that are None, blank or an empty container. 0 and False are values.
     """
     return {
-        name: value
-        for name, value in item.items()
-        if name != "id" and not name.startswith("_") and not _blank(value)
+        name: value for name, value in item.items() if name != "id" and not name.startswith("_") and not _blank(value)
     }
 
 

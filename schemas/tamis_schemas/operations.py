@@ -1,6 +1,6 @@
 """The operations and their parameters: what a batch asks of every one of its items."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -14,8 +14,6 @@ class Filter(BaseModel):
     """Yes or no (spec 1): does the item meet the criteria?"""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    wire_name: ClassVar[str] = "tamis.filter"
-
     operation: Literal["filter"] = "filter"
     criteria: Criteria
     include_reasoning: bool = True
@@ -25,8 +23,6 @@ class Inclusion(BaseModel):
     """Include, exclude or uncertain (spec 3): a record against a review's criteria, with a rationale."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    wire_name: ClassVar[str] = "tamis.inclusion"
-
     operation: Literal["inclusion"] = "inclusion"
     criteria: SearchCriteria
 

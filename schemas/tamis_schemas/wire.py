@@ -23,3 +23,8 @@ def limiter_key(endpoint: str, model: str) -> str:
 def item_label(batch_id: str, index: int, item_id: str) -> str:
     """How Flower and the logs name an item: never by its title."""
     return f"batch={batch_id} index={index} item={item_id}"
+
+
+def task_name(operation: str) -> str:
+    """The Celery task that evaluates one item of an operation: `tamis.filter`, `tamis.inclusion`."""
+    return f"tamis.{operation}"

@@ -1,1 +1,90 @@
-def main() -> None: ...
+"""The whole `tamis` command: what a producer can do, and what runs workers and the embedded stack.
+
+What a command needs beyond a producer's parts is imported when it is called, so that the command line works with any
+of the extras installed.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tamis_producer.cli import app
+from tamis_producer.cli import run as main
+from tamis_producer.cli.app import out
+from tamis_schemas import ConfigurationError
+
+from .settings import WorkerSettings
+
+__all__ = ["app", "main"]
+
+
+class LlmChoice(StrEnum):
+    """Which LLM the embedded stack's workers ask."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
+@contextmanager
+def _needs(extra: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("tamis"):
+            raise
+        raise ConfigurationError(
+            f"this command needs the extra {extra!r}: pip install 'tamis[{extra}]' ({error.name!r} is missing)"
+        ) from error
+
+
+@app.command()
+def up(
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 2,
+    llm: Annotated[
+        LlmChoice,
+        typer.Option(
+            help="local: the small embedded model; remote: the one the environment names; auto: remote if named."
+        ),
+    ] = LlmChoice.AUTO,
+    flower: Annotated[bool, typer.Option(help="Run Flower, the window on the queue.")] = True,
+) -> None:
+    """Run the whole stack here, in the foreground: Postgres, Redis, workers, Flower, and an LLM if none is named."""
+    with _needs("local"):
+        from .embedded.commands import up as run_stack
+    settings = WorkerSettings.load()
+    raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, console=out))
+
+
+@app.command()
+def demo() -> None:
+    """Screen 24 fictional citations with a small local model, in a temporary folder; needs no key and no server."""
+    with _needs("local"):
+        from .demo.demo import demo as run_demo
+    raise typer.Exit(run_demo(out))
+
+
+@app.command()
+def worker(
+    ready_file: Annotated[
+        Path | None, typer.Option(help="Created once the worker consumes; for supervisors.", show_default=False)
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+) -> None:
+    """Run one worker process against the servers that the environment names."""
+    with _needs("worker"):
+        from .run import run
+    raise typer.Exit(run(WorkerSettings.load(), ready_file=ready_file, log_level=log_level.upper()))
+
+
+@app.command()
+def migrate() -> None:
+    """Create the ledger's tables, or bring them up to this release."""
+    from tamis_schemas.ledger.migrate import head, upgrade
+
+    upgrade(WorkerSettings.load().database)
+    out.print(f"the ledger is at revision {head()}", highlight=False)

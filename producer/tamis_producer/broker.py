@@ -1,0 +1,103 @@
+"""The Celery application: one set of settings for whoever publishes and whoever works."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from amqp.exceptions import ChannelError
+from celery import Celery
+from kombu import Exchange, Queue
+from kombu.exceptions import OperationalError
+
+from tamis_schemas import BrokerUnavailable, wire
+
+from .backend import ChordBackend
+from .settings import ProducerSettings
+
+VISIBILITY_TIMEOUT = 900  # s; a message not acknowledged by then is delivered again
+CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
+DAY = 86_400  # s
+NOT_FOUND = "404"  # AMQP
+BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
+
+
+def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
+    """A Celery application for the broker in `settings`; connects to nothing yet.
+
+    `concurrency` sizes the connection pools: the number of messages that this process may acknowledge at once.
+    """
+    backend = f"{BACKEND}+{settings.result_backend}"
+    app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
+    connections = 2 * concurrency + 50
+    app.conf.update(
+        # An item's message is acknowledged after its result is committed, or delivered again.
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=1,
+        # Storing what header tasks return is the dearest part of a task, and nobody reads it.
+        task_ignore_result=True,
+        worker_deduplicate_successful_tasks=False,  # a chord whose header is deduplicated hangs
+        worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
+        broker_transport_options={
+            "visibility_timeout": VISIBILITY_TIMEOUT,
+            "max_connections": connections,
+            "socket_timeout": 15,
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+            "health_check_interval": 25,
+            "unacked_restore_interval": 5,
+            "unacked_restore_throttle": 2,
+            "global_keyprefix": wire.KEY_PREFIX,
+        },
+        result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
+        redis_max_connections=connections,
+        redis_socket_timeout=15,
+        redis_backend_health_check_interval=25,
+        result_backend_always_retry=True,
+        result_backend_max_retries=30,
+        result_chord_join_timeout=CHORD_JOIN_TIMEOUT,
+        result_expires=DAY,
+        result_chord_expires=7 * DAY,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        task_serializer="json",
+        result_serializer="json",
+        accept_content=["json"],
+        worker_send_task_events=True,
+        task_send_sent_event=False,
+        task_default_queue=wire.QUEUE,
+        task_queues=[
+            Queue(name, Exchange(name, type="direct"), routing_key=name) for name in (wire.QUEUE, wire.CONTROL_QUEUE)
+        ],
+        task_routes={wire.AGGREGATE: {"queue": wire.CONTROL_QUEUE}},
+        task_publish_retry_policy={"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3},
+        worker_hijack_root_logger=False,
+    )
+    return app
+
+
+@contextmanager
+def broker_errors(app: Celery) -> Iterator[None]:
+    """The seam: what the broker raises inside comes out as `BrokerUnavailable`, without passwords."""
+    try:
+        yield
+    except _transport_errors(app) as error:
+        where = urlsplit(str(app.conf.broker_url))
+        raise BrokerUnavailable(f"the broker at {where.hostname}:{where.port} does not answer") from error
+
+
+def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
+    connection: Any = app.connection_for_write()
+    return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
+
+
+def queue_depth(app: Celery, queue: str = wire.QUEUE) -> int:
+    """How many messages wait in `queue`. Raises `BrokerUnavailable`."""
+    with broker_errors(app), app.pool.acquire(block=True) as connection:
+        try:
+            return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
+        except ChannelError as error:
+            if str(error.reply_code) == NOT_FOUND:  # Redis keeps no empty lists
+                return 0
+            raise

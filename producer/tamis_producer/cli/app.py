@@ -1,0 +1,45 @@
+"""The command line's frame: the application, its consoles, and how errors end it."""
+
+import logging
+import sys
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tamis_schemas import TamisError
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_WRONG_USE = 2
+EXIT_INTERRUPTED = 130
+
+out = Console()
+err = Console(stderr=True)
+
+app = typer.Typer(
+    name="tamis",
+    help="Push records through LLM evaluation and keep what passes.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def run() -> None:
+    """Run the command line; one clear line for whatever a user can put right."""
+    # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    from . import read, submit  # noqa: F401 - importing a command adds it to `app`
+
+    try:
+        app()
+    except TamisError as error:
+        err.print(f"[bold red]tamis:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        sys.exit(EXIT_WRONG_USE)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:  # `tamis results ... | head`
+        sys.stderr.close()
+        sys.exit(EXIT_OK)

@@ -1,0 +1,62 @@
+"""A batch's live progress: a bar on a terminal, a line now and then elsewhere."""
+
+from datetime import timedelta
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+from ..batch import Batch
+from ..view import BatchView
+
+LINE_EVERY = 0.1  # of the batch, where there is no terminal
+
+
+def watch(batch: Batch, console: Console) -> BatchView:
+    """The batch's last view, once it is completed or cancelled; its progress is shown meanwhile.
+
+    Raises `LedgerUnavailable`; a `KeyboardInterrupt` passes, and the batch goes on.
+    """
+    return _bar(batch, console) if console.is_terminal else _lines(batch, console)
+
+
+def _bar(batch: Batch, console: Console) -> BatchView:
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=console, transient=False) as progress:
+        view = batch.status()
+        task = progress.add_task("", total=view.counts.n_items, detail="")
+        for view in batch.watch():
+            progress.update(task, completed=view.counts.finished, detail=detail(view))
+    return view
+
+
+def _lines(batch: Batch, console: Console) -> BatchView:
+    said = -1.0
+    view = batch.status()
+    for view in batch.watch():
+        share = view.counts.finished / max(1, view.counts.n_items)
+        if share - said >= LINE_EVERY or (view.state.terminal and share > said):
+            said = share
+            console.print(f"{view.counts.finished}/{view.counts.n_items} {detail(view)}", highlight=False)
+    return view
+
+
+def detail(view: BatchView) -> str:
+    """What the bar says beside the count: failed, rate, time to go, tokens; or what it waits for."""
+    parts = [view.state.value] if view.state.value not in ("running", "pending") else []
+    if view.counts.failed:
+        parts.append(f"[red]{view.counts.failed} failed[/]")
+    if not view.state.terminal and view.live_workers == 0:
+        parts.append("[yellow]no worker is running: start one with `tamis up` or `tamis worker`[/]")
+    if view.rate:
+        parts.append(f"{view.rate:.1f}/s")
+    if not view.state.terminal and view.eta_seconds is not None:
+        parts.append(f"{timedelta(seconds=round(view.eta_seconds))} to go")
+    tokens = view.prompt_tokens + view.completion_tokens
+    if tokens:
+        parts.append(f"{tokens:,} tokens")
+    return " · ".join(parts)

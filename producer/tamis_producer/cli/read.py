@@ -1,0 +1,85 @@
+"""`tamis batches`, `tamis status` and `tamis results`: read what the ledger holds."""
+
+import json
+from contextlib import nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tamis_schemas import InvalidRequest
+
+from ..client import Client
+from ..results_file import replacing, write_csv, write_jsonl
+from .app import app, err, out
+from .render import print_summary, print_view, print_views
+from .submit import follow
+
+BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
+
+
+class ResultsFormat(StrEnum):
+    """How results are written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+@app.command()
+def batches(limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20) -> None:
+    """List the latest batches."""
+    with Client() as client:
+        views = client.batches(limit)
+    if views:
+        print_views(views, out)
+    else:
+        out.print("no batches yet: `tamis screen FILE --criteria FILE` submits one")
+
+
+@app.command()
+def status(
+    batch_id: BatchId,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Say how a batch stands."""
+    if watch and as_json:
+        raise InvalidRequest("--watch and --json do not go together")
+    with Client() as client:
+        batch = client.batch(batch_id)
+        if watch:
+            raise typer.Exit(follow(batch))
+        view = batch.status()
+        if as_json:
+            fields = view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump()
+            typer.echo(json.dumps(fields, ensure_ascii=False))
+            return
+        print_view(view, out)
+        summary = batch.summary()
+        if summary is not None:
+            print_summary(summary, out)
+
+
+@app.command()
+def results(
+    batch_id: BatchId,
+    form: Annotated[
+        ResultsFormat | None, typer.Option("--format", help="csv or jsonl.  [dim]default: as FILE ends, else csv[/]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file.  [dim]default: the terminal[/]")
+    ] = None,
+) -> None:
+    """Write every item of a batch in its order, with its result."""
+    if form is None:
+        jsonl = output is not None and output.suffix in {".jsonl", ".ndjson"}
+        form = ResultsFormat.JSONL if jsonl else ResultsFormat.CSV
+    write = write_jsonl if form is ResultsFormat.JSONL else write_csv
+    with Client() as client:
+        batch = client.batch(batch_id)
+        stdout = typer.get_text_stream("stdout")
+        with nullcontext(stdout) if output is None else replacing(output) as stream:
+            rows = write(batch.results(), stream)
+    if output is not None:
+        err.print(f"{rows} items written to {output}", highlight=False)

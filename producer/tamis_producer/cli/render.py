@@ -1,0 +1,92 @@
+"""Tables for the terminal."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_schemas import Counts, Proportion, Summary
+
+from ..view import BatchView
+
+SHORT_ID = 8  # characters: enough to tell the batches of one ledger apart
+
+
+def percent(share: Proportion) -> str:
+    """A proportion as a reader wants it: 12 of 24 (50.0 %, 95 % interval 31.4 % to 68.6 %)."""
+    if share.estimate is None or share.low is None or share.high is None:
+        return "none decided"
+    return (
+        f"{share.count} of {share.total} ({share.estimate:.1%}, "
+        f"{share.level:.0%} interval {share.low:.1%} to {share.high:.1%})"
+    )
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """A round in a few lines."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("items", _counts(summary.counts))
+    if summary.values:
+        table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
+    table.add_row("pass rate", percent(summary.pass_rate))
+    if summary.errors:
+        table.add_row("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()))
+    bands = summary.confidence.bands
+    if summary.confidence.median is not None:
+        spread = ", ".join(f"{name} {n}" for name, n in bands.items() if n)
+        table.add_row("confidence", f"median {summary.confidence.median:.2f} ({spread})")
+    table.add_row(
+        "cost",
+        f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens, "
+        f"{summary.wall_seconds:.1f} s",
+    )
+    if summary.models:
+        table.add_row("model", escape(", ".join(summary.models)))
+    console.print(table, highlight=False)
+
+
+def _counts(counts: Counts) -> str:
+    parts = {
+        "decided": counts.decided,
+        "failed": counts.failed,
+        "excluded by filter": counts.excluded_by_filter,
+        "cancelled": counts.cancelled,
+        "pending": counts.pending,
+        "running": counts.running,
+    }
+    return f"{counts.n_items}: " + ", ".join(f"{name} {n}" for name, n in parts.items() if n)
+
+
+def print_view(view: BatchView, console: Console) -> None:
+    """How one batch stands."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("batch", view.id)
+    table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
+    table.add_row("state", view.state.value)
+    table.add_row("items", _counts(view.counts))
+    table.add_row("model", escape(view.model or "the workers' own"))
+    table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}")
+    console.print(table, highlight=False)
+
+
+def print_views(views: list[BatchView], console: Console) -> None:
+    """Batches, a line each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("batch", "submitted", "what", "state"):
+        table.add_column(name)
+    for name in ("items", "done", "failed"):
+        table.add_column(name, justify="right")
+    for view in views:
+        table.add_row(
+            view.id[:SHORT_ID],
+            f"{view.created_at:%Y-%m-%d %H:%M}",
+            escape(f"{view.operation} {view.label or ''}".strip()),
+            view.state.value,
+            str(view.counts.n_items),
+            str(view.counts.finished),
+            f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",
+        )
+    console.print(table, highlight=False)

@@ -1,0 +1,148 @@
+"""The client: submit a batch, find one again."""
+
+import hashlib
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Self
+from uuid import uuid4
+
+from sqlalchemy import Engine
+
+from tamis_schemas import BrokerUnavailable, InvalidParameters, Item, resolve_item_id
+from tamis_schemas.operations import OPERATIONS, Filter, Inclusion
+
+from .batch import Batch
+from .broker import make_app
+from .dispatch import Dispatcher
+from .ledger import (
+    NewBatch,
+    NewItem,
+    connect,
+    find_batch,
+    insert_batch,
+    ledger_errors,
+    read_views,
+    to_json,
+)
+from .settings import ProducerSettings
+from .view import BatchView
+
+log = logging.getLogger(__name__)
+
+
+class Client:
+    """Enqueues batches and reads them back. Thread-safe; holds connections until `close`.
+
+    >>> with Client() as client:
+    ...     batch = client.submit(Filter(criteria="Is this about oncology?"), items)
+    ...     batch.wait(timeout=600)
+    """
+
+    def __init__(self, settings: ProducerSettings | None = None) -> None:
+        """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
+        self.settings = settings or ProducerSettings.load()
+        self.engine: Engine = connect(self.settings.database)
+        self._app = make_app(self.settings)
+        self._dispatcher = Dispatcher(self.engine, self._app)
+
+    def submit(
+        self,
+        operation: Filter | Inclusion,
+        items: Iterable[Item],
+        *,
+        model: str | None = None,
+        idempotency_key: str | None = None,
+        label: str | None = None,
+    ) -> Batch:
+        """The batch, once it is in the ledger as a whole; its first shards are dispatched.
+
+        Args:
+            operation: what to ask of every item.
+            items: dicts of JSON values; their order is the order of the results.
+            model: the model to ask; None: the one of the settings, else the workers' own.
+            idempotency_key: submitting the same key again returns the first batch.
+            label: what people call the batch, for example a file's name.
+
+        Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
+
+        Raises:
+            InvalidParameters: an item that JSON or Postgres cannot hold, or no item at all. Nothing is written.
+            IdempotencyConflict: the key was used for other content.
+            LedgerUnavailable: the ledger does not answer. Nothing is written.
+        """
+        batch = self._new_batch(operation, items, model, idempotency_key, label)
+        with ledger_errors(), self.engine.begin() as connection:
+            batch_id = insert_batch(connection, batch)
+        try:
+            self._dispatcher.fill_window(batch_id)
+        except BrokerUnavailable as error:
+            log.warning("batch %s is in the ledger; the workers will dispatch it: %s", batch_id, error)
+        return Batch(self, batch_id)
+
+    def batch(self, batch_id: str) -> Batch:
+        """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return Batch(self, find_batch(connection, batch_id))
+
+    def batches(self, limit: int = 20) -> list[BatchView]:
+        """The latest batches, newest first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_views(connection, limit=limit)
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.engine.dispose()
+        self._app.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _new_batch(
+        self,
+        operation: Filter | Inclusion,
+        items: Iterable[Item],
+        model: str | None,
+        idempotency_key: str | None,
+        label: str | None,
+    ) -> NewBatch:
+        if not isinstance(operation, OPERATIONS):
+            names = ", ".join(known.__name__ for known in OPERATIONS)
+            raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
+        if idempotency_key is not None and not idempotency_key.strip():
+            raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
+        model = model or self.settings.model
+        params = operation.model_dump(mode="json")
+        rows = _rows(items)
+        digest = hashlib.sha256(to_json([params, model]).encode())
+        for row in rows:
+            digest.update(b"\x00")
+            digest.update(row.payload.encode())
+        return NewBatch(
+            id=uuid4(),
+            operation=operation.operation,
+            params=params,
+            model=model,
+            label=label,
+            idempotency_key=idempotency_key,
+            content_sha256=digest.hexdigest(),
+            shard_size=self.settings.shard_size,
+            window=self.settings.window,
+            items=rows,
+        )
+
+
+def _rows(items: Iterable[Item]) -> Sequence[NewItem]:
+    rows: list[NewItem] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
+        try:
+            rows.append(NewItem(item_id=resolve_item_id(item), payload=to_json(item)))
+        except (TypeError, ValueError) as error:
+            raise InvalidParameters(f"item {index} (id {resolve_item_id(item)!r}): {error}") from error
+    if not rows:
+        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+    return rows

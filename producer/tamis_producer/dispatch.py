@@ -1,0 +1,173 @@
+"""Windowed dispatch: at most `window` shards of a batch are in flight, each as one Celery chord.
+
+Header: one task per item, named after its operation. Body: `tamis.aggregate`, which dispatches the next shard. So
+Redis never holds more than `window` shards of a batch, and a pause or a cancellation is "dispatch no more".
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from celery import Celery, chord
+from sqlalchemy import Engine, and_, func, or_, select, update
+
+from tamis_schemas import BatchStatus, BrokerUnavailable, ItemStatus, wire
+from tamis_schemas.ledger import batches, items, shards
+from tamis_schemas.ledger.tables import ShardStatus
+
+from .broker import broker_errors
+from .ledger import ledger_errors
+
+PUBLISH_BATCH = 500  # messages in one round trip to the broker
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ItemAddress:
+    """What a message says of an item."""
+
+    index: int
+    item_id: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A shard about to be published: the items of it that are still pending."""
+
+    batch_id: UUID
+    round: int
+    number: int
+    operation: str
+    items: tuple[ItemAddress, ...]
+
+
+class Dispatcher:
+    """Publishes shards; safe to call from several processes at once."""
+
+    def __init__(self, engine: Engine, app: Celery) -> None:
+        self._engine = engine
+        self._app = app
+
+    def fill_window(self, batch_id: UUID) -> int:
+        """Dispatch shards of a batch until its window is full; the number dispatched.
+
+        A shard is marked before it is published: killed in between, it is found by the reconciler.
+
+        Raises:
+            BrokerUnavailable: nothing more could be published; the shard is put back.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        dispatched = 0
+        while (shard := self._take(batch_id)) is not None:
+            try:
+                self._publish(shard)
+            except BrokerUnavailable:
+                self._put_back(shard)
+                raise
+            dispatched += 1
+        return dispatched
+
+    def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
+        """Publish items again, each as a task of its own: the messages that their shard gave them are lost.
+
+        They do not count towards the shard's chord; the reconciler closes the shard instead. Raises
+        `BrokerUnavailable`.
+        """
+        with (
+            broker_errors(self._app),
+            self._app.producer_pool.acquire(block=True) as producer,
+            producer.batch(PUBLISH_BATCH),
+        ):
+            for address in addresses:
+                self._signature(batch_id, operation, address).apply_async(producer=producer)
+
+    def _take(self, batch_id: UUID) -> Shard | None:
+        with ledger_errors(), self._engine.begin() as connection:
+            batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
+            if batch is None or BatchStatus(batch.state) not in (BatchStatus.PENDING, BatchStatus.RUNNING):
+                return None
+            this_round = and_(shards.c.batch_id == batch_id, shards.c.round == batch.round)
+            in_flight = connection.execute(
+                select(func.count()).where(this_round, shards.c.state == ShardStatus.DISPATCHED)
+            ).scalar_one()
+            if in_flight >= batch.window_size:
+                return None
+            waiting = connection.execute(
+                select(shards)
+                .where(this_round, shards.c.state == ShardStatus.WAITING)
+                .order_by(shards.c.shard)
+                .limit(1)
+            ).one_or_none()
+            if waiting is None:
+                return None
+            pending = connection.execute(
+                select(items.c.idx, items.c.item_id)
+                .where(
+                    items.c.batch_id == batch_id,
+                    items.c.idx >= waiting.first_idx,
+                    items.c.idx < waiting.end_idx,
+                    items.c.state == ItemStatus.PENDING,
+                )
+                .order_by(items.c.idx)
+            ).all()
+            this_shard = and_(this_round, shards.c.shard == waiting.shard)
+            connection.execute(
+                update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
+            )
+            connection.execute(
+                update(batches)
+                .where(
+                    batches.c.id == batch_id,
+                    or_(batches.c.state == BatchStatus.PENDING, batches.c.started_at.is_(None)),
+                )
+                .values(state=BatchStatus.RUNNING, started_at=func.coalesce(batches.c.started_at, func.now()))
+            )
+            return Shard(
+                batch_id=batch_id,
+                round=batch.round,
+                number=waiting.shard,
+                operation=batch.operation,
+                items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
+            )
+
+    def _publish(self, shard: Shard) -> None:
+        body = self._app.signature(
+            wire.AGGREGATE,
+            args=(str(shard.batch_id), shard.round, shard.number),
+            immutable=True,  # it takes its numbers from the ledger, not from the header
+            ignore_result=True,
+            argsrepr=f"batch={shard.batch_id} round={shard.round} shard={shard.number}",
+        )
+        header = [self._signature(shard.batch_id, shard.operation, address) for address in shard.items]
+        with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
+            if not header:
+                body.apply_async(producer=producer)
+                return
+            with producer.batch(PUBLISH_BATCH):
+                chord(header, body, app=self._app).apply_async(producer=producer)
+        log.debug("dispatched shard %d of batch %s: %d items", shard.number, shard.batch_id, len(header))
+
+    def _signature(self, batch_id: UUID, operation: str, address: ItemAddress) -> Any:
+        return self._app.signature(
+            wire.task_name(operation),
+            args=(str(batch_id), address.index),
+            immutable=True,
+            ignore_result=True,
+            argsrepr=wire.item_label(str(batch_id), address.index, address.item_id),
+        )
+
+    def _put_back(self, shard: Shard) -> None:
+        with ledger_errors(), self._engine.begin() as connection:
+            connection.execute(
+                update(shards)
+                .where(
+                    shards.c.batch_id == shard.batch_id,
+                    shards.c.round == shard.round,
+                    shards.c.shard == shard.number,
+                    shards.c.state == ShardStatus.DISPATCHED,
+                )
+                .values(state=ShardStatus.WAITING, dispatched_at=None)
+            )

@@ -1,0 +1,118 @@
+"""A record under its canonical names: what every reader hands back."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tamis_schemas.item import UNKNOWN_ID, resolve_item_id
+
+# The order in which a record's fields stand, and so are shown.
+CANONICAL = (
+    "id",
+    "title",
+    "abstract",
+    "authors",
+    "year",
+    "journal",
+    "keywords",
+    "type",
+    "language",
+    "doi",
+    "pmid",
+    "nct_id",
+    "url",
+)
+LINE = "_line"
+
+_DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(?=10\.)", re.IGNORECASE)
+_YEAR = re.compile(r"(\d{4})(?!\d)")
+_NOTHING_BUT_A_YEAR = re.compile(r"\d{4}(?:/*|\.0)")
+_INITIALS = re.compile(r"[^\W\d_](?:[.-]?[^\W\d_]){0,4}\.?")
+_SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "2nd", "3rd", "4th"))
+
+
+def assemble(
+    fields: Mapping[str, Any], kept: Mapping[str, Any], *, line: int, number: int, accession: str | None = None
+) -> dict[str, Any]:
+    """A record of the canonical `fields` that are set, what is `kept` besides, and its line.
+
+    `kept` comes under its own names; each gets its underscore here. `number` counts the file's records from 1.
+    """
+    record = {name: fields[name] for name in CANONICAL if fields.get(name)}
+    if "doi" in record:
+        record["doi"] = bare_doi(record["doi"])
+    if "id" not in record:
+        chosen = record.get("pmid") or record.get("nct_id") or accession or record.get("doi")
+        record = {"id": chosen or f"record-{number}", **record}
+    for name, value in kept.items():
+        hidden = hide(name)
+        while hidden in record:
+            hidden = f"_{hidden}"
+        record[hidden] = value
+    record[LINE] = line
+    return record
+
+
+def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
+    """A record that keeps its own names; it gets an id only where nothing in it identifies it."""
+    record = dict(own)
+    if resolve_item_id(record) == UNKNOWN_ID:
+        doi = record.get("doi")
+        record["id"] = doi if isinstance(doi, str) and doi else f"record-{number}"
+    record[LINE] = line
+    return record
+
+
+def hide(name: str) -> str:
+    """The name under which a field stays with the item but is never shown to a model."""
+    return name if name.startswith("_") and name != LINE else f"_{name}"
+
+
+def bare_doi(text: str) -> str:
+    """A DOI without the address of its resolver."""
+    return _DOI_PREFIX.sub("", text.strip(), count=1)
+
+
+def year_of(text: str) -> int | None:
+    """The year with which a date begins (`2024`, `2024///`, `2024-05-01`, `2020 Feb`), or None."""
+    found = _YEAR.match(text)
+    return int(found[1]) if found else None
+
+
+def is_bare_year(text: str) -> bool:
+    """True where a date says nothing beyond its year."""
+    return _NOTHING_BUT_A_YEAR.fullmatch(text) is not None
+
+
+def split_keywords(text: str) -> list[str]:
+    """The keywords in one cell: between semicolons, else lines, else bars, else commas."""
+    mark = next((mark for mark in ";\n|," if mark in text), ";")
+    return _parts(text.split(mark))
+
+
+def split_authors(text: str) -> list[str]:
+    """The authors in one cell: `Wilson L.N.; Gardner J.D.`, or `Griffin DK, Larkin DM.` as PubMed writes it.
+
+    `Sampson, Scott D.` is one author: a comma separates authors only where initials stand before most of them.
+    """
+    mark = next((mark for mark in ";\n|" if mark in text), None)
+    if mark is not None:
+        return _parts(text.split(mark))
+    parts = _parts(text.split(","))
+    if len(parts) < 2 or sum(map(_ends_in_initials, parts)) * 2 <= len(parts):
+        parts = [text.strip()]
+    # PubMed closes the list with a full stop; Embase and Scopus write one after every initial.
+    if re.search(r"[^\W\d_]{2}\.$", parts[-1]) and not any(part.endswith(".") for part in parts[:-1]):
+        parts[-1] = parts[-1][:-1]
+    return parts
+
+
+def _ends_in_initials(name: str) -> bool:
+    words = name.split()
+    if words and words[-1] in _SUFFIXES:
+        words.pop()
+    return len(words) > 1 and words[-1] == words[-1].upper() and _INITIALS.fullmatch(words[-1]) is not None
+
+
+def _parts(texts: Iterable[str]) -> list[str]:
+    return [part for text in texts if (part := text.strip())]

@@ -1,0 +1,294 @@
+"""The producer's side of the ledger: write a batch, read how it stands, stream what came out.
+
+The one seam to SQLAlchemy and psycopg on this floor: what they raise comes out as `LedgerUnavailable` or
+`ConfigurationError`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, Row, create_engine, func, insert, select
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
+
+from tamis_schemas import (
+    BatchStatus,
+    ConfigurationError,
+    Counts,
+    ErrorKind,
+    EvaluationResult,
+    IdempotencyConflict,
+    InclusionDecision,
+    InvalidRequest,
+    ItemResult,
+    ItemStatus,
+    LedgerUnavailable,
+    Provenance,
+    Summary,
+    UnknownBatch,
+    Usage,
+)
+from tamis_schemas.ledger import batches, items, results, shards, summaries, workers
+
+from .view import BatchView
+
+STREAM_ROWS = 500  # fetched at once when results are streamed
+UNDEFINED_TABLE = "42P01"
+NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """One row to be written: the payload is JSON text."""
+
+    item_id: str
+    payload: str
+
+
+@dataclass(frozen=True)
+class NewBatch:
+    """A batch as it is submitted."""
+
+    id: UUID
+    operation: str
+    params: dict[str, Any]
+    model: str | None
+    label: str | None
+    idempotency_key: str | None
+    content_sha256: str
+    shard_size: int
+    window: int
+    items: Sequence[NewItem]
+
+
+def connect(database_url: str) -> Engine:
+    """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none."""
+    try:
+        return create_engine(database_url, pool_pre_ping=True)
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise ConfigurationError(
+            "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
+        ) from error
+
+
+@contextmanager
+def ledger_errors() -> Iterator[None]:
+    """The seam: database errors become Tamis's own, without statements or passwords in them."""
+    try:
+        yield
+    except OperationalError as error:
+        reason = next(iter(str(error.orig).strip().splitlines()), type(error.orig).__name__)
+        raise LedgerUnavailable(f"Postgres does not answer: {reason}") from error
+    except ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", None) == UNDEFINED_TABLE:
+            raise ConfigurationError("the ledger has no tables yet: run `tamis migrate`") from error
+        raise
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise LedgerUnavailable("the connection to Postgres was lost") from error
+        raise
+
+
+def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
+    """Write a batch, its shards and its items; the id, or that of the batch that used the same key before.
+
+    Runs in the caller's transaction: either all of it is there afterwards or none.
+
+    Raises:
+        IdempotencyConflict: the key was used for other content.
+    """
+    if batch.idempotency_key is not None:
+        # Two submits of one key at once: the second waits here until the first is committed.
+        connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(batch.idempotency_key))))
+        earlier = connection.execute(
+            select(batches.c.id, batches.c.content_sha256).where(batches.c.idempotency_key == batch.idempotency_key)
+        ).first()
+        if earlier is not None:
+            if earlier.content_sha256 != batch.content_sha256:
+                raise IdempotencyConflict(
+                    f"idempotency key {batch.idempotency_key!r} belongs to batch {earlier.id}, "
+                    "which has another operation, model or other items"
+                )
+            return UUID(str(earlier.id))
+    connection.execute(
+        insert(batches).values(
+            id=batch.id,
+            idempotency_key=batch.idempotency_key,
+            content_sha256=batch.content_sha256,
+            label=batch.label,
+            operation=batch.operation,
+            params=batch.params,
+            model=batch.model,
+            n_items=len(batch.items),
+            shard_size=batch.shard_size,
+            window_size=batch.window,
+        )
+    )
+    connection.execute(insert(shards), _shard_rows(batch))
+    _copy_items(connection, batch)
+    return batch.id
+
+
+def _shard_rows(batch: NewBatch) -> list[dict[str, Any]]:
+    n = len(batch.items)
+    return [
+        {
+            "batch_id": batch.id,
+            "round": 1,
+            "shard": shard,
+            "first_idx": first,
+            "end_idx": min(first + batch.shard_size, n),
+        }
+        for shard, first in enumerate(range(0, n, batch.shard_size))
+    ]
+
+
+def _copy_items(connection: Connection, batch: NewBatch) -> None:
+    driver = connection.connection.driver_connection
+    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
+    batch_id = str(batch.id)
+    with (
+        driver.cursor() as cursor,
+        cursor.copy("COPY items (batch_id, idx, item_id, payload) FROM STDIN") as copy,
+    ):
+        for index, item in enumerate(batch.items):
+            copy.write_row((batch_id, index, item.item_id, item.payload))
+
+
+def find_batch(connection: Connection, prefix: str) -> UUID:
+    """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
+    wanted = prefix.strip().lower()
+    if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
+        raise UnknownBatch(f"{prefix!r} is no batch id: `tamis batches` lists them")
+    text_id = func.cast(batches.c.id, type_=items.c.item_id.type)
+    found = connection.execute(select(batches.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
+    if not found:
+        raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
+    if len(found) > 1:
+        raise InvalidRequest(f"several batches begin with {prefix!r}: give more of the id")
+    return UUID(str(found[0]))
+
+
+def read_views(connection: Connection, *, batch_id: UUID | None = None, limit: int = 20) -> list[BatchView]:
+    """How batches stand, newest first: the one asked for, or the last `limit`."""
+    wanted = select(batches).order_by(batches.c.created_at.desc()).limit(limit)
+    if batch_id is not None:
+        wanted = select(batches).where(batches.c.id == batch_id)
+    b = wanted.subquery("b")
+    # One statement, so that all of it is one snapshot and the accounting identity holds in every read.
+    counted = (
+        select(items.c.batch_id, items.c.state, func.count().label("n"))
+        .where(items.c.batch_id.in_(select(b.c.id)))
+        .group_by(items.c.batch_id, items.c.state)
+        .subquery("counted")
+    )
+    tokens = (
+        select(
+            results.c.batch_id,
+            func.sum(results.c.prompt_tokens).label("prompt"),
+            func.sum(results.c.completion_tokens).label("completion"),
+        )
+        .where(results.c.batch_id.in_(select(b.c.id)))
+        .group_by(results.c.batch_id)
+        .subquery("tokens")
+    )
+    by_state = (
+        select(counted.c.batch_id, func.jsonb_object_agg(counted.c.state, counted.c.n).label("counts"))
+        .group_by(counted.c.batch_id)
+        .subquery("by_state")
+    )
+    live = select(func.count()).where(workers.c.lease_until > func.now()).scalar_subquery()
+    statement = (
+        select(
+            b,
+            by_state.c.counts,
+            tokens.c.prompt,
+            tokens.c.completion,
+            live.label("live_workers"),
+            func.extract("epoch", func.coalesce(b.c.finished_at, func.now()) - b.c.started_at).label("elapsed"),
+        )
+        .outerjoin(by_state, by_state.c.batch_id == b.c.id)
+        .outerjoin(tokens, tokens.c.batch_id == b.c.id)
+        .order_by(b.c.created_at.desc())
+    )
+    return [_view(row) for row in connection.execute(statement)]
+
+
+def _view(row: Row[Any]) -> BatchView:
+    counts = dict.fromkeys((status.value for status in ItemStatus), 0) | (row.counts or {})
+    return BatchView(
+        id=str(row.id),
+        label=row.label,
+        operation=row.operation,
+        model=row.model,
+        state=BatchStatus(row.state),
+        round=row.round,
+        counts=Counts(n_items=row.n_items, **counts),
+        prompt_tokens=row.prompt or 0,
+        completion_tokens=row.completion or 0,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        elapsed_seconds=None if row.elapsed is None else float(row.elapsed),
+        live_workers=row.live_workers,
+    )
+
+
+def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResult]:
+    """Every item of a batch in item order, with its result where it has one; fetched in portions."""
+    columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
+    statement = (
+        select(items.c.idx, items.c.item_id, items.c.state, items.c.payload, results.c.fence, *columns)
+        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .where(items.c.batch_id == batch_id)
+        .order_by(items.c.idx)
+        .execution_options(yield_per=STREAM_ROWS)
+    )
+    with connection.execute(statement) as rows:  # a reader who stops early closes the cursor too
+        for row in rows:
+            yield _item_result(row)
+
+
+def _item_result(row: Row[Any]) -> ItemResult:
+    if row.fence is None:
+        return ItemResult(index=row.idx, item_id=row.item_id, status=row.state, item=row.payload)
+    return ItemResult(
+        index=row.idx,
+        item_id=row.item_id,
+        status=row.state,
+        item=row.payload,
+        result=EvaluationResult(
+            value=row.value, confidence=row.confidence or 0.0, reasoning=row.reasoning, error=row.error
+        ),
+        decision=None if row.decision is None else InclusionDecision.model_validate(row.decision),
+        error_kind=None if row.error_kind is None else ErrorKind(row.error_kind),
+        provenance=Provenance(
+            model=row.model,
+            prompt_sha256=row.prompt_sha256,
+            usage=Usage(prompt_tokens=row.prompt_tokens, completion_tokens=row.completion_tokens),
+            calls=row.calls,
+            latency_ms=row.latency_ms,
+        ),
+    )
+
+
+def read_summary(connection: Connection, batch_id: UUID) -> Summary | None:
+    """The summary of a batch's latest finished round, or None."""
+    statement = (
+        select(summaries.c.summary).where(summaries.c.batch_id == batch_id).order_by(summaries.c.round.desc()).limit(1)
+    )
+    stored = connection.execute(statement).scalar_one_or_none()
+    return None if stored is None else Summary.model_validate(stored)
+
+
+def to_json(value: object) -> str:
+    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if NUL_ESCAPE.search(text):
+        raise ValueError("it holds a NUL character, which Postgres cannot store")
+    text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
+    return text

@@ -1,0 +1,94 @@
+"""Results as a file: CSV for people and spreadsheets, JSONL with everything."""
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from tamis_schemas import InputError, ItemResult
+
+COLUMNS = (
+    "index",
+    "item_id",
+    "status",
+    "value",
+    "confidence",
+    "reasoning",
+    "deciding_criteria",
+    "error_kind",
+    "error",
+    "model",
+    "prompt_tokens",
+    "completion_tokens",
+    "title",
+)
+# A spreadsheet takes a cell that begins so for a formula; it is written behind an apostrophe.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
+    """One row per item under `COLUMNS`; how many. Several deciding criteria are separated by ` | `."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    rows = 0
+    for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
+        writer.writerow([_guarded(cell) for cell in _cells(result)])
+    return rows
+
+
+def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
+    """One JSON object per item, the item itself included; how many."""
+    rows = 0
+    for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
+        stream.write(result.model_dump_json() + "\n")
+    return rows
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """A stream whose text becomes the file at `path` when all of it is written; until then nothing changes there.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=path) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(draft).chmod(0o666 & ~umask)
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _cells(row: ItemResult) -> list[object]:
+    result, provenance = row.result, row.provenance
+    criteria = " | ".join(row.decision.criteria) if row.decision else ""
+    value = "" if result is None or result.value is None else result.value
+    return [
+        row.index,
+        row.item_id,
+        row.status,
+        str(value).lower() if isinstance(value, bool) else value,
+        "" if result is None or result.error is not None else result.confidence,
+        "" if result is None else result.reasoning or "",
+        criteria,
+        row.error_kind.value if row.error_kind else "",
+        "" if result is None else result.error or "",
+        "" if provenance is None else provenance.model or "",
+        "" if provenance is None else provenance.usage.prompt_tokens,
+        "" if provenance is None else provenance.usage.completion_tokens,
+        row.item.get("title") or "",
+    ]
+
+
+def _guarded(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell

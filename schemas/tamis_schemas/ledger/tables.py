@@ -1,0 +1,153 @@
+"""The ledger's tables, as SQLAlchemy Core sees them; the migrations beside this file create them.
+
+All times are the database's: no clock of a worker or a producer is ever written here.
+"""
+
+from enum import StrEnum
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from ..errors import ErrorKind
+from ..status import BatchStatus, ItemStatus
+
+
+class ShardStatus(StrEnum):
+    """Where a shard stands."""
+
+    WAITING = "waiting"
+    DISPATCHED = "dispatched"
+    AGGREGATED = "aggregated"
+
+
+def _one_of(column: str, values: type[StrEnum]) -> CheckConstraint:
+    listed = ", ".join(f"'{value.value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+_INSTANT = DateTime(timezone=True)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("idempotency_key", Text, unique=True),
+    Column("content_sha256", Text, nullable=False),  # of operation, model and items: tells a reused key
+    Column("label", Text),  # what people call it: a file's name
+    Column("operation", Text, nullable=False),
+    Column("params", JSONB, nullable=False),
+    Column("model", Text),  # None: the worker's own
+    Column("state", Text, nullable=False, server_default=BatchStatus.PENDING.value),
+    Column("n_items", Integer, nullable=False),
+    Column("shard_size", Integer, nullable=False),
+    Column("window_size", Integer, nullable=False),
+    Column("round", Integer, nullable=False, server_default="1"),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("started_at", _INSTANT),  # first dispatch of the round
+    Column("finished_at", _INSTANT),
+    _one_of("state", BatchStatus),
+    Index("ix_batches_created_at", "created_at"),
+)
+
+shards = Table(
+    "shards",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("shard", Integer, nullable=False),
+    Column("first_idx", Integer, nullable=False),
+    Column("end_idx", Integer, nullable=False),  # one past the last
+    Column("state", Text, nullable=False, server_default=ShardStatus.WAITING.value),
+    Column("dispatched_at", _INSTANT),
+    Column("aggregated_at", _INSTANT),
+    PrimaryKeyConstraint("batch_id", "round", "shard"),
+    _one_of("state", ShardStatus),
+    Index("ix_shards_open", "state", postgresql_where=text("state <> 'aggregated'")),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("payload", JSONB, nullable=False),
+    Column("state", Text, nullable=False, server_default=ItemStatus.PENDING.value),
+    Column("attempts", Integer, nullable=False, server_default="0"),  # claims in this round
+    Column("fence", Integer, nullable=False, server_default="0"),  # claims ever: only the last one may write
+    Column("worker", Text),  # who holds the claim; it is valid as long as that worker's lease
+    Column("claimed_at", _INSTANT),
+    Column("republished_at", _INSTANT),  # when a message of its own replaced one that was lost
+    PrimaryKeyConstraint("batch_id", "idx"),
+    _one_of("state", ItemStatus),
+)
+
+results = Table(
+    "results",
+    metadata,
+    Column("batch_id", Uuid, nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("value", JSONB),
+    Column("decision", JSONB),  # of an inclusion: verdicts and the criteria that decided
+    Column("confidence", Double),
+    Column("reasoning", Text),
+    Column("error_kind", Text),
+    Column("error", Text),
+    Column("model", Text),
+    Column("prompt_sha256", Text),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("completion_tokens", Integer, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("latency_ms", Integer),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("batch_id", "idx"),
+    _one_of("error_kind", ErrorKind),
+    CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name="error_has_kind"),
+    CheckConstraint("error_kind IS NULL OR (value IS NULL AND decision IS NULL)", name="error_no_decision"),
+    CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
+)
+
+summaries = Table(
+    "summaries",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("summary", JSONB, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("batch_id", "round"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("started_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("lease_until", _INSTANT, nullable=False),
+)

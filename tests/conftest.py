@@ -1,0 +1,119 @@
+"""Real servers for every test that asks for one: started once a session, a fresh ledger and an empty Redis a test."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+import redis
+from llm_double import Double
+from stage import WorkerProcess
+from tamis_producer import Client, ProducerSettings
+from tamis_schemas.ledger.migrate import upgrade
+from tamis_worker.embedded.postgres import Postgres
+from tamis_worker.embedded.valkey import Valkey
+
+TEMPLATE = "template_ledger"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment() -> None:
+    """What the developer's shell says of servers, models and keys does not reach a test."""
+    for name in list(os.environ):
+        if name.startswith(("TAMIS_", "OPENAI_")) and name != "TAMIS_MODEL_DIR":
+            del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    with Postgres(tmp_path_factory.mktemp("postgres")) as server:
+        _create_database(server.url, TEMPLATE)
+        upgrade(_database(server.url, TEMPLATE))
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    with Valkey(tmp_path_factory.mktemp("valkey")) as server:
+        yield server
+
+
+@pytest.fixture
+def database_url(postgres: Postgres) -> Iterator[str]:
+    """A migrated ledger of this test's own."""
+    name = f"test_{uuid4().hex[:12]}"
+    _create_database(postgres.url, name, template=TEMPLATE)
+    yield _database(postgres.url, name)
+    with psycopg.connect(_libpq(postgres.url), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def broker_url(valkey: Valkey) -> Iterator[str]:
+    """An empty broker."""
+    with redis.Redis.from_url(valkey.url) as client:
+        client.flushall()
+    yield valkey.url
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    with Double.start() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(database_url: str, broker_url: str) -> ProducerSettings:
+    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50)
+
+
+@pytest.fixture
+def client(settings: ProducerSettings) -> Iterator[Client]:
+    with Client(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
+    """What a worker or a command needs to use this test's servers and the double."""
+    assert settings.broker_url is not None
+    assert settings.database_url is not None
+    return {
+        "TAMIS_BROKER_URL": settings.broker_url,
+        "TAMIS_DATABASE_URL": settings.database_url,
+        "TAMIS_LLM_BASE_URL": double.base_url,
+        "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
+        "TAMIS_MODEL": "double-1",
+        "TAMIS_SHARD_SIZE": str(settings.shard_size),
+    }
+
+
+@pytest.fixture
+def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callable[..., WorkerProcess]]:
+    """Starts workers; settings are given as keywords (`lease="2"`); all are stopped at the end."""
+    started: list[WorkerProcess] = []
+
+    def start(**changes: str) -> WorkerProcess:
+        env = environment | {f"TAMIS_{name.upper()}": value for name, value in changes.items()}
+        worker = WorkerProcess(tmp_path, f"worker-{len(started)}", env)
+        started.append(worker)
+        return worker
+
+    yield start
+    for worker in started:
+        worker.stop()
+
+
+def _database(url: str, name: str) -> str:
+    return url.replace("/tamis?", f"/{name}?")
+
+
+def _libpq(url: str) -> str:
+    return url.replace("postgresql+psycopg://", "postgresql://")
+
+
+def _create_database(url: str, name: str, *, template: str = "template1") -> None:
+    with psycopg.connect(_libpq(url), autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')

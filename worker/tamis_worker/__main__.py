@@ -1,0 +1,5 @@
+"""`python -m tamis_worker` is `tamis`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""From a claimed item to its result: limiter, LLM, validation, repair, commit."""

@@ -1,0 +1,96 @@
+"""Group commit: many small writes become one statement, without a timer to tune.
+
+Whoever submits waits for its own answer. While one group is being written, the next one gathers.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tamis_schemas import LedgerUnavailable
+
+Entry = TypeVar("Entry")
+Reply = TypeVar("Reply")
+
+LARGEST_GROUP = 200
+GATHER = 0.002  # s; lets submitters that wake together share a group
+LONGEST_PAUSE = 2.0  # s between two tries while the ledger is away
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Waiting(Generic[Entry, Reply]):
+    entry: Entry
+    reply: asyncio.Future[Reply]
+
+
+class GroupCommit(Generic[Entry, Reply]):
+    """Gathers entries and writes them together; one background task, on the loop it is started on.
+
+    While the ledger is away entries are kept and written when it is back: an answer already paid for is never
+    dropped. An entry that the ledger refuses fails alone, not with the group it stood in.
+    """
+
+    def __init__(self, name: str, write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]) -> None:
+        self._name = name
+        self._write = write
+        self._queue: asyncio.Queue[_Waiting[Entry, Reply]] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to write."""
+        self._task = asyncio.create_task(self._run(), name=f"group commit of {self._name}")
+
+    async def submit(self, entry: Entry) -> Reply:
+        """The reply to one entry, once it is committed. Raises what the ledger refuses it with."""
+        waiting: _Waiting[Entry, Reply] = _Waiting(entry, asyncio.get_running_loop().create_future())
+        self._queue.put_nowait(waiting)
+        return await waiting.reply
+
+    async def close(self) -> None:
+        """Stop; what is still waiting is cancelled."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        while not self._queue.empty():
+            self._queue.get_nowait().reply.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            group = [await self._queue.get()]
+            await asyncio.sleep(GATHER)
+            while len(group) < LARGEST_GROUP and not self._queue.empty():
+                group.append(self._queue.get_nowait())
+            await self._commit(group)
+
+    async def _commit(self, group: list[_Waiting[Entry, Reply]]) -> None:
+        pause = 0.05
+        while True:
+            try:
+                replies = await self._write([waiting.entry for waiting in group])
+            except LedgerUnavailable as error:
+                log.warning("%s: %d kept until the ledger is back: %s", self._name, len(group), error)
+                await asyncio.sleep(pause)
+                pause = min(LONGEST_PAUSE, pause * 2)
+            except Exception as error:  # the ledger refuses something: find out which entry it is
+                if len(group) > 1:
+                    for waiting in group:
+                        await self._commit([waiting])
+                else:
+                    _answer(group[0], error)
+                return
+            else:
+                for waiting, reply in zip(group, replies, strict=True):
+                    if not waiting.reply.done():
+                        waiting.reply.set_result(reply)
+                return
+
+
+def _answer(waiting: _Waiting[Entry, Reply], error: Exception) -> None:
+    if not waiting.reply.done():
+        waiting.reply.set_exception(error)

@@ -1,0 +1,79 @@
+"""Claims: a worker's fenced right to evaluate an item.
+
+A claim raises the item's fence; only a result under the current fence is accepted. It is valid as long as the lease
+of the worker that holds it, so one heartbeat a worker keeps all its claims alive.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from .connection import transaction
+
+
+@dataclass(frozen=True)
+class ItemKey:
+    """An item in the ledger."""
+
+    batch_id: UUID
+    index: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A granted claim, with what is needed to evaluate the item."""
+
+    key: ItemKey
+    fence: int
+    item_id: str
+    payload: dict[str, Any]
+
+
+# Claimable: pending, or held by a worker whose lease is over. A row that somebody else is just writing is not waited
+# for: whoever holds it decides what becomes of it. Items of paused or cancelled batches stay as they are.
+_CLAIM = text("""
+WITH wanted AS (
+    SELECT i.batch_id, i.idx
+    FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS w(batch_id, idx)
+    JOIN items i USING (batch_id, idx)
+    JOIN batches b ON b.id = i.batch_id AND b.state = 'running'
+    WHERE (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
+              SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())))
+      AND i.attempts < :max_claims
+    ORDER BY i.batch_id, i.idx
+    FOR UPDATE OF i SKIP LOCKED
+)
+UPDATE items i
+SET state = 'running', fence = i.fence + 1, attempts = i.attempts + 1, worker = :worker, claimed_at = now()
+FROM wanted
+WHERE i.batch_id = wanted.batch_id AND i.idx = wanted.idx
+RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload
+""")
+
+
+async def claim(
+    engine: AsyncEngine, keys: Sequence[ItemKey], *, worker: str, max_claims: int
+) -> Sequence[Claim | None]:
+    """A claim, or None, for each key in order; None where the item is finished or validly claimed.
+
+    A key that stands twice (two deliveries of one message) is granted once. Raises `LedgerUnavailable`.
+    """
+    async with transaction(engine) as connection:
+        rows = await connection.execute(
+            _CLAIM,
+            {
+                "batch_ids": [key.batch_id for key in keys],
+                "indexes": [key.index for key in keys],
+                "worker": worker,
+                "max_claims": max_claims,
+            },
+        )
+        granted = {
+            ItemKey(row.batch_id, row.idx): Claim(ItemKey(row.batch_id, row.idx), row.fence, row.item_id, row.payload)
+            for row in rows
+        }
+    return [granted.pop(key, None) for key in keys]

@@ -1,0 +1,107 @@
+"""The figures of a round: every number of a summary, taken from the ledger by SQL."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Float, case, func, literal_column, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tamis_schemas import (
+    ConfidenceDistribution,
+    Counts,
+    ErrorKind,
+    InclusionStatus,
+    ItemStatus,
+    Summary,
+    wilson,
+)
+from tamis_schemas.ledger import batches, items, results
+from tamis_schemas.summary import CONFIDENCE_BANDS
+
+PASSING = ("true", InclusionStatus.INCLUDE.value)  # as JSON text: a filter's yes, an inclusion's include
+AS_TEXT = results.c.value.op("#>>")(literal_column("'{}'"))  # true, include, 0.7: a JSON scalar without quotes
+QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
+    """The summary of a batch whose items are all terminal; reads only."""
+    batch = (await connection.execute(select(batches).where(batches.c.id == batch_id))).one()
+    values = await _tally(connection, batch_id, AS_TEXT, results.c.error_kind.is_(None))
+    errors = await _tally(connection, batch_id, results.c.error_kind, results.c.error_kind.is_not(None))
+    models = await _tally(connection, batch_id, results.c.model, results.c.model.is_not(None))
+    totals = await _totals(connection, batch_id)
+    counts = await _counts(connection, batch_id, batch.n_items)
+    seconds = (batch.finished_at - batch.started_at).total_seconds()
+    return Summary(
+        batch_id=str(batch_id),
+        round=batch.round,
+        operation=batch.operation,
+        counts=counts,
+        values=values,
+        pass_rate=wilson(sum(values.get(value, 0) for value in PASSING), counts.decided),
+        errors={ErrorKind(kind): n for kind, n in errors.items()},
+        confidence=await _confidence(connection, batch_id),
+        prompt_tokens=totals.prompt or 0,
+        completion_tokens=totals.completion or 0,
+        calls=totals.calls or 0,
+        call_seconds_median=_seconds(totals.median),
+        call_seconds_p95=_seconds(totals.p95),
+        wall_seconds=seconds,
+        models=models,
+        finished_at=batch.finished_at,
+    )
+
+
+async def _counts(connection: AsyncConnection, batch_id: UUID, n_items: int) -> Counts:
+    statement = (
+        select(items.c.state, func.count().label("n")).where(items.c.batch_id == batch_id).group_by(items.c.state)
+    )
+    found = {row.state: row.n for row in await connection.execute(statement)}
+    return Counts(n_items=n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
+
+
+async def _tally(connection: AsyncConnection, batch_id: UUID, column: Any, condition: Any) -> dict[str, int]:
+    statement = (
+        select(column.label("name"), func.count().label("n"))
+        .where(results.c.batch_id == batch_id, condition)
+        .group_by("name")
+        .order_by("name")
+    )
+    return {str(row.name): row.n for row in await connection.execute(statement) if row.name is not None}
+
+
+async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
+    latency = results.c.latency_ms
+    statement = select(
+        func.sum(results.c.prompt_tokens).label("prompt"),
+        func.sum(results.c.completion_tokens).label("completion"),
+        func.sum(results.c.calls).label("calls"),
+        func.percentile_cont(0.5).within_group(latency).label("median"),
+        func.percentile_cont(0.95).within_group(latency).label("p95"),
+    ).where(results.c.batch_id == batch_id)
+    return (await connection.execute(statement)).one()
+
+
+async def _confidence(connection: AsyncConnection, batch_id: UUID) -> ConfidenceDistribution:
+    confidence = results.c.confidence
+    band = case(*((confidence >= least, name) for name, least in CONFIDENCE_BANDS))
+    decided = results.c.error_kind.is_(None)
+    bands = await _tally(connection, batch_id, band, decided)
+    statement = select(
+        func.avg(confidence).cast(Float),
+        *(func.percentile_cont(q).within_group(confidence) for q in QUARTILES),
+    ).where(results.c.batch_id == batch_id, decided)
+    mean, low, lower, middle, upper, high = (await connection.execute(statement)).one()
+    return ConfidenceDistribution(
+        bands={name: bands.get(name, 0) for name, _ in CONFIDENCE_BANDS},
+        mean=mean,
+        minimum=low,
+        lower_quartile=lower,
+        median=middle,
+        upper_quartile=upper,
+        maximum=high,
+    )
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000

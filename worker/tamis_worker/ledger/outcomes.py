@@ -1,0 +1,121 @@
+"""Outcomes: what an item ended with, accepted only under the fence of its claim."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_schemas import ErrorKind, ItemStatus, Provenance
+
+from ..operations import Evaluation
+from .claims import Claim
+from .connection import transaction
+
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # what a model may write and Postgres cannot hold in a text
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an item has no result."""
+
+    kind: ErrorKind
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one claim."""
+
+    claim: Claim
+    ended: Evaluation | Failure
+    provenance: Provenance
+
+    @property
+    def status(self) -> ItemStatus:
+        """decided or failed."""
+        return ItemStatus.DECIDED if isinstance(self.ended, Evaluation) else ItemStatus.FAILED
+
+
+# One statement, one commit: the item's state under its fence, and for the accepted ones the row.
+_RECORD = text("""
+WITH given AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r(
+        batch_id uuid, idx int, fence int, state text, value jsonb, decision jsonb, confidence float8,
+        reasoning text, error_kind text, error text, model text, prompt_sha256 text,
+        prompt_tokens int, completion_tokens int, calls int, latency_ms int)
+), accepted AS (
+    UPDATE items i SET state = given.state, worker = NULL
+    FROM given
+    WHERE i.batch_id = given.batch_id AND i.idx = given.idx AND i.fence = given.fence AND i.state = 'running'
+    RETURNING i.batch_id, i.idx
+)
+INSERT INTO results (batch_id, idx, fence, round, value, decision, confidence, reasoning, error_kind, error, model,
+                     prompt_sha256, prompt_tokens, completion_tokens, calls, latency_ms)
+SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.decision, given.confidence,
+       given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
+       given.prompt_tokens, given.completion_tokens, given.calls, given.latency_ms
+FROM given JOIN accepted USING (batch_id, idx) JOIN batches b ON b.id = given.batch_id
+ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one
+    fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, decision = EXCLUDED.decision,
+    confidence = EXCLUDED.confidence, reasoning = EXCLUDED.reasoning, error_kind = EXCLUDED.error_kind,
+    error = EXCLUDED.error, model = EXCLUDED.model, prompt_sha256 = EXCLUDED.prompt_sha256,
+    prompt_tokens = EXCLUDED.prompt_tokens, completion_tokens = EXCLUDED.completion_tokens,
+    calls = EXCLUDED.calls, latency_ms = EXCLUDED.latency_ms, created_at = now()
+RETURNING batch_id, idx
+""")
+
+
+async def record(engine: AsyncEngine, outcomes: Sequence[Outcome]) -> Sequence[bool]:
+    """For each outcome in order, whether it was accepted; False under a stale fence, which is not an error.
+
+    Written again after a lost reply, an outcome that was accepted the first time is False the second: its row stands.
+    Raises `LedgerUnavailable`.
+    """
+    rows = json.dumps([_row(outcome) for outcome in outcomes], ensure_ascii=False)
+    async with transaction(engine) as connection:
+        written = {(row.batch_id, row.idx) for row in await connection.execute(_RECORD, {"rows": rows})}
+    return [(o.claim.key.batch_id, o.claim.key.index) in written for o in outcomes]
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    provenance = outcome.provenance
+    row: dict[str, Any] = {
+        "batch_id": str(outcome.claim.key.batch_id),
+        "idx": outcome.claim.key.index,
+        "fence": outcome.claim.fence,
+        "state": outcome.status.value,
+        "model": _storable(provenance.model),
+        "prompt_sha256": provenance.prompt_sha256,
+        "prompt_tokens": provenance.usage.prompt_tokens,
+        "completion_tokens": provenance.usage.completion_tokens,
+        "calls": provenance.calls,
+        "latency_ms": provenance.latency_ms,
+    }
+    match outcome.ended:
+        case Failure(kind, message):
+            row |= {"error_kind": kind.value, "error": _storable(message)}
+        case Evaluation(result, decision):
+            row |= {
+                "value": _storable(result.value),
+                "confidence": result.confidence,
+                "reasoning": _storable(result.reasoning),
+                "decision": None if decision is None else _storable(decision.model_dump(mode="json")),
+            }
+    return row
+
+
+def _storable(value: Any) -> Any:
+    """The value with U+FFFD in place of NUL and of halves of surrogate pairs."""
+    match value:
+        case str():
+            return UNSTORABLE.sub("\ufffd", value)
+        case dict():
+            return {_storable(name): _storable(part) for name, part in value.items()}
+        case list():
+            return [_storable(part) for part in value]
+        case _:
+            return value

@@ -1,0 +1,149 @@
+"""What a dead worker or a lost message left behind, found in the ledger.
+
+Redis delivers in order. So a message is lost (or stuck with a worker that died) when its item is still pending although
+the queue is empty, or although an item whose message was published later has been claimed for a while.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker sweeps at a time
+
+
+@dataclass(frozen=True)
+class LostItem:
+    """A pending item that needs a new message."""
+
+    batch_id: UUID
+    operation: str
+    index: int
+    item_id: str
+
+
+@dataclass(frozen=True)
+class OpenShard:
+    """A dispatched shard whose items are all terminal, but which nobody closed."""
+
+    batch_id: UUID
+    round: int
+    shard: int
+
+
+async def try_lock(connection: AsyncConnection) -> bool:
+    """Whether this transaction may sweep; the lock goes with the transaction."""
+    statement = text("SELECT pg_try_advisory_xact_lock(:lock)")
+    return bool((await connection.execute(statement, {"lock": SWEEP_LOCK})).scalar_one())
+
+
+_FORGET_WORKERS = text("""
+DELETE FROM workers k WHERE k.lease_until < now() - interval '1 hour'
+""")
+
+# An item whose workers keep dying is the likely cause: after `max_claims` claims it is given up, with a row.
+_GIVE_UP = text("""
+WITH poison AS (
+    UPDATE items i SET state = 'failed', worker = NULL
+    FROM batches b
+    WHERE b.id = i.batch_id AND b.state IN ('running', 'paused') AND i.attempts >= :max_claims
+      AND (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
+              SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())))
+      AND EXISTS (SELECT FROM shards s WHERE s.batch_id = i.batch_id AND s.round = b.round
+                  AND s.state = 'dispatched' AND i.idx >= s.first_idx AND i.idx < s.end_idx)
+    RETURNING i.batch_id, i.idx, i.fence, b.round, i.attempts
+)
+INSERT INTO results (batch_id, idx, fence, round, error_kind, error, prompt_tokens, completion_tokens, calls)
+SELECT batch_id, idx, fence, round, 'attempts_exhausted',
+       format('claimed %s times, and each time the worker died before a result', attempts), 0, 0, 0
+FROM poison
+ON CONFLICT (batch_id, idx) DO UPDATE SET
+    fence = EXCLUDED.fence, round = EXCLUDED.round, error_kind = EXCLUDED.error_kind, error = EXCLUDED.error,
+    value = NULL, decision = NULL, created_at = now()
+RETURNING batch_id, idx
+""")
+
+_RELEASE_DEAD = text("""
+UPDATE items i SET state = 'pending', worker = NULL, republished_at = now()
+FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round
+WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+  AND i.state = 'running'
+  AND NOT EXISTS (SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())
+RETURNING i.batch_id, b.operation, b.state AS batch_state, i.idx, i.item_id
+""")
+
+_LOST = text("""
+WITH published AS (
+    SELECT i.batch_id, b.operation, i.idx, i.item_id, i.state, i.claimed_at,
+           greatest(s.dispatched_at, i.republished_at) AS published_at
+    FROM shards s
+    JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state = 'running'
+    JOIN items i ON i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+    WHERE s.state = 'dispatched'
+), reached AS (  -- the latest publication of which something was claimed a while ago
+    SELECT max(published_at) AS upto FROM (
+        SELECT published_at FROM published
+        WHERE claimed_at >= published_at AND claimed_at < now() - make_interval(secs => :grace)
+        UNION ALL
+        SELECT max(dispatched_at) FROM shards
+        WHERE state = 'aggregated' AND aggregated_at < now() - make_interval(secs => :grace)
+          AND aggregated_at > now() - interval '1 day'
+    ) AS seen
+), lost AS (
+    SELECT p.* FROM published p, reached r
+    WHERE p.state = 'pending' AND p.published_at < now() - make_interval(secs => :grace)
+      AND (:queue_empty OR p.published_at < r.upto)
+)
+UPDATE items i SET republished_at = now() FROM lost
+WHERE i.batch_id = lost.batch_id AND i.idx = lost.idx AND i.state = 'pending'
+RETURNING i.batch_id, lost.operation, i.idx, i.item_id
+""")
+
+_UNCLOSED = text("""
+SELECT s.batch_id, s.round, s.shard
+FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state IN ('running', 'paused')
+WHERE s.state = 'dispatched' AND s.dispatched_at < now() - make_interval(secs => :grace)
+  AND NOT EXISTS (SELECT FROM items i WHERE i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+                  AND i.state IN ('pending', 'running'))
+ORDER BY s.batch_id, s.shard
+""")
+
+_UNDISPATCHED = text("""
+SELECT b.id FROM batches b
+WHERE b.state IN ('pending', 'running') AND b.created_at < now() - make_interval(secs => :grace)
+  AND EXISTS (SELECT FROM shards s WHERE s.batch_id = b.id AND s.round = b.round AND s.state = 'waiting')
+  AND (SELECT count(*) FROM shards s WHERE s.batch_id = b.id AND s.round = b.round AND s.state = 'dispatched')
+      < b.window_size
+ORDER BY b.created_at
+""")
+
+
+async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int:
+    """Fail the items that were claimed `max_claims` times without a result; how many."""
+    await connection.execute(_FORGET_WORKERS)
+    return len((await connection.execute(_GIVE_UP, {"max_claims": max_claims})).all())
+
+
+async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
+    """Take back the claims of workers whose lease is over; those of running batches, which need a new message."""
+    rows = await connection.execute(_RELEASE_DEAD)
+    return [LostItem(r.batch_id, r.operation, r.idx, r.item_id) for r in rows if r.batch_state == "running"]
+
+
+async def find_lost(connection: AsyncConnection, *, grace: float, queue_empty: bool) -> Sequence[LostItem]:
+    """Pending items whose message is lost, noted as published again now. See the top of this file for the rule."""
+    rows = await connection.execute(_LOST, {"grace": grace, "queue_empty": queue_empty})
+    return [LostItem(r.batch_id, r.operation, r.idx, r.item_id) for r in rows]
+
+
+async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequence[OpenShard]:
+    """Shards with nothing left to do that nobody closed."""
+    rows = await connection.execute(_UNCLOSED, {"grace": grace})
+    return [OpenShard(r.batch_id, r.round, r.shard) for r in rows]
+
+
+async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
+    """Batches with shards waiting although their window has room."""
+    return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()

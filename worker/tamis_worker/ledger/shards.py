@@ -1,0 +1,72 @@
+"""Closing shards and batches: completion is a fact in the ledger, however often and by whomever it is established."""
+
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy import and_, exists, func, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tamis_schemas import BatchStatus, ItemStatus
+from tamis_schemas.ledger import batches, items, shards, summaries
+from tamis_schemas.ledger.tables import ShardStatus
+
+from .connection import transaction
+from .figures import summarise
+
+
+class Closing(StrEnum):
+    """What came of the attempt to close a shard."""
+
+    OPEN = "open"  # items of it are still to be decided
+    CLOSED = "closed"  # the batch has more shards
+    COMPLETED = "completed"  # it was the last one: the summary is written
+
+
+async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: int) -> Closing:
+    """Close a shard whose items are all terminal; with the last one, write the summary and complete the batch.
+
+    Idempotent: done twice, also at the same time, it has the effect of once. Raises `LedgerUnavailable`.
+    """
+    async with transaction(engine) as connection:
+        # One closing of a batch at a time: two last shards would otherwise each see the other still open.
+        batch = (
+            await connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update())
+        ).one_or_none()
+        if batch is None or batch.round != round_:
+            return Closing.CLOSED  # a message of an earlier round
+        in_round = and_(shards.c.batch_id == batch_id, shards.c.round == round_)
+        row = (await connection.execute(select(shards).where(in_round, shards.c.shard == shard))).one()
+        if row.state != ShardStatus.AGGREGATED:
+            if await _has_open_items(connection, batch_id, row.first_idx, row.end_idx):
+                return Closing.OPEN
+            await connection.execute(
+                update(shards)
+                .where(in_round, shards.c.shard == shard)
+                .values(state=ShardStatus.AGGREGATED, aggregated_at=func.now())
+            )
+        if BatchStatus(batch.state).terminal:
+            return Closing.COMPLETED
+        unfinished = select(exists().where(in_round, shards.c.state != ShardStatus.AGGREGATED))
+        if (await connection.execute(unfinished)).scalar_one():
+            return Closing.CLOSED
+        await connection.execute(
+            update(batches).where(batches.c.id == batch_id).values(state=BatchStatus.COMPLETED, finished_at=func.now())
+        )
+        summary = await summarise(connection, batch_id)
+        await connection.execute(
+            upsert(summaries)
+            .values(batch_id=batch_id, round=round_, summary=summary.model_dump(mode="json"))
+            .on_conflict_do_nothing()
+        )
+        return Closing.COMPLETED
+
+
+async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:
+    still_open = exists().where(
+        items.c.batch_id == batch_id,
+        items.c.idx >= first,
+        items.c.idx < end,
+        items.c.state.in_([status.value for status in ItemStatus if not status.terminal]),
+    )
+    return bool((await connection.execute(select(still_open))).scalar_one())

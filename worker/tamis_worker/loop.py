@@ -1,0 +1,53 @@
+"""The one event loop of a worker process, on a thread of its own; task bodies wait on it for their result."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+try:
+    import uvloop
+except ImportError:  # it does not exist on Windows
+    _new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    _new_event_loop = uvloop.new_event_loop
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """An event loop that runs from `start` to `stop`."""
+
+    def __init__(self) -> None:
+        self._loop = _new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="tamis loop", daemon=True)
+
+    def start(self) -> None:
+        """Run the loop on its thread."""
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine run on the loop; called from any other thread. Raises what it raises."""
+        return self.submit(coroutine).result()
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """A future for the result of a coroutine run on the loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def stop(self) -> None:
+        """Cancel what still runs and end the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            left = asyncio.all_tasks(self._loop)
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            self._loop.close()

@@ -1,0 +1,56 @@
+"""What an answer was read as, and how an unusable one is refused."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tamis_schemas import EvaluationResult, InclusionDecision
+
+from ..engine.chat import Schema
+
+REASONING_LENGTH = 1200  # characters; an explanation is brief, and a model that rambles must end
+
+CONFIDENCE_SCHEMA: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A valid answer: the result, and of an inclusion the decision behind it."""
+
+    result: EvaluationResult
+    decision: InclusionDecision | None = None
+
+
+class InvalidAnswer(ValueError):
+    """An answer that is JSON but not what was asked for; the message says which field and why."""
+
+
+class StrictAnswer(BaseModel):
+    """The base of every answer: no field may be missing, added or of another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+AnswerModel = TypeVar("AnswerModel", bound=StrictAnswer)
+
+
+def validated(model: type[AnswerModel], data: object) -> AnswerModel:
+    """The answer as its model. Raises `InvalidAnswer` naming the first field that is wrong."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "answer"
+        raise InvalidAnswer(f"{field}: {first['msg']}") from error
+
+
+def object_schema(properties: dict[str, Schema]) -> Schema:
+    """An object whose properties are all required and the only ones, in this order."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,57 @@
+"""Filter: yes or no (spec 1). Always True or False; an answer that is neither is an error."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tamis_schemas import EvaluationResult, Filter, Item
+
+from ..engine.chat import Message, Schema
+from .evaluation import (
+    CONFIDENCE_SCHEMA,
+    REASONING_SCHEMA,
+    Evaluation,
+    StrictAnswer,
+    object_schema,
+    validated,
+)
+from .prompt import CONFIDENCE_RUBRIC, source_data, user_message
+
+SYSTEM = f"""\
+You are a classification function that answers yes/no questions about data.
+Given source data and criteria, determine whether the answer is Yes or No.
+You must provide an answer (True or False) even when uncertain—use low confidence to signal unreliability.
+
+{CONFIDENCE_RUBRIC}"""
+
+
+class _Answer(StrictAnswer):
+    reasoning: str | None = None
+    value: bool
+    confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
+    """System and user message for one item."""
+    return (
+        Message("system", SYSTEM),
+        Message("user", user_message(source_data(item), f"## Instruction\n{operation.criteria}")),
+    )
+
+
+def response_schema(operation: Filter) -> Schema:
+    """The answer's schema; the reasoning, where asked for, stands before the value so that it comes first."""
+    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    return object_schema(reasoning | {"value": {"type": "boolean"}, "confidence": CONFIDENCE_SCHEMA})
+
+
+def parse(operation: Filter, data: object) -> Evaluation:
+    """The result that an answer gives. Raises `InvalidAnswer`."""
+    answer = validated(_Answer, data)
+    return Evaluation(
+        EvaluationResult(
+            value=answer.value,
+            confidence=answer.confidence,
+            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
+        )
+    )

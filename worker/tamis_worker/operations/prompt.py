@@ -1,0 +1,42 @@
+"""The parts that every prompt is made of: the confidence rubric and the sections of the user message (spec 1).
+
+Every value is put on one line of its own: whatever a record holds, it can neither end its field nor begin a heading,
+so the structure of the message is ours alone.
+"""
+
+import json
+from typing import Any
+
+from tamis_schemas import Item
+from tamis_schemas.item import shown_fields
+
+CONFIDENCE_RUBRIC = """\
+Rate your confidence based on evidence quality:
+- 0.9–1.0: Explicit statement in source text
+- 0.7–0.89: Strong inference with clear supporting context
+- 0.4–0.69: Weak inference or ambiguous evidence
+- Below 0.4: Insufficient evidence (for extraction, return null instead)"""
+
+
+def source_data(item: Item) -> str:
+    """The section `## Source Data`: one line per field, empty fields left out."""
+    lines = [f"{one_line(name)}: {_value(value)}" for name, value in shown_fields(item).items()]
+    return "\n".join(["## Source Data", *lines])
+
+
+def user_message(*sections: str) -> str:
+    """The sections with a blank line between them."""
+    return "\n\n".join(sections)
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space, line and paragraph separators among it, as one space."""
+    return " ".join(text.split())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return ", ".join(one_line(part) for part in value)
+    return one_line(json.dumps(value, ensure_ascii=False))

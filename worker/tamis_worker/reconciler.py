@@ -1,0 +1,102 @@
+"""The reconciler: finds what a dead worker or a lost message left behind, and sets it going again.
+
+Runs in every worker; an advisory lock lets one of them sweep at a time. Everything it does could be done twice.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from celery import Celery
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_producer.broker import queue_depth
+from tamis_producer.dispatch import Dispatcher, ItemAddress
+from tamis_schemas import Unavailable
+
+from .ledger import recovery
+from .ledger.connection import transaction
+from .ledger.shards import Closing, close_shard
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What one sweep found."""
+
+    given_up: int = 0
+    released: int = 0
+    lost: int = 0
+    closed: int = 0
+    dispatched: int = 0
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.given_up or self.released or self.lost or self.closed or self.dispatched)
+
+
+class Reconciler:
+    """Sweeps the ledger every `interval` seconds; `grace` is how long a thing may take before it looks lost."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        app: Celery,
+        dispatcher: Dispatcher,
+        *,
+        interval: float,
+        grace: float,
+        max_claims: int,
+    ) -> None:
+        self._engine = engine
+        self._app = app
+        self._dispatcher = dispatcher
+        self._interval = interval
+        self._grace = grace
+        self._max_claims = max_claims
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        while True:
+            await asyncio.sleep(self._interval)
+            try:
+                swept = await self.sweep()
+            except Unavailable as error:
+                log.warning("sweep put off: %s", error)
+            except Exception:  # the next sweep tries again; the worker goes on either way
+                log.exception("sweep failed")
+            else:
+                if swept.anything:
+                    log.info("swept: %s", swept)
+
+    async def sweep(self) -> Swept:
+        """One sweep; finds nothing where another worker is sweeping. Raises `Unavailable`."""
+        depth = await asyncio.to_thread(queue_depth, self._app)
+        async with transaction(self._engine) as connection:
+            if not await recovery.try_lock(connection):
+                return Swept()
+            given_up = await recovery.give_up_poison(connection, max_claims=self._max_claims)
+            released = await recovery.release_dead(connection)
+            lost = await recovery.find_lost(connection, grace=self._grace, queue_empty=depth == 0)
+            unclosed = await recovery.find_unclosed(connection, grace=self._grace)
+            waiting = await recovery.find_undispatched(connection, grace=self._grace)
+        await self._republish([*released, *lost])
+        closed = 0
+        for shard in unclosed:
+            closing = await close_shard(self._engine, shard.batch_id, shard.round, shard.shard)
+            closed += closing is not Closing.OPEN
+        dispatched = 0
+        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting]):
+            dispatched += await asyncio.to_thread(self._dispatcher.fill_window, batch_id)
+        return Swept(given_up, len(released), len(lost), closed, dispatched)
+
+    async def _republish(self, found: Sequence[recovery.LostItem]) -> None:
+        by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
+        for item in found:
+            by_batch[item.batch_id, item.operation].append(ItemAddress(item.index, item.item_id))
+        for (batch_id, operation), addresses in by_batch.items():
+            await asyncio.to_thread(self._dispatcher.republish, batch_id, operation, addresses)

@@ -1,0 +1,135 @@
+"""The one place where a worker process is put together: loop, ledger, limiter, LLM, evaluator, reconciler."""
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+import redis.asyncio as redis
+from celery import Celery
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_producer.dispatch import Dispatcher
+from tamis_producer.ledger import connect as connect_producer
+from tamis_schemas import LedgerUnavailable
+
+from .engine.evaluate import Evaluator, Patience
+from .engine.group_commit import GroupCommit
+from .engine.limiter import Limits
+from .engine.limits import Limiters
+from .engine.llm import Llm
+from .ledger import heartbeat
+from .ledger.batches import TermsOfBatches
+from .ledger.claims import Claim, ItemKey, claim
+from .ledger.connection import connect
+from .ledger.outcomes import Outcome, record
+from .loop import LoopThread
+from .reconciler import Reconciler
+from .settings import WorkerSettings
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Runtime:
+    """Everything that a worker's tasks use; open from `start` to `stop`."""
+
+    evaluator: Evaluator
+    engine: AsyncEngine
+
+    def __init__(self, settings: WorkerSettings, app: Celery) -> None:
+        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing."""
+        self.settings = settings
+        # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
+        self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
+        self._app = app
+        self._endpoint = settings.endpoint
+        self._model = settings.default_model
+        self._loop = LoopThread()
+        self._background: list[asyncio.Task[None]] = []
+        # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
+        self._dispatch_engine = connect_producer(settings.database)
+        self.dispatcher = Dispatcher(self._dispatch_engine, app)
+
+    def start(self) -> None:
+        """Open connections and begin to hold the lease. Raises `LedgerUnavailable`."""
+        self._loop.start()
+        self._loop.run(self._open())
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine on the worker's loop."""
+        return self._loop.run(coroutine)
+
+    def stop(self) -> None:
+        """Give up the lease and close everything."""
+        self._loop.run(self._close())
+        self._loop.stop()
+        self._dispatch_engine.dispose()
+
+    async def _open(self) -> None:
+        settings = self.settings
+        self.engine = connect(settings.database)
+        await heartbeat.renew(self.engine, worker=self.worker_id, lease=settings.lease)
+        self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
+        key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else "none"
+        self._llm = Llm(self._endpoint, key, timeout=settings.call_timeout, connections=settings.concurrency)
+        limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
+        self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)
+        self._claims: GroupCommit[ItemKey, Claim | None] = GroupCommit("claims", self._claim)
+        self._outcomes: GroupCommit[Outcome, bool] = GroupCommit("results", self._record)
+        await self._claims.start()
+        await self._outcomes.start()
+        self.evaluator = Evaluator(
+            claims=self._claims,
+            outcomes=self._outcomes,
+            terms=TermsOfBatches(self.engine),
+            llm=self._llm,
+            limiters=self._limiters,
+            default_model=self._model,
+            patience=Patience.of(settings),
+        )
+        reconciler = Reconciler(
+            self.engine,
+            self._app,
+            self.dispatcher,
+            interval=settings.sweep,
+            grace=settings.lease,
+            max_claims=settings.max_claims,
+        )
+        self._background = [
+            asyncio.create_task(self._hold_lease(), name="heartbeat"),
+            asyncio.create_task(reconciler.run(), name="reconciler"),
+        ]
+
+    async def _close(self) -> None:
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._claims.close()
+        await self._outcomes.close()
+        await self._limiters.close()
+        await self._llm.close()
+        await self._redis.aclose()
+        try:
+            await heartbeat.end(self.engine, worker=self.worker_id)
+        except LedgerUnavailable as error:
+            log.warning("the lease runs out by itself: %s", error)
+        await self.engine.dispose()
+
+    async def _claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | None]:
+        return await claim(self.engine, keys, worker=self.worker_id, max_claims=self.settings.max_claims)
+
+    async def _record(self, outcomes: Sequence[Outcome]) -> Sequence[bool]:
+        return await record(self.engine, outcomes)
+
+    async def _hold_lease(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.lease / 3)
+            try:
+                await heartbeat.renew(self.engine, worker=self.worker_id, lease=self.settings.lease)
+            except LedgerUnavailable as error:
+                log.warning("heartbeat missed: %s", error)

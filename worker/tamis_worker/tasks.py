@@ -1,0 +1,46 @@
+"""The Celery tasks: thin bodies that parse their arguments and wait for the core.
+
+They never raise. What went wrong with an item is in the ledger; what went wrong around it is found by the reconciler.
+A header task that raised would leave its chord's body unrun.
+"""
+
+import logging
+from uuid import UUID
+
+from celery import Celery
+
+from tamis_schemas import Unavailable, wire
+from tamis_schemas.operations import OPERATIONS
+
+from .ledger.claims import ItemKey
+from .ledger.shards import Closing, close_shard
+from .runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+def register(app: Celery, runtime: Runtime) -> None:
+    """Give `app` one task per operation, and the aggregate."""
+
+    def evaluate(batch_id: str, index: int) -> None:
+        try:
+            runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
+        except Exception:  # the item stays pending in the ledger; the reconciler publishes it again
+            log.exception("batch=%s index=%s could not be evaluated", batch_id, index)
+
+    def aggregate(batch_id: str, round_: int, shard: int) -> None:
+        try:
+            closing = runtime.run(close_shard(runtime.engine, UUID(batch_id), round_, shard))
+            if closing is Closing.CLOSED:
+                runtime.dispatcher.fill_window(UUID(batch_id))
+            elif closing is Closing.COMPLETED:
+                log.info("batch=%s completed", batch_id)
+        except Unavailable as error:
+            log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
+        except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
+            log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
+
+    for operation in OPERATIONS:
+        name = wire.task_name(operation.model_fields["operation"].default)
+        app.task(name=name, ignore_result=True)(evaluate)
+    app.task(name=wire.AGGREGATE, ignore_result=True)(aggregate)
