@@ -8,6 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 import redis
+
 from llm_double import Double
 from stage import WorkerProcess
 from tamis_producer import Client, ProducerSettings

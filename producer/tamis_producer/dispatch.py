@@ -11,11 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from celery import Celery, chord
-from sqlalchemy import Engine, and_, func, or_, select, update
+from sqlalchemy import Engine, and_, func, select, update
 
 from tamis_schemas import BatchStatus, BrokerUnavailable, ItemStatus, wire
 from tamis_schemas.ledger import batches, items, shards
 from tamis_schemas.ledger.tables import ShardStatus
+from tamis_schemas.status import check_batch_transition
 
 from .broker import broker_errors
 from .ledger import ledger_errors
@@ -117,14 +118,13 @@ class Dispatcher:
             connection.execute(
                 update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
             )
-            connection.execute(
-                update(batches)
-                .where(
-                    batches.c.id == batch_id,
-                    or_(batches.c.state == BatchStatus.PENDING, batches.c.started_at.is_(None)),
+            if batch.state != BatchStatus.RUNNING:
+                check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
+                connection.execute(
+                    update(batches)
+                    .where(batches.c.id == batch_id)
+                    .values(state=BatchStatus.RUNNING, started_at=func.now())
                 )
-                .values(state=BatchStatus.RUNNING, started_at=func.coalesce(batches.c.started_at, func.now()))
-            )
             return Shard(
                 batch_id=batch_id,
                 round=batch.round,

@@ -1,14 +1,21 @@
 """The migrations make exactly the tables that the code believes in."""
 
+from collections.abc import Mapping
+from enum import StrEnum
+from itertools import permutations
+from uuid import uuid4
+
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import IntegrityError
 
-from tamis_schemas import ConfigurationError, LedgerUnavailable
+from tamis_schemas import BatchStatus, ConfigurationError, ItemStatus, LedgerUnavailable
 from tamis_schemas.ledger import metadata
 from tamis_schemas.ledger.migrate import head, upgrade
+from tamis_schemas.status import BATCH_TRANSITIONS, ITEM_TRANSITIONS
 
 
 def test_the_migrations_and_the_tables_agree(database_url: str) -> None:
@@ -53,3 +60,43 @@ def test_a_ledger_of_a_newer_release_is_refused(database_url: str) -> None:
 def test_a_ledger_that_does_not_answer_is_named() -> None:
     with pytest.raises(LedgerUnavailable, match="does not answer"):
         upgrade("postgresql+psycopg://nobody@127.0.0.1:1/none")
+
+
+@pytest.mark.parametrize(
+    ("table", "states", "legal"),
+    [("items", ItemStatus, ITEM_TRANSITIONS), ("batches", BatchStatus, BATCH_TRANSITIONS)],
+    ids=["items", "batches"],
+)
+def test_the_ledger_refuses_every_transition_that_the_table_does_not_list(
+    database_url: str, table: str, states: type[StrEnum], legal: Mapping[StrEnum, frozenset[StrEnum]]
+) -> None:
+    engine = create_engine(database_url)
+    batch = uuid4()
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO batches (id, content_sha256, operation, params, n_items, shard_size, window_size) "
+                "VALUES (:id, '', 'filter', '{}', 1, 1, 1)"
+            ),
+            {"id": batch},
+        )
+    for before, after in permutations(states, 2):
+        with engine.connect() as connection:  # rolled back each time
+            if table == "items":
+                connection.execute(
+                    text(
+                        "INSERT INTO items (batch_id, idx, item_id, payload, state) VALUES (:id, 0, '', '{}', :state)"
+                    ),
+                    {"id": batch, "state": before},
+                )
+            else:
+                connection.execute(text("ALTER TABLE batches DISABLE TRIGGER legal_transitions"))
+                connection.execute(text("UPDATE batches SET state = :state"), {"state": before})
+                connection.execute(text("ALTER TABLE batches ENABLE TRIGGER legal_transitions"))
+            step = text(f"UPDATE {table} SET state = :state")
+            if after in legal[before]:
+                assert connection.execute(step, {"state": after}).rowcount == 1
+            else:
+                with pytest.raises(IntegrityError, match=f"{table} cannot go from {before} to {after}"):
+                    connection.execute(step, {"state": after})
+    engine.dispose()

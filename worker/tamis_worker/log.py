@@ -6,7 +6,7 @@ import sys
 import structlog
 from celery import signals
 
-QUIET = ("httpx2", "httpcore2", "openai", "aiohttp.access", "amqp", "kombu", "celery.app.trace", "celery.worker.strategy")
+QUIET = ("openai", "httpx2", "httpcore2", "amqp", "kombu", "celery.app.trace", "celery.worker.strategy")
 
 
 def configure(level: str = "INFO") -> None:

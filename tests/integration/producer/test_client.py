@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 from sqlalchemy import make_url, text
-from stage import abstracts
 
+from stage import abstracts
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas import (
     BatchStatus,

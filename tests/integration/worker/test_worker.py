@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 import redis
+
 from llm_double import Double, Fault, Kind, Scripted
 from stage import WorkerProcess, abstracts
-
 from tamis_producer import Client
 from tamis_schemas import BatchStatus, ErrorKind, Filter, Inclusion, InclusionStatus, SearchCriteria, wire
 

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tamis_schemas import BatchStatus, ItemStatus
 from tamis_schemas.ledger import batches, items, shards, summaries
 from tamis_schemas.ledger.tables import ShardStatus
+from tamis_schemas.status import check_batch_transition
 
 from .connection import transaction
 from .figures import summarise
@@ -50,6 +51,7 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
         unfinished = select(exists().where(in_round, shards.c.state != ShardStatus.AGGREGATED))
         if (await connection.execute(unfinished)).scalar_one():
             return Closing.CLOSED
+        check_batch_transition(BatchStatus(batch.state), BatchStatus.COMPLETED)
         await connection.execute(
             update(batches).where(batches.c.id == batch_id).values(state=BatchStatus.COMPLETED, finished_at=func.now())
         )

@@ -10,6 +10,41 @@ branch_labels = None
 depends_on = None
 
 
+# As `tamis_schemas.status` has them at this revision: the ledger itself refuses any other step, whoever takes it.
+ITEM_STEPS = (
+    ("pending", "running"),
+    ("pending", "cancelled"),
+    ("pending", "failed"),
+    ("running", "decided"),
+    ("running", "failed"),
+    ("running", "pending"),
+    ("failed", "pending"),
+    ("cancelled", "pending"),
+)
+BATCH_STEPS = (
+    ("pending", "running"),
+    ("pending", "paused"),
+    ("pending", "cancelled"),
+    ("running", "completed"),
+    ("running", "paused"),
+    ("running", "cancelled"),
+    ("paused", "running"),
+    ("paused", "completed"),
+    ("paused", "cancelled"),
+    ("completed", "running"),
+    ("cancelled", "running"),
+)
+
+
+def _refuse_other_steps(table: str, steps: tuple[tuple[str, str], ...]) -> None:
+    legal = ", ".join(f"'{before}>{after}'" for before, after in steps)
+    op.execute(
+        f"CREATE TRIGGER legal_transitions BEFORE UPDATE OF state ON {table} FOR EACH ROW "
+        f"WHEN (OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({legal})) "
+        "EXECUTE FUNCTION refuse_transition()"
+    )
+
+
 def upgrade() -> None:
     """Create every table."""
     op.create_table(
@@ -120,6 +155,13 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_summaries_batches"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("batch_id", "round", name=op.f("pk_summaries")),
     )
+    op.execute(
+        "CREATE FUNCTION refuse_transition() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE EXCEPTION '% cannot go from % to %', TG_TABLE_NAME, OLD.state, NEW.state "
+        "USING ERRCODE = 'check_violation'; END $$"
+    )
+    _refuse_other_steps("items", ITEM_STEPS)
+    _refuse_other_steps("batches", BATCH_STEPS)
 
 
 def downgrade() -> None:
@@ -132,3 +174,4 @@ def downgrade() -> None:
     op.drop_table("results")
     op.drop_index("ix_batches_created_at", table_name="batches")
     op.drop_table("batches")
+    op.execute("DROP FUNCTION refuse_transition()")

@@ -1,0 +1,472 @@
+"""The shared limit on a real server. Several limiters stand for several processes: they share nothing but Redis."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import pytest
+from redis.asyncio import Redis
+
+from tamis_schemas import wire
+from tamis_worker.embedded.valkey import Valkey
+from tamis_worker.engine.limit_arithmetic import request_pace, token_pace
+from tamis_worker.engine.limiter import SCRIPT, Limiter, Limits, Permit
+
+SOON = 10.0  # seconds; a bound for what takes milliseconds on a quiet machine
+NOT_YET = 0.3  # seconds in which nothing may happen
+FREE = Limits(rpm=None, tpm=None, concurrency=1_000)
+
+T = TypeVar("T")
+NewLimiter = Callable[..., Awaitable[Limiter]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    with Valkey(tmp_path_factory.mktemp("limiter")) as running:
+        yield running
+
+
+@pytest.fixture
+async def redis(server: Valkey) -> AsyncIterator[Redis]:
+    async with Redis.from_url(server.url) as client:
+        yield client
+
+
+@pytest.fixture
+def key() -> str:
+    return wire.limiter_key("https://llm.example/v1", f"model-{uuid4().hex[:8]}")
+
+
+@pytest.fixture
+async def limiter(redis: Redis, key: str) -> AsyncIterator[NewLimiter]:
+    """Opens limiters; each is its own holder. All are closed at the end."""
+    opened: list[Limiter] = []
+
+    async def new(limits: Limits, *, at: str = key, lease: float = 15.0) -> Limiter:
+        one = Limiter(redis, at, limits, holder=f"holder-{len(opened)}", lease=lease)
+        await one.start()
+        opened.append(one)
+        return one
+
+    yield new
+    for one in opened:
+        await one.close()
+
+
+async def soon(awaited: Awaitable[T]) -> T:
+    return await asyncio.wait_for(awaited, SOON)
+
+
+async def granted(limiter: Limiter, estimate: int = 1) -> bool:
+    """Whether a permit is granted within a moment; it is given back."""
+    try:
+        permit = await asyncio.wait_for(limiter.acquire(estimate), NOT_YET)
+    except TimeoutError:
+        return False
+    await limiter.release(permit, None)
+    return True
+
+
+async def script_calls(redis: Redis) -> int:
+    return int((await redis.info("commandstats"))["cmdstat_evalsha"]["calls"])
+
+
+async def redis_time(redis: Redis) -> int:
+    seconds, micro = await redis.time()
+    return int(seconds) * 1_000_000 + int(micro)
+
+
+@dataclass
+class Gauge:
+    """How many are inside at once, and how many were at most."""
+
+    inside: int = 0
+    most: int = 0
+    turns: int = 0
+    served: dict[int, int] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def hold(self, limiter: Limiter, estimate: int = 1) -> AsyncIterator[Permit]:
+        permit = await limiter.acquire(estimate)
+        self.inside += 1
+        self.turns += 1
+        self.served[id(limiter)] = self.served.get(id(limiter), 0) + 1
+        self.most = max(self.most, self.inside)
+        try:
+            yield permit
+        finally:
+            self.inside -= 1
+            await limiter.release(permit, estimate)
+
+
+# Concurrency
+
+
+async def test_concurrency_is_shared_by_all_processes_and_never_exceeded(limiter: NewLimiter) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=7)
+    several = [await limiter(limits) for _ in range(3)]
+    gauge = Gauge()
+
+    async def call(one: Limiter) -> None:
+        async with gauge.hold(one):
+            await asyncio.sleep(random.random() * 0.01)
+
+    await soon(asyncio.gather(*(call(one) for one in several for _ in range(60))))
+    assert gauge.turns == 180
+    assert gauge.most == 7
+
+
+async def test_permits_are_granted_in_the_order_of_asking(limiter: NewLimiter) -> None:
+    one = await limiter(Limits(rpm=None, tpm=None, concurrency=1))
+    served: list[int] = []
+
+    async def call(number: int) -> None:
+        permit = await one.acquire(number)
+        served.append(number)
+        await one.release(permit, None)
+
+    await soon(asyncio.gather(*(call(number) for number in range(20))))
+    assert served == list(range(20))
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+async def test_a_process_that_comes_later_gets_its_share(limiter: NewLimiter, concurrency: int) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=concurrency)
+    first, second = await limiter(limits), await limiter(limits)
+    gauge = Gauge()
+    stop = asyncio.Event()
+
+    async def greedy(one: Limiter) -> None:
+        while not stop.is_set():
+            async with gauge.hold(one):
+                await asyncio.sleep(0)
+
+    greedy_calls = [asyncio.create_task(greedy(first)) for _ in range(20)]
+    for _ in range(5):
+        async with asyncio.timeout(SOON), gauge.hold(second):
+            pass
+    stop.set()
+    await soon(asyncio.gather(*greedy_calls))
+    assert gauge.most == concurrency
+
+
+async def test_a_dead_process_gives_its_permits_back_within_its_lease(redis: Redis, key: str) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=2)
+    dying = Limiter(redis, key, limits, holder="dying", lease=0.6)
+    await dying.start()
+    for _ in range(2):
+        await soon(dying.acquire(1))
+    living = Limiter(redis, key, limits, holder="living", lease=15)
+    await living.start()
+    assert not await granted(living)
+    assert dying._pump is not None
+    dying._pump.cancel()  # what a kill leaves: no heartbeat, no farewell
+    permit = await soon(living.acquire(1))
+    await living.release(permit, None)
+    await living.close()
+
+
+async def test_a_living_process_keeps_its_permits_beyond_its_lease(limiter: NewLimiter) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=1)
+    holding = await limiter(limits, lease=0.15)
+    permit = await soon(holding.acquire(1))
+    other = await limiter(limits)
+    assert not await granted(other)  # two leases long
+    await holding.release(permit, None)
+    assert await granted(other)
+
+
+async def test_close_gives_everything_back_at_once_and_cancels_who_waits(limiter: NewLimiter) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=2)
+    leaving, staying = await limiter(limits), await limiter(limits)
+    permit = await soon(leaving.acquire(1))
+    await soon(leaving.acquire(1))
+    waiting = asyncio.create_task(leaving.acquire(1))
+    assert not await granted(staying)
+    await soon(leaving.close())
+    assert await granted(staying)
+    assert waiting.cancelled() or (await asyncio.wait([waiting], timeout=SOON))[0].pop().cancelled()
+    await leaving.release(permit, None)  # too late, and harmless
+    with pytest.raises(RuntimeError, match="not open"):
+        await leaving.acquire(1)
+
+
+async def test_a_cancelled_acquire_leaks_nothing(limiter: NewLimiter, redis: Redis, key: str) -> None:
+    one = await limiter(Limits(rpm=None, tpm=None, concurrency=5))
+    for pause in (0, 0, 0.001, 0.002, 0.005, 0.01) * 5:
+        calls = [asyncio.create_task(one.acquire(1)) for _ in range(12)]
+        await asyncio.sleep(pause)
+        for call in calls:
+            call.cancel()
+        for outcome in await asyncio.gather(*calls, return_exceptions=True):
+            if isinstance(outcome, Permit):
+                await one.release(outcome, None)
+    permits = [await soon(one.acquire(1)) for _ in range(5)]
+    assert not await granted(one)
+    for permit in permits:
+        await one.release(permit, None)
+        await one.release(permit, None)  # a second time changes nothing
+    assert await granted(one)
+
+
+async def test_a_permit_granted_in_the_moment_of_cancelling_comes_back(limiter: NewLimiter) -> None:
+    one = await limiter(Limits(rpm=None, tpm=None, concurrency=2))
+    second: asyncio.Task[Permit]
+
+    async def first() -> None:
+        await one.acquire(1)
+        second.cancel()  # granted in the same round trip, but not awake yet
+
+    both = [asyncio.create_task(first()), second := asyncio.create_task(one.acquire(1))]
+    await soon(asyncio.wait(both))
+    assert second.cancelled()
+    await soon(one.acquire(1))
+    assert not await granted(one)
+
+
+# Rates
+
+
+async def test_requests_follow_the_pace_for_all_processes_together(limiter: NewLimiter, redis: Redis) -> None:
+    limits = Limits(rpm=6_000, tpm=None, concurrency=1_000)
+    several = [await limiter(limits) for _ in range(3)]
+    pace = request_pace(6_000)
+    begun = await redis_time(redis)
+    permits = await soon(asyncio.gather(*(one.acquire(1) for one in several for _ in range(90))))
+    elapsed = await redis_time(redis) - begun
+    assert len(permits) == 270
+    # 120 at once, the other 150 at 10.2 ms each: 1.5 s.
+    assert 120 + elapsed / pace.interval >= 270
+    assert elapsed < 2 * 150 * pace.interval
+
+
+async def test_no_window_of_redis_time_holds_more_grants_than_the_pace_allows(redis: Redis, key: str) -> None:
+    stamps: list[int] = []
+    callers = [RawHolder(redis, key, f"raw-{n}", Limits(rpm=6_000, tpm=None, concurrency=10_000)) for n in range(4)]
+    end = await redis_time(redis) + 1_500_000
+
+    async def greedy(caller: "RawHolder") -> None:
+        while True:
+            granted, _, now = await caller.call(ask=[1, 1, 1])
+            stamps.extend([now] * granted)
+            if now > end:
+                return
+
+    await soon(asyncio.gather(*(greedy(caller) for caller in callers)))
+    stamps.sort()
+    interval = request_pace(6_000).interval
+    assert len(stamps) > 200
+    for first in range(len(stamps)):
+        for last in range(first, len(stamps)):
+            assert last - first + 1 <= 120 + (stamps[last] - stamps[first]) / interval
+
+
+async def test_tokens_are_reserved_settled_and_given_back(redis: Redis, key: str) -> None:
+    # 6,000 tokens a minute: 120 at once, then one every 10,204 us.
+    caller = RawHolder(redis, key, "raw", Limits(rpm=None, tpm=6_000, concurrency=100))
+    interval = token_pace(6_000).interval
+    granted, _, _ = await caller.call(ask=[100])
+    assert granted == 1
+    granted, wait, _ = await caller.call(ask=[100])
+    assert granted == 0
+    assert wait == pytest.approx(80 * interval, abs=200_000)  # 200 - 120 are missing
+    granted, _, _ = await caller.call(ask=[100], settle=-90)
+    assert granted == 1
+    _, wait, _ = await caller.call(ask=[10], settle=500)
+    assert wait == pytest.approx((10 + 100 + 500 + 10 - 120) * interval, abs=300_000)
+
+
+async def test_an_estimate_beyond_the_burst_is_granted_alone_and_paid_afterwards(redis: Redis, key: str) -> None:
+    caller = RawHolder(redis, key, "raw", Limits(rpm=None, tpm=6_000, concurrency=100))
+    granted, wait, _ = await caller.call(ask=[3_000, 1])
+    assert granted == 1
+    # 3,000 are owed; one more token goes when no more than 119 of the burst's 120 are.
+    assert wait == pytest.approx((3_000 + 1 - 120) * token_pace(6_000).interval, abs=100_000)
+
+
+async def test_used_tokens_come_back_through_release(limiter: NewLimiter) -> None:
+    one = await limiter(Limits(rpm=None, tpm=600, concurrency=100))  # 12 at once, one every 102 ms
+    for _ in range(40):
+        await one.release(await soon(one.acquire(12)), 0)  # a cached answer: nothing was used
+    await soon(one.acquire(12))
+    assert not await granted(one, 12)
+
+
+async def test_a_block_holds_for_everybody_and_is_never_shortened(limiter: NewLimiter, redis: Redis) -> None:
+    blocking, other = await limiter(FREE), await limiter(FREE)
+    assert await granted(other)
+    begun = await redis_time(redis)
+    await soon(blocking.block(0.8))
+    await soon(other.block(0.01))
+    assert not await granted(other)
+    assert not await granted(blocking)
+    await soon(asyncio.gather(blocking.acquire(1), other.acquire(1)))
+    assert await redis_time(redis) - begun >= 800_000
+
+
+async def test_models_do_not_throttle_each_other(limiter: NewLimiter, key: str) -> None:
+    limits = Limits(rpm=1, tpm=None, concurrency=1)
+    one, other = await limiter(limits), await limiter(limits, at=f"{key}-other")
+    await soon(one.acquire(1))
+    await soon(one.block(60))
+    assert not await granted(one)
+    assert await granted(other)
+
+
+# Faults
+
+
+async def test_without_keys_and_script_it_goes_on_and_still_counts_what_is_held(
+    limiter: NewLimiter, redis: Redis
+) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=3)
+    one, other = await limiter(limits), await limiter(limits)
+    held = [await soon(one.acquire(1)) for _ in range(2)]
+    await redis.flushall()
+    await redis.script_flush()
+    await one.release(held.pop(), None)  # speaks to Redis: what it still holds is known again
+    assert await granted(one)
+    permits = [await soon(other.acquire(1)) for _ in range(2)]
+    assert not await granted(other)
+    await other.release(permits[0], None)
+    assert await granted(other)
+
+
+async def test_a_block_survives_a_wipe_while_its_process_lives(limiter: NewLimiter, redis: Redis) -> None:
+    blocking, other = await limiter(FREE), await limiter(FREE)
+    await soon(blocking.block(60))
+    await redis.flushall()
+    assert not await granted(blocking)  # tells its block again
+    assert not await granted(other)
+
+
+async def test_while_redis_is_away_nothing_is_granted_and_afterwards_it_goes_on(tmp_path: Path, key: str) -> None:
+    with Valkey(tmp_path / "valkey") as server:
+        async with Redis.from_url(server.url, socket_timeout=1) as client:
+            one = Limiter(client, key, Limits(rpm=None, tpm=None, concurrency=2), holder="one", lease=5)
+            await one.start()
+            held = [await soon(one.acquire(1)) for _ in range(2)]
+            server.process.kill()
+            await one.release(held.pop(), None)
+            waiting = [asyncio.create_task(one.acquire(1)) for _ in range(2)]
+            done, _ = await asyncio.wait(waiting, timeout=NOT_YET)
+            assert not done
+            await asyncio.to_thread(server.start)
+            done, _ = await asyncio.wait(waiting, timeout=SOON, return_when=asyncio.FIRST_COMPLETED)
+            assert len(done) == 1  # the other slot is still held
+            await one.release(held.pop(), None)
+            await soon(asyncio.gather(*waiting))
+            server.process.kill()
+            await soon(one.close())  # does not hang without Redis
+
+
+async def test_a_call_that_comes_twice_is_answered_once(redis: Redis, key: str) -> None:
+    limits = Limits(rpm=60, tpm=6_000, concurrency=10)
+    caller = RawHolder(redis, key, "raw", limits)
+    first = await caller.call(ask=[50], settle=30, name="c-1")
+    state = await redis.hgetall(f"{key}:rate")
+    again = await caller.call(ask=[50], settle=30, name="c-1")
+    assert first[0] == again[0] == 1
+    assert await redis.hgetall(f"{key}:rate") == state
+
+
+async def test_keys_do_not_stay_for_ever(limiter: NewLimiter, redis: Redis, key: str) -> None:
+    one = await limiter(Limits(rpm=60, tpm=None, concurrency=3))
+    await one.release(await soon(one.acquire(1)), None)
+    await soon(one.block(300))
+    assert 300_000 < await redis.pttl(f"{key}:rate") <= 421_000  # not before the block is over
+    assert 0 < await redis.pttl(f"{key}:holders") <= 136_000
+
+
+# The script by itself
+
+
+@dataclass
+class RawHolder:
+    """Speaks to the script as a process does, one call at a time."""
+
+    redis: Redis
+    key: str
+    name: str
+    limits: Limits
+    held: int = 0
+    calls: int = 0
+
+    async def call(
+        self, *, ask: list[int], settle: int = 0, name: str | None = None, lease: float = 15, waiting: int | None = None
+    ) -> tuple[int, int, int]:
+        self.calls += 1
+        requests, tokens = request_pace(self.limits.rpm), token_pace(self.limits.tpm)
+        paces = [requests.interval, requests.burst, tokens.interval, tokens.burst]
+        wanted = len(ask) if waiting is None else waiting
+        told: list[Any] = [self.name, name or f"n-{self.calls}", int(lease * 1e6), self.held, wanted, settle, 0]
+        granted, wait, now = await self.redis.register_script(SCRIPT)(
+            keys=[f"{self.key}:rate", f"{self.key}:holders"], args=[*told, self.limits.concurrency, *paces, *ask]
+        )
+        return int(granted), int(wait), int(now)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_whatever_holders_do_the_limit_holds_and_nobody_starves(redis: Redis, key: str, seed: int) -> None:
+    chance = random.Random(seed)
+    concurrency = chance.randint(1, 12)
+    limits = Limits(rpm=None, tpm=None, concurrency=concurrency)
+    holders = [RawHolder(redis, key, f"h-{n}", limits) for n in range(chance.randint(1, 5))]
+    hungry_for = dict.fromkeys((holder.name for holder in holders), 0)
+    for _ in range(400):
+        holder = chance.choice(holders)
+        what = chance.random()
+        if what < 0.1:  # it dies; its lease is over at once
+            await holder.call(ask=[], lease=0.0)
+            holder.held = 0
+            continue
+        # The greedier, the more often it asks; permits come back in any number.
+        holder.held -= chance.randint(0, holder.held)
+        asked = [1] * chance.randint(1, concurrency)
+        granted, wait, _ = await holder.call(ask=asked)
+        if what < 0.3:  # the reply was lost: the same call again
+            holder.calls -= 1
+            assert (await holder.call(ask=asked))[0] == granted
+        holder.held += granted
+        assert wait == (0 if granted == len(asked) else -1)
+        assert sum(one.held for one in holders) <= concurrency
+        hungry_for[holder.name] = 0 if granted or holder.held else hungry_for[holder.name] + 1
+        assert hungry_for[holder.name] < 60
+
+
+async def test_a_share_is_kept_for_who_waits_below_it(redis: Redis, key: str) -> None:
+    limits = Limits(rpm=None, tpm=None, concurrency=4)
+    first, second = RawHolder(redis, key, "first", limits), RawHolder(redis, key, "second", limits)
+    first.held, _, _ = await first.call(ask=[1] * 9)
+    assert first.held == 4  # alone, it may have all
+    assert (await second.call(ask=[1] * 9))[0] == 0
+    first.held -= 1
+    assert (await first.call(ask=[1] * 9))[0] == 0  # it is above its share of 2, the other below
+    second.held, _, _ = await second.call(ask=[1] * 9)
+    assert second.held == 1
+    first.held -= 2
+    assert (await first.call(ask=[1] * 9))[0] == 1  # up to its share, not beyond it
+    first.held += 1
+    assert (await second.call(ask=[1] * 9))[0] == 1
+
+
+async def test_one_round_trip_serves_many_calls(limiter: NewLimiter, redis: Redis) -> None:
+    one = await limiter(Limits(rpm=None, tpm=None, concurrency=64))
+    gauge = Gauge()
+
+    async def call() -> None:
+        for _ in range(4):
+            async with gauge.hold(one):
+                await asyncio.sleep(0)
+
+    before = await script_calls(redis)
+    await soon(asyncio.gather(*(call() for _ in range(500))))
+    calls = await script_calls(redis) - before
+    assert gauge.turns == 2_000
+    assert gauge.most <= 64
+    assert calls <= gauge.turns / 10

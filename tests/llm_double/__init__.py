@@ -1,0 +1,13 @@
+"""An OpenAI-compatible HTTP server whose latency, limits and faults are scripted, in a process of its own.
+
+    with Double.start(latency=0.2, faults=[Fault(Kind.RATE_LIMITED, calls=(1,), retry_after="2")]) as double:
+        ...  # ask double.base_url
+        assert double.count(status=429) == 1
+
+By hand: `PYTHONPATH=tests python -m llm_double --port 8000`.
+"""
+
+from .double import Call, Double
+from .script import Fault, Kind, Options, Scripted
+
+__all__ = ["Call", "Double", "Fault", "Kind", "Options", "Scripted"]

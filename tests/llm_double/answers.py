@@ -1,0 +1,96 @@
+"""Valid answers to whatever JSON schema is asked for, the same for the same prompt."""
+
+import json
+import random
+from typing import Any
+
+WORDS = ("adults", "trial", "outcome", "cohort", "report", "population", "treatment", "follow-up", "dose", "design")
+
+
+def answer_for(schema: dict[str, Any], seed: str) -> Any:
+    """A JSON value that the schema allows, drawn by the seed.
+
+    Understands type, properties, enum, const, bounds of numbers, strings and arrays, anyOf, oneOf, allOf with one part,
+    and $ref into $defs. Optional properties are answered too.
+    """
+    return _value(schema, schema, random.Random(seed))
+
+
+def schema_in(text: str) -> dict[str, Any] | None:
+    """The last JSON schema of an object written out in a text, as prompts do for models without response formats."""
+    decoder = json.JSONDecoder()
+    found = None
+    place = text.find("{")
+    while place >= 0:
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except json.JSONDecodeError:
+            end = place + 1
+        else:
+            if isinstance(value, dict) and "properties" in value:
+                found = value
+        place = text.find("{", end)
+    return found
+
+
+def _value(schema: dict[str, Any], root: dict[str, Any], draw: random.Random) -> Any:
+    if "$ref" in schema:
+        return _value(_resolve(schema["$ref"], root), root, draw)
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return draw.choice(schema["enum"])
+    for union in ("anyOf", "oneOf", "allOf"):
+        if union in schema:
+            return _value(draw.choice(schema[union]), root, draw)
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if isinstance(kind, list):
+        kind = draw.choice(kind)
+    match kind:
+        case "object":
+            return {name: _value(part, root, draw) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            low = schema.get("minItems", 0)
+            length = draw.randint(low, max(low, min(schema.get("maxItems", low + 2), low + 2)))
+            return [_value(schema.get("items", {}), root, draw) for _ in range(length)]
+        case "boolean":
+            return draw.random() < 0.5
+        case "null":
+            return None
+        case "integer":
+            low, high = _bounds(schema, step=1)
+            return draw.randint(int(low), int(high))
+        case "number":
+            low, high = _bounds(schema, step=0)
+            return min(high, max(low, round(draw.uniform(low, high), 2)))
+        case _:
+            return _text(schema, draw)
+
+
+def _bounds(schema: dict[str, Any], step: int) -> tuple[float, float]:
+    low: float | None = schema.get("minimum")
+    high: float | None = schema.get("maximum")
+    if low is None and "exclusiveMinimum" in schema:
+        low = schema["exclusiveMinimum"] + (step or 0.01)
+    if high is None and "exclusiveMaximum" in schema:
+        high = schema["exclusiveMaximum"] - (step or 0.01)
+    if low is None:
+        low = 0 if high is None else min(0, high)
+    return low, max(100, low + 100) if high is None else high
+
+
+def _text(schema: dict[str, Any], draw: random.Random) -> str:
+    low = schema.get("minLength", 0)
+    high = schema.get("maxLength", max(low, 60))
+    text = " ".join(draw.choices(WORDS, k=6))
+    while len(text) < low:
+        text += " " + draw.choice(WORDS)
+    return text[: max(low, min(len(text), high))]
+
+
+def _resolve(ref: str, root: dict[str, Any]) -> dict[str, Any]:
+    node: Any = root
+    for part in ref.removeprefix("#/").split("/"):
+        node = node[part]
+    resolved: dict[str, Any] = node
+    return resolved

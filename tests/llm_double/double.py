@@ -1,0 +1,156 @@
+"""A running double, held by a test."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlencode, urlsplit
+
+from .script import Fault, Options, Scripted
+
+START_BOUND = 20.0  # seconds; usual are 0.4
+STOP_BOUND = 10.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that reached the double. Times are of the machine's monotonic clock, in seconds."""
+
+    number: int  # from 1, since the start or the last reset
+    model: str
+    messages: list[dict[str, Any]]
+    response_format: dict[str, Any] | None
+    parameters: dict[str, Any]  # everything else in the request's body
+    key_present: bool
+    key_matches: bool  # the expected key; True where none is expected
+    in_flight: int  # calls in flight when it came, itself included
+    started: float
+    ended: float | None  # None: still in flight
+    status: int | None  # None: still in flight; 499: the client left before the answer; 0: dropped without one
+    fault: str | None  # the Kind of the fault that hit it
+
+    @property
+    def prompt(self) -> str:
+        """The text of all messages."""
+        return "\n".join(str(message["content"]) for message in self.messages)
+
+
+class Double:
+    """A double in a process of its own; it ends with the `with` block, or with this process."""
+
+    def __init__(self, process: "subprocess.Popen[str]", base_url: str, options: Options) -> None:
+        self.base_url = base_url  # ends in /v1
+        self._process = process
+        self._options = options
+
+    @classmethod
+    def start(
+        cls,
+        *,
+        port: int = 0,
+        faults: "list[Fault] | tuple[Fault, ...]" = (),
+        answers: "list[Scripted] | tuple[Scripted, ...]" = (),
+        **options: Any,  # the other fields of Options
+    ) -> Self:
+        """Start one; options are those of `Options`."""
+        wanted = Options(faults=tuple(faults), answers=tuple(answers), **options)
+        folder = str(Path(__file__).resolve().parents[1])
+        paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
+        command = [sys.executable, "-m", "llm_double", "--with-parent", "--port", str(port)]
+        process = subprocess.Popen(
+            [*command, "--options", json.dumps(wanted.to_json())],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        if not url:
+            process.wait(START_BOUND)
+            raise RuntimeError(f"the double did not start; its exit status is {process.returncode}")
+        return cls(process, url, wanted)
+
+    def calls(self) -> list[Call]:
+        """Every call that came, in order."""
+        return [Call(**call) for call in self._ask("GET", "calls")]
+
+    def count(self, status: int | None = None) -> int:
+        """Calls that came; with a status, those that were answered so."""
+        counts = self._ask("GET", "count")
+        return int(counts["calls"] if status is None else counts["statuses"].get(str(status), 0))
+
+    def in_flight(self) -> int:
+        """Calls that wait for their answer now."""
+        return int(self._ask("GET", "count")["in_flight"])
+
+    def wait(self, *, calls: int | None = None, in_flight: int | None = None, bound: float = 10.0) -> None:
+        """Return as soon as at least so many calls have come and exactly so many are in flight.
+
+        Raises:
+            TimeoutError: after `bound` seconds. In a coroutine use `asyncio.to_thread(double.wait, ...)`.
+        """
+        wanted = {"calls": calls, "in_flight": in_flight, "bound": bound}
+        query = urlencode({name: value for name, value in wanted.items() if value is not None})
+        self._ask("GET", f"wait?{query}", bound=bound + STOP_BOUND)
+
+    def script(
+        self,
+        *,
+        faults: "list[Fault] | tuple[Fault, ...] | None" = None,
+        answers: "list[Scripted] | tuple[Scripted, ...] | None" = None,
+        **options: Any,  # the other fields of Options
+    ) -> None:
+        """Change the options given and keep the others; limits start afresh. Calls stay remembered."""
+        changes = dict(options)
+        if faults is not None:
+            changes["faults"] = [asdict(fault) for fault in faults]
+        if answers is not None:
+            changes["answers"] = [asdict(scripted) for scripted in answers]
+        self._ask("POST", "script", changes)
+
+    def reset(self) -> None:
+        """Forget every call, and behave as at the start."""
+        self._ask("POST", "reset", self._options.to_json())
+
+    def stop(self) -> None:
+        """End the process. Connections to it break."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait(STOP_BOUND)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _ask(self, method: str, what: str, body: object = None, bound: float = STOP_BOUND) -> Any:
+        place = urlsplit(self.base_url).netloc
+        connection = http.client.HTTPConnection(place, timeout=bound)
+        try:
+            connection.request(
+                method,
+                f"/double/{what}",
+                None if body is None else json.dumps(body),
+                {"content-type": "application/json"},
+            )
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+        finally:
+            connection.close()
+        if response.status == 408:
+            raise TimeoutError(f"the double has seen {answer['error']}")
+        if response.status != 200:
+            raise ValueError(f"the double refuses {what}: {answer}")
+        return answer

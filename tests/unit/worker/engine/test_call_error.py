@@ -1,0 +1,177 @@
+"""The kinds of errors, from real exceptions of the `openai` package."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+import pytest
+
+from tamis_schemas import ErrorKind
+from tamis_worker.engine.call_error import cleaned, of_answer, of_exception, retry_after
+
+KEY = "my-own-secret-key"
+REQUEST = httpx2.Request("POST", "http://double/v1/chat/completions")
+CLIENT = openai.OpenAI(api_key=KEY, base_url="http://double/v1")
+
+
+def raised(status: int, error: object = None, *, text: str = "", **headers: str) -> openai.APIStatusError:
+    """What the package itself makes of an answer."""
+    content = {"json": {"error": error}} if error is not None else {"text": text}
+    response = httpx2.Response(status, headers=headers, request=REQUEST, **content)
+    return CLIENT._make_status_error_from_response(response)
+
+
+def error(message: str = "no", **fields: Any) -> dict[str, Any]:
+    return {"message": message, "type": "invalid_request_error", "param": None, "code": None, **fields}
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "kind"),
+    [
+        (400, {}, ErrorKind.INVALID_REQUEST),
+        (400, {"code": "context_length_exceeded"}, ErrorKind.CONTEXT_LENGTH),
+        (400, {"code": 400, "type": "exceed_context_size_error"}, ErrorKind.CONTEXT_LENGTH),
+        (400, {"message": "This model's maximum context length is 4096 tokens"}, ErrorKind.CONTEXT_LENGTH),
+        (400, {"message": "prompt is too long: 250000 tokens > 200000 maximum"}, ErrorKind.CONTEXT_LENGTH),
+        (400, {"message": "gpt-9 is not a valid model ID"}, ErrorKind.MODEL_NOT_FOUND),
+        (400, {"message": "The model `x` does not exist"}, ErrorKind.MODEL_NOT_FOUND),
+        (400, {"message": "API key not valid. Please pass a valid API key."}, ErrorKind.AUTHENTICATION),
+        (400, {"code": "content_filter"}, ErrorKind.CONTENT_FILTER),
+        (401, {"code": "invalid_api_key"}, ErrorKind.AUTHENTICATION),
+        (402, {"message": "Insufficient Balance"}, ErrorKind.PERMISSION),
+        (403, {}, ErrorKind.PERMISSION),
+        (404, {"code": "model_not_found"}, ErrorKind.MODEL_NOT_FOUND),
+        (404, {}, ErrorKind.MODEL_NOT_FOUND),
+        (408, {}, ErrorKind.TIMEOUT),
+        (409, {}, ErrorKind.SERVER),
+        (413, {}, ErrorKind.CONTEXT_LENGTH),
+        (418, {}, ErrorKind.INVALID_REQUEST),
+        (422, {}, ErrorKind.INVALID_REQUEST),
+        (429, {}, ErrorKind.RATE_LIMITED),
+        (429, {"code": "rate_limit_exceeded", "type": "tokens"}, ErrorKind.RATE_LIMITED),
+        (429, {"code": "insufficient_quota"}, ErrorKind.PERMISSION),
+        (429, {"message": "Request too large for m on tokens per min (TPM): Limit 1"}, ErrorKind.CONTEXT_LENGTH),
+        (500, {}, ErrorKind.SERVER),
+        (500, {"message": "The model `x` does not exist"}, ErrorKind.SERVER),
+        (502, {}, ErrorKind.SERVER),
+        (503, {}, ErrorKind.SERVER),
+        (529, {"type": "overloaded_error"}, ErrorKind.SERVER),
+    ],
+)
+def test_a_status_and_its_error_object_give_the_kind(status: int, fields: dict[str, Any], kind: ErrorKind) -> None:
+    found = of_exception(raised(status, error(**fields)), api_key=KEY)
+    assert (found.kind, found.status) == (kind, status)
+
+
+@pytest.mark.parametrize("text", ["", "<html>502</html>", '"text"', "[]", "null"])
+def test_a_body_that_is_no_error_object_is_classified_by_its_status(text: str) -> None:
+    found = of_exception(raised(502, text=text), api_key=KEY)
+    assert found.kind is ErrorKind.SERVER
+    assert found.message.startswith("502")
+
+
+def test_a_used_up_quota_says_so_and_is_not_a_rate_limit() -> None:
+    found = of_exception(raised(429, error("You exceeded it", code="insufficient_quota")), api_key=KEY)
+    assert found.message == "429: the quota of the API key is used up: You exceeded it"
+
+
+def caused(outer: Exception, *causes: BaseException) -> Exception:
+    link: BaseException = outer
+    for cause in causes:
+        link.__cause__ = cause
+        link = cause
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("exception", "kind"),
+    [
+        (openai.APITimeoutError(REQUEST), ErrorKind.TIMEOUT),
+        (caused(openai.APITimeoutError(REQUEST), httpx2.ReadTimeout("slow")), ErrorKind.TIMEOUT),
+        (
+            caused(openai.APITimeoutError(REQUEST), httpx2.ReadTimeout(""), aiohttp.SocketTimeoutError()),
+            ErrorKind.TIMEOUT,
+        ),
+        # The transport calls every broken connection a time-out; what lies underneath does not.
+        (
+            caused(openai.APITimeoutError(REQUEST), httpx2.ConnectTimeout(""), aiohttp.ServerDisconnectedError()),
+            ErrorKind.CONNECTION,
+        ),
+        (
+            caused(openai.APITimeoutError(REQUEST), httpx2.ConnectTimeout(""), ConnectionRefusedError(111, "refused")),
+            ErrorKind.CONNECTION,
+        ),
+        (openai.APIConnectionError(request=REQUEST), ErrorKind.CONNECTION),
+        (caused(openai.APIConnectionError(request=REQUEST), httpx2.ReadError("reset")), ErrorKind.CONNECTION),
+        (aiohttp.ClientPayloadError("cut"), ErrorKind.CONNECTION),
+        (TimeoutError(), ErrorKind.TIMEOUT),
+        (ValueError("Expecting value"), ErrorKind.SERVER),
+    ],
+)
+def test_an_exception_without_an_answer_gives_the_kind(exception: Exception, kind: ErrorKind) -> None:
+    found = of_exception(exception, api_key=KEY)
+    assert (found.kind, found.status, found.retry_after) == (kind, None, None)
+    assert found.message
+
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+SERVERS = "Sat, 21 Nov 2026 09:00:00 GMT"  # the server's clock is three hours behind ours
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"retry-after": "30"}, 30.0),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "1"}, 1.0),
+        ({"retry-after": "Sat, 21 Nov 2026 12:00:45 GMT"}, 45.0),
+        ({"retry-after": "Sat, 21 Nov 2026 09:00:45 GMT", "date": SERVERS}, 45.0),
+        ({"retry-after": "Sat, 21 Nov 2026 08:59:00 GMT", "date": SERVERS}, 0.0),
+        ({"retry-after": "Sat, 21 Nov 2026 12:00:45 GMT", "date": "yesterday"}, 45.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+    ],
+)
+def test_the_headers_say_how_long_to_wait(headers: dict[str, str], expected: float | None) -> None:
+    assert retry_after(headers, NOW) == expected
+
+
+def test_retry_after_comes_with_the_error_whatever_the_case_of_the_header() -> None:
+    assert of_exception(raised(503, error(), **{"Retry-After": "7"}), api_key=KEY).retry_after == 7.0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Incorrect API key provided: sk-abcd1234567890. You can find yours",
+        "Incorrect API key provided: sk-proj-ab_c-1234***********wxyz.",
+        "Incorrect API key provided: my-ow**********-key.",
+        f"no such key {KEY}",
+        f"header Authorization: Bearer {KEY}",
+        "header Authorization: Bearer another-token",
+        "key gsk_1234567890abcdef is blocked",
+    ],
+)
+def test_no_key_whole_or_masked_stands_in_a_message(message: str) -> None:
+    shown = of_exception(raised(401, error(message)), api_key=KEY).message
+    assert "[key]" in shown
+    for part in (KEY, "abcd1234", "1234****", "wxyz", "my-ow", "another-token", "1234567890"):
+        assert part not in shown
+
+
+@pytest.mark.parametrize("message", ["a risk-based approach to task-level bias", "monkey-patched 2 * 3 ** 4"])
+def test_ordinary_words_are_left_alone(message: str) -> None:
+    assert cleaned(message, "risk") == message
+
+
+def test_a_message_is_one_line_of_at_most_500_characters() -> None:
+    shown = of_answer(400, error("line\n" * 1000), text="", headers={}, api_key=KEY).message
+    assert len(shown) == 500
+    assert "\n" not in shown

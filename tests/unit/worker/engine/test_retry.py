@@ -1,0 +1,178 @@
+"""What follows from an error: the table of `retry`, and its bounds."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis_schemas import ErrorKind
+from tamis_worker.engine.chat import CallError
+from tamis_worker.engine.retry import RetryDecision, RetryPolicy, backoff, decide
+
+POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
+CALLED = [kind for kind in ErrorKind if kind is not ErrorKind.RATE_LIMITED]
+
+kinds = st.sampled_from(ErrorKind)
+jitters = st.floats(min_value=0.0, max_value=1.0, exclude_max=True)
+waits = st.none() | st.floats(min_value=0.0, max_value=1e5)
+policies = st.builds(
+    RetryPolicy,
+    max_calls=st.integers(1, 12),
+    deadline=st.floats(1.0, 2000.0),
+    base=st.floats(0.0, 10.0),
+    cap=st.floats(0.0, 120.0),
+)
+
+
+def decision(kind: ErrorKind, *, retry_after: float | None = None, attempt: int = 1, **more: object) -> RetryDecision:
+    given_ = {"elapsed": 0.0, "policy": POLICY, "jitter": 0.5, **more}
+    return decide(CallError(kind, "x", retry_after=retry_after), attempt=attempt, **given_)  # type: ignore[arg-type]  # a table's row
+
+
+@pytest.mark.parametrize(
+    ("attempt", "jitter", "expected"),
+    [
+        (1, 0.5, 0.5),  # 0.5 x min(60, 1 x 2^0)
+        (2, 0.5, 1.0),  # 0.5 x min(60, 1 x 2^1)
+        (4, 0.25, 2.0),  # 0.25 x min(60, 1 x 2^3)
+        (7, 0.5, 30.0),  # 0.5 x min(60, 1 x 2^6 = 64)
+        (5000, 0.5, 30.0),
+        (3, 0.0, 0.0),
+    ],
+)
+def test_backoff_doubles_up_to_its_cap_with_full_jitter(attempt: int, jitter: float, expected: float) -> None:
+    assert backoff(attempt, POLICY, jitter) == expected
+
+
+@pytest.mark.parametrize("kind", [ErrorKind.TIMEOUT, ErrorKind.CONNECTION, ErrorKind.SERVER])
+def test_a_transient_error_is_asked_again_after_backoff_and_counts(kind: ErrorKind) -> None:
+    assert decision(kind, attempt=3) == RetryDecision.retry(2.0, counts=True)  # 0.5 x 2^2
+
+
+@pytest.mark.parametrize("kind", CALLED)
+def test_nothing_that_counts_is_asked_beyond_the_call_budget(kind: ErrorKind) -> None:
+    assert decision(kind, attempt=5, earlier=()) == RetryDecision.give_up(kind)
+
+
+@pytest.mark.parametrize("kind", CALLED)
+def test_nothing_that_counts_is_asked_beyond_the_deadline(kind: ErrorKind) -> None:
+    assert decision(kind, elapsed=900.0) == RetryDecision.give_up(kind)
+
+
+def test_a_wait_that_would_pass_the_deadline_is_not_begun() -> None:
+    assert decision(ErrorKind.SERVER, retry_after=30.0, elapsed=869.0).again  # 869 + 30 < 900
+    assert decision(ErrorKind.SERVER, retry_after=31.0, elapsed=869.0) == RetryDecision.give_up(ErrorKind.SERVER)
+
+
+def test_a_rate_limit_waits_as_asked_costs_nothing_and_blocks_everyone() -> None:
+    expected = RetryDecision.retry(30.0, counts=False, blocks=True)
+    assert decision(ErrorKind.RATE_LIMITED, retry_after=30.0) == expected
+
+
+def test_a_rate_limit_knows_no_deadline_and_no_call_budget() -> None:
+    assert decision(ErrorKind.RATE_LIMITED, retry_after=3600.0, attempt=99, elapsed=1e6).again
+
+
+@pytest.mark.parametrize(("jitter", "expected"), [(0.0, 2.5), (0.5, 3.75), (0.999, 4.9975)])  # 5 x (0.5 + jitter / 2)
+def test_a_rate_limit_that_does_not_say_how_long_never_waits_less_than_half(jitter: float, expected: float) -> None:
+    assert decision(ErrorKind.RATE_LIMITED, jitter=jitter).after == pytest.approx(expected)
+
+
+def test_a_server_that_says_how_long_blocks_everyone_and_counts() -> None:
+    assert decision(ErrorKind.SERVER, retry_after=7.0) == RetryDecision.retry(7.0, counts=True, blocks=True)
+
+
+def test_an_answer_that_was_cut_off_gets_one_larger_budget() -> None:
+    assert decision(ErrorKind.TRUNCATED) == RetryDecision.retry(0.0, counts=True, larger_budget=True)
+    again = decision(ErrorKind.TRUNCATED, attempt=2, earlier=[ErrorKind.TRUNCATED])
+    assert again == RetryDecision.give_up(ErrorKind.TRUNCATED)
+
+
+def test_a_cut_off_answer_after_another_error_still_gets_its_larger_budget() -> None:
+    assert decision(ErrorKind.TRUNCATED, attempt=3, earlier=[ErrorKind.CONNECTION, ErrorKind.EMPTY]).larger_budget
+
+
+@pytest.mark.parametrize("kind", [ErrorKind.EMPTY, ErrorKind.MALFORMED, ErrorKind.INVALID])
+def test_an_unusable_answer_gets_one_second_chance(kind: ErrorKind) -> None:
+    assert decision(kind) == RetryDecision.retry(0.0, counts=True)
+    assert decision(kind, attempt=2, earlier=[kind]) == RetryDecision.give_up(kind)
+
+
+def test_unusable_answers_of_different_kinds_share_one_second_chance() -> None:
+    second = decision(ErrorKind.INVALID, attempt=2, earlier=[ErrorKind.MALFORMED])
+    assert second == RetryDecision.give_up(ErrorKind.INVALID)
+
+
+def test_without_a_history_only_a_first_attempt_gets_a_second_chance() -> None:
+    assert not decision(ErrorKind.EMPTY, attempt=2).again
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ErrorKind.AUTHENTICATION,
+        ErrorKind.PERMISSION,
+        ErrorKind.MODEL_NOT_FOUND,
+        ErrorKind.INVALID_REQUEST,
+        ErrorKind.CONTEXT_LENGTH,
+        ErrorKind.REFUSED,
+        ErrorKind.CONTENT_FILTER,
+        ErrorKind.NO_CONTENT,
+        ErrorKind.ATTEMPTS_EXHAUSTED,
+        ErrorKind.INTERNAL,
+    ],
+)
+def test_what_another_call_cannot_mend_is_given_up_at_once(kind: ErrorKind) -> None:
+    assert decision(kind, retry_after=1.0) == RetryDecision.give_up(kind)
+
+
+@given(policies, jitters, st.integers(1, 100))
+def test_waits_stay_between_zero_and_the_cap(policy: RetryPolicy, jitter: float, attempt: int) -> None:
+    assert 0.0 <= backoff(attempt, policy, jitter) <= policy.cap
+
+
+@given(policies, jitters, st.integers(1, 100))
+def test_the_bound_of_a_wait_never_shrinks_with_attempts(policy: RetryPolicy, jitter: float, attempt: int) -> None:
+    assert backoff(attempt, policy, jitter) <= backoff(attempt + 1, policy, jitter)
+
+
+@given(st.lists(st.tuples(kinds, waits), min_size=40, max_size=60), policies, st.floats(0.0, 0.99), st.booleans())
+def test_an_item_never_costs_more_calls_than_its_budget(
+    errors: list[tuple[ErrorKind, float | None]], policy: RetryPolicy, jitter: float, history: bool
+) -> None:
+    counted = 0
+    elapsed = 0.0
+    earlier: list[ErrorKind] = []
+    for kind, retry_after in errors:
+        counted += kind is not ErrorKind.RATE_LIMITED
+        error = CallError(kind, "x", retry_after=retry_after)
+        made = decide(
+            error,
+            attempt=max(1, counted),
+            elapsed=elapsed,
+            policy=policy,
+            jitter=jitter,
+            earlier=earlier if history else None,
+        )
+        assert made.counts is (kind is not ErrorKind.RATE_LIMITED)
+        assert made.after >= 0.0
+        if not made.again:
+            assert made.kind is kind
+            break
+        assert made.kind is None
+        earlier.append(kind)
+        elapsed += made.after if made.counts else 0.0
+    assert counted <= policy.max_calls
+    assert elapsed < policy.deadline
+
+
+@given(kinds, waits, st.integers(1, 20), st.floats(0, 1e4), jitters)
+def test_a_more_generous_budget_never_gives_up_sooner(
+    kind: ErrorKind, retry_after: float | None, attempt: int, elapsed: float, jitter: float
+) -> None:
+    error = CallError(kind, "x", retry_after=retry_after)
+    more = replace(POLICY, max_calls=POLICY.max_calls + 5, deadline=POLICY.deadline * 2)
+    tight = decide(error, attempt=attempt, elapsed=elapsed, policy=POLICY, jitter=jitter)
+    generous = decide(error, attempt=attempt, elapsed=elapsed, policy=more, jitter=jitter)
+    assert generous.again or not tight.again

@@ -1,0 +1,56 @@
+"""A filter's answer: a boolean with a confidence, or an error."""
+
+import pytest
+
+from tamis_schemas import Filter
+from tamis_worker import operations
+from tamis_worker.operations import InvalidAnswer
+
+WITH = Filter(criteria="Is it?")
+WITHOUT = Filter(criteria="Is it?", include_reasoning=False)
+
+
+def test_reasoning_is_asked_for_before_the_value() -> None:
+    assert list(operations.response_schema(WITH)["properties"]) == ["reasoning", "value", "confidence"]
+    assert list(operations.response_schema(WITHOUT)["properties"]) == ["value", "confidence"]
+
+
+@pytest.mark.parametrize("operation", [WITH, WITHOUT])
+def test_the_schema_is_strict(operation: Filter) -> None:
+    schema = operations.response_schema(operation)
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == list(schema["properties"])
+
+
+def test_a_valid_answer_is_a_result() -> None:
+    result = operations.parse(WITH, {"reasoning": "r", "value": False, "confidence": 1}).result
+    assert (result.value, result.confidence, result.reasoning, result.error) == (False, 1.0, "r", None)
+
+
+def test_reasoning_that_was_not_asked_for_is_none() -> None:
+    assert operations.parse(WITHOUT, {"value": True, "confidence": 0.5}).result.reasoning is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "field"),
+    [
+        ({"reasoning": "r", "value": "true", "confidence": 0.5}, "value"),
+        ({"reasoning": "r", "value": 1, "confidence": 0.5}, "value"),
+        ({"reasoning": "r", "value": None, "confidence": 0.5}, "value"),
+        ({"reasoning": "r", "confidence": 0.5}, "value"),
+        ({"reasoning": "r", "value": True, "confidence": 1.2}, "confidence"),
+        ({"reasoning": "r", "value": True, "confidence": -0.1}, "confidence"),
+        ({"reasoning": "r", "value": True, "confidence": "0.9"}, "confidence"),
+        ({"reasoning": "r", "value": True, "confidence": float("nan")}, "confidence"),
+        ({"reasoning": "r", "value": True, "confidence": True}, "confidence"),
+        ({"reasoning": "r", "value": True}, "confidence"),
+        ({"reasoning": 3, "value": True, "confidence": 0.5}, "reasoning"),
+        ({"reasoning": "r", "value": True, "confidence": 0.5, "more": 1}, "more"),
+        ([], "answer"),
+        (None, "answer"),
+        ("true", "answer"),
+    ],
+)
+def test_anything_else_is_refused_naming_the_field(answer: object, field: str) -> None:
+    with pytest.raises(InvalidAnswer, match=f"^{field}: "):
+        operations.parse(WITH, answer)

@@ -1,0 +1,197 @@
+"""What went wrong with a call, from the exceptions of the `openai` package and from error answers.
+
+| told by | kind |
+|---|---|
+| no answer in time | timeout |
+| no connection, or a broken one | connection |
+| an error code or message that is known | see CODES, MESSAGES |
+| 401 · 402, 403 · 404 · 408 · 413 · 429 | see STATUSES |
+| 409, 5xx, a body that is not JSON | server |
+| other 4xx | invalid_request |
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import aiohttp
+import openai
+
+from tamis_schemas import ErrorKind
+
+from .chat import CallError
+from .dialect import Refusal
+
+MAX_MESSAGE = 500  # characters
+
+CODES = {
+    "context_length_exceeded": ErrorKind.CONTEXT_LENGTH,
+    "exceed_context_size_error": ErrorKind.CONTEXT_LENGTH,  # llama.cpp, as the type
+    "content_filter": ErrorKind.CONTENT_FILTER,  # Azure, of the prompt
+    "content_policy_violation": ErrorKind.CONTENT_FILTER,
+    "model_not_found": ErrorKind.MODEL_NOT_FOUND,
+    "invalid_api_key": ErrorKind.AUTHENTICATION,
+    # 429 by status, but waiting does not help: somebody has to pay.
+    "insufficient_quota": ErrorKind.PERMISSION,
+    "billing_hard_limit_reached": ErrorKind.PERMISSION,
+    "billing_not_active": ErrorKind.PERMISSION,
+}
+QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+
+# Of 400, 422 and 429, where no code says it.
+_TOO_LONG = re.compile(
+    r"maximum context|context.?(length|window|size)|(prompt|input|request) (is )?too (long|large)", re.IGNORECASE
+)
+_NO_MODEL = re.compile(r"model.{1,200}(does not exist|not found)|not a valid model", re.IGNORECASE | re.DOTALL)
+_BAD_KEY = re.compile(r"api.?key.{0,20}(not valid|invalid)|(invalid|incorrect).{0,5}api.?key", re.IGNORECASE)
+MESSAGES = (
+    (_TOO_LONG, ErrorKind.CONTEXT_LENGTH),  # as 429 too: larger than a whole minute's tokens
+    (_NO_MODEL, ErrorKind.MODEL_NOT_FOUND),
+    (_BAD_KEY, ErrorKind.AUTHENTICATION),
+)
+
+STATUSES = {
+    401: ErrorKind.AUTHENTICATION,
+    402: ErrorKind.PERMISSION,  # payment required
+    403: ErrorKind.PERMISSION,
+    404: ErrorKind.MODEL_NOT_FOUND,
+    408: ErrorKind.TIMEOUT,
+    409: ErrorKind.SERVER,
+    413: ErrorKind.CONTEXT_LENGTH,
+    425: ErrorKind.SERVER,
+    429: ErrorKind.RATE_LIMITED,
+}
+ADVICE = {
+    ErrorKind.AUTHENTICATION: "is TAMIS_LLM_API_KEY a key of this endpoint?",
+    ErrorKind.MODEL_NOT_FOUND: "is TAMIS_MODEL a model of this endpoint, and does TAMIS_LLM_BASE_URL end in /v1?",
+}
+
+# Whatever looks like a key, whole or masked.
+_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|(?<=Bearer )\S+|\S*\*{4,}\S*")
+
+
+def of_exception(error: Exception, *, api_key: str, now: datetime | None = None) -> CallError:
+    """The error that an exception of the `openai` package, or of what it stands on, means.
+
+    Args:
+        error: what was raised.
+        api_key: taken out of the message.
+        now: what an HTTP date in Retry-After is relative to where the answer has no Date; None: the present.
+    """
+    if isinstance(error, openai.APIStatusError):
+        headers = error.response.headers
+        return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key, now=now)
+    if _is_timeout(error):
+        return CallError(ErrorKind.TIMEOUT, "no answer in time")
+    if isinstance(error, openai.APIResponseValidationError | ValueError):
+        return CallError(ErrorKind.SERVER, "the endpoint answered something that is not JSON")
+    cause = _chain(error)[-1]
+    return CallError(ErrorKind.CONNECTION, cleaned(f"{type(cause).__name__}: {cause}", api_key))
+
+
+def of_answer(
+    status: int,
+    error: object,
+    *,
+    text: str,
+    headers: Mapping[str, str],
+    api_key: str,
+    now: datetime | None = None,
+) -> CallError:
+    """The error that an error answer means; `error` is its error object, `text` stands in where there is none."""
+    refusal = refusal_of(status, error, text)
+    kind = _kind(refusal, _field(error, "type"))
+    message = refusal.message if refusal.message.startswith(str(status)) else f"{status}: {refusal.message}"
+    if refusal.code in QUOTA_CODES:
+        message = f"{status}: the quota of the API key is used up: {refusal.message}"
+    elif kind in ADVICE:
+        message = f"{cleaned(message, api_key)} ({ADVICE[kind]})"
+    return CallError(kind, cleaned(message, api_key), status=status, retry_after=retry_after(headers, now))
+
+
+def refusal_of(status: int, error: object, text: str) -> Refusal:
+    """An error answer in the words of OpenAI; fields that are missing are None."""
+    message = _field(error, "message") or (error if isinstance(error, str) else "") or text
+    return Refusal(status, message, param=_field(error, "param"), code=_field(error, "code"))
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds to wait as the headers ask: `retry-after-ms`, or Retry-After in seconds or as an HTTP date.
+
+    A date is relative to the answer's own Date, so that no two clocks are compared; without one, to `now`.
+    None where nothing, or nothing that can be read, is asked.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    asked = headers.get("retry-after")
+    seconds = _number(asked)
+    if seconds is not None or asked is None:
+        return seconds
+    until = _date(asked)
+    if until is None:
+        return None
+    since = _date(headers.get("date", "")) or now or datetime.now(UTC)
+    return max(0.0, (until - since).total_seconds())
+
+
+def cleaned(message: str, api_key: str) -> str:
+    """A message without anything that looks like a key, in one line of at most 500 characters."""
+    if len(api_key) >= 8:  # shorter ones are placeholders, and parts of ordinary words
+        message = message.replace(api_key, "[key]")
+    message = " ".join(_KEY.sub("[key]", message).split())
+    return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."
+
+
+def _kind(refusal: Refusal, type_: str | None) -> ErrorKind:
+    for name in (refusal.code, type_):
+        if name in CODES:
+            return CODES[name]
+    if refusal.status in (400, 422, 429):
+        for pattern, kind in MESSAGES:
+            if pattern.search(refusal.message):
+                return kind
+    if refusal.status in STATUSES:
+        return STATUSES[refusal.status]
+    return ErrorKind.SERVER if refusal.status >= 500 else ErrorKind.INVALID_REQUEST
+
+
+def _is_timeout(error: BaseException) -> bool:
+    """Was it a time-out, whatever the package calls it?
+
+    Over aiohttp the package reports every broken connection as a time-out; only what lies underneath tells.
+    """
+    chain = _chain(error)
+    if any(isinstance(link, TimeoutError) for link in chain):
+        return True
+    underneath = any(isinstance(link, aiohttp.ClientError | OSError) for link in chain)
+    return isinstance(error, openai.APITimeoutError) and not underneath
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    links = [error]
+    while links[-1].__cause__ is not None:
+        links.append(links[-1].__cause__)
+    return links
+
+
+def _field(error: object, name: str) -> str | None:
+    value = error.get(name) if isinstance(error, Mapping) else None
+    return None if value is None else str(value)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)

@@ -1,0 +1,54 @@
+"""A question to a model, and its reply: an answer or an error, both values."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from tamis_schemas import ErrorKind, Usage
+
+Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any keyword
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What to ask which model, and the shape its answer must have."""
+
+    model: str
+    messages: tuple[Message, ...]
+    schema_name: str  # letters, digits, `_` and `-` only, at most 64: endpoints refuse other names
+    schema: Schema  # of an object
+    temperature: float | None  # None: not sent
+    max_tokens: int  # of the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model wrote. It was not cut off and it is not empty; whether it is JSON is not known yet."""
+
+    content: str
+    model: str  # as the endpoint names it
+    usage: Usage
+    finish_reason: str
+    latency_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallError:
+    """Why a call has no usable answer. The message never holds the API key."""
+
+    kind: ErrorKind
+    message: str
+    status: int | None = None  # of HTTP; None where no response came
+    retry_after: float | None = None  # seconds, as the endpoint asks
+    usage: Usage = field(default_factory=Usage)  # what was paid for all the same
+    latency_ms: int = 0
+
+
+Reply: TypeAlias = Answer | CallError

@@ -1,0 +1,187 @@
+"""The one seam to the `openai` package: a question in, a reply out, errors as values."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+
+from tamis_schemas import ConfigurationError, ErrorKind, Usage
+
+from .call_error import cleaned, of_answer, of_exception, refusal_of
+from .chat import Answer, CallError, ChatRequest, Message, Reply
+from .dialect import Dialect, Refusal, after_refusal, body
+
+__all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
+
+CONNECT_TIMEOUT = 10.0  # seconds
+# Endpoints that run on uvicorn close idle connections after 5 seconds; a request sent just then is lost.
+KEEPALIVE = 4.0  # seconds
+# A schema is refused before anything is written: whoever waits for another call to find out waits no longer than this.
+PROBE_PATIENCE = 3.0  # seconds
+NO_KEY = "none"  # sent to endpoints that ask for none: the package insists on a key
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a model and a schema, and the gate before the call that finds out more."""
+
+    dialect: Dialect = field(default_factory=Dialect)
+    settled: bool = False  # the endpoint has answered in this dialect
+    probe: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What one HTTP request came to."""
+
+    reply: Reply
+    refusal: Refusal | None = None  # where the request itself was refused, and nothing was paid
+    understood: bool = False  # the endpoint takes the dialect
+
+
+class Llm:
+    """One endpoint, asked over one pool of connections; one per process, in one event loop.
+
+    How each model wants to be asked for each schema is found out by the first calls and remembered: see `dialect`. By
+    schema too, so that one schema that an endpoint refuses does not loosen the answers to all others.
+    """
+
+    def __init__(self, base_url: str, api_key: str, *, timeout: float, connections: int) -> None:
+        """Nothing connects yet.
+
+        Args:
+            base_url: up to and including `/v1`.
+            api_key: empty where the endpoint asks for none.
+            timeout: seconds that one call may take from first to last.
+            connections: calls in flight at once; further ones wait for a connection, on their own time.
+
+        Raises:
+            ConfigurationError: where `base_url` is none.
+        """
+        if not base_url.startswith(("http://", "https://")):
+            raise ConfigurationError(f"TAMIS_LLM_BASE_URL: {base_url!r} does not begin with http:// or https://")
+        self._api_key = api_key or NO_KEY
+        self._timeout = timeout
+        self._known: dict[tuple[str, str], _Known] = {}  # by model and schema name
+        limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
+        times = httpx2.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+        self._client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=self._api_key,
+            max_retries=0,  # the engine decides
+            timeout=times,
+            http_client=openai.DefaultAioHttpClient(timeout=times, limits=limits),
+        )
+
+    async def close(self) -> None:
+        """Close the connections. Calls in flight end with an error."""
+        await self._client.close()
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        """The reply to a request: one paid call at most, and the unpaid ones that find out how to ask.
+
+        Whatever the endpoint or the network does is a value; cancellation raises.
+        """
+        known = self._known.setdefault((request.model, request.schema_name), _Known())
+        if known.settled:
+            return await self._in_dialect(request, known)
+        # One call finds out how the model wants to be asked; the others wait for it, for a while.
+        try:
+            async with asyncio.timeout(PROBE_PATIENCE):
+                await known.probe.acquire()
+        except TimeoutError:
+            return await self._in_dialect(request, known)
+        try:
+            if not known.settled:
+                return await self._in_dialect(request, known)
+        finally:
+            known.probe.release()
+        return await self._in_dialect(request, known)
+
+    async def _in_dialect(self, request: ChatRequest, known: _Known) -> Reply:
+        while True:
+            dialect = known.dialect
+            outcome = await self._call(request, dialect)
+            known.settled = known.settled or outcome.understood
+            following = None if outcome.refusal is None else after_refusal(dialect, outcome.refusal)
+            if following is None:
+                return outcome.reply
+            if known.dialect == dialect:  # else another call has found out meanwhile
+                known.dialect = following
+
+    async def _call(self, request: ChatRequest, dialect: Dialect) -> _Outcome:
+        started = perf_counter()
+        try:
+            # The client's own time-outs are between two pieces of an answer: a slow trickle would never end.
+            async with asyncio.timeout(self._timeout):
+                # `create()` costs four times the CPU for types that are not needed here.
+                received = await self._client.post("/chat/completions", body=body(request, dialect), cast_to=object)
+            outcome = self._outcome(received)
+        except openai.APIStatusError as error:
+            reply = of_exception(error, api_key=self._api_key)
+            # An error of a known kind is about something else, whatever words it uses.
+            refused = reply.kind is ErrorKind.INVALID_REQUEST
+            outcome = _Outcome(reply, refusal_of(error.status_code, error.body, error.message) if refused else None)
+        except UnicodeEncodeError as error:
+            reason = f"the prompt is not text: half of a surrogate pair at character {error.start}"
+            outcome = _Outcome(CallError(ErrorKind.INVALID_REQUEST, reason))
+        except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
+            outcome = _Outcome(of_exception(error, api_key=self._api_key))
+        latency_ms = round((perf_counter() - started) * 1000)
+        return replace(outcome, reply=replace(outcome.reply, latency_ms=latency_ms))
+
+    def _outcome(self, received: object) -> _Outcome:
+        """What a 200 came to."""
+        if not isinstance(received, Mapping):
+            shown = cleaned(str(received)[:200], self._api_key)
+            reply = CallError(
+                ErrorKind.SERVER, f"not an API answer; does TAMIS_LLM_BASE_URL end in /v1? {shown!r}", 200
+            )
+            return _Outcome(reply)
+        error = received.get("error")
+        if isinstance(error, Mapping):  # some gateways answer 200 and say inside what went wrong
+            code = str(error.get("code"))
+            status = int(code) if code.isdecimal() and 400 <= int(code) < 600 else 500
+            return _Outcome(of_answer(status, error, text="no message", headers={}, api_key=self._api_key))
+        return _Outcome(self._reply(received), understood=True)
+
+    def _reply(self, received: Mapping[str, Any]) -> Reply:
+        usage = _usage(received.get("usage"))
+        choices = received.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, Mapping) else None
+        if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+            return CallError(ErrorKind.EMPTY, "the answer holds no choice", 200, usage=usage)
+        content = _text(message.get("content"))
+        finish_reason = str(choice.get("finish_reason") or "stop")
+        if message.get("refusal"):
+            said = cleaned(str(message["refusal"]), self._api_key)
+            return CallError(ErrorKind.REFUSED, f"the model refuses: {said}", 200, usage=usage)
+        if finish_reason == "content_filter":
+            return CallError(ErrorKind.CONTENT_FILTER, "the content filter held the answer back", 200, usage=usage)
+        if finish_reason == "length":
+            tokens = usage.completion_tokens
+            return CallError(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", 200, usage=usage)
+        if not content.strip():
+            return CallError(ErrorKind.EMPTY, f"no content; finish_reason {finish_reason!r}", 200, usage=usage)
+        return Answer(content, str(received.get("model") or ""), usage, finish_reason, latency_ms=0)
+
+
+def _usage(given: object) -> Usage:
+    """The tokens paid for; what an endpoint does not count is 0."""
+    if not isinstance(given, Mapping):
+        return Usage()
+    counts = {name: given.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    return Usage(**{name: n for name, n in counts.items() if isinstance(n, int) and n >= 0})
+
+
+def _text(content: object) -> str:
+    """A message's content; some endpoints give it in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""
