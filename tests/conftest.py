@@ -52,11 +52,11 @@ def database_url(postgres: Postgres) -> Iterator[str]:
 
 
 @pytest.fixture
-def broker_url(valkey: Valkey) -> Iterator[str]:
+def broker_url(valkey: Valkey) -> str:
     """An empty broker."""
     with redis.Redis.from_url(valkey.url) as client:
         client.flushall()
-    yield valkey.url
+    return valkey.url
 
 
 @pytest.fixture

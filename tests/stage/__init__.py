@@ -1,7 +1,8 @@
-"""Real parts for tests: worker processes, records, bounded waits."""
+"""Real parts for tests: worker processes, commands, records, bounded waits."""
 
+from .command import Finished, tamis
 from .items import abstracts
 from .waiting import wait_until
 from .worker_process import WorkerProcess
 
-__all__ = ["WorkerProcess", "abstracts", "wait_until"]
+__all__ = ["Finished", "WorkerProcess", "abstracts", "tamis", "wait_until"]

@@ -1,0 +1,58 @@
+"""Redis holds a window of a batch, never the batch: its memory does not grow with the number of items."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import redis
+from llm_double import Double
+from stage import WorkerProcess, abstracts
+
+from tamis_producer import Client, ProducerSettings
+from tamis_schemas import Filter
+
+SAMPLE_EVERY = 0.05  # s
+
+
+class Peak:
+    """The most memory that Redis used while it was watched."""
+
+    used = 0
+
+
+@contextmanager
+def watched(url: str) -> Iterator[Peak]:
+    peak, done = Peak(), threading.Event()
+
+    def look() -> None:
+        with redis.Redis.from_url(url) as client:
+            while not done.wait(SAMPLE_EVERY):
+                peak.used = max(peak.used, client.info("memory")["used_memory"])
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_10_000_items_take_no_more_redis_memory_than_2_000(
+    database_url: str, broker_url: str, start_worker: Callable[..., WorkerProcess], double: Double
+) -> None:
+    double.script(remember=False)
+    for _ in range(2):
+        start_worker()
+    settings = ProducerSettings(broker_url=broker_url, database_url=database_url)
+    peaks = []
+    with Client(settings) as client:
+        for n in (2_000, 10_000):
+            with watched(broker_url) as peak:
+                batch = client.submit(Filter(criteria="Is it?", include_reasoning=False), abstracts(n))
+                counts = batch.wait(timeout=240)
+            assert counts.decided == n
+            assert len(list(batch.results())) == n
+            peaks.append(peak.used)
+    assert double.count() == 12_000
+    print(peaks); assert peaks[1] <= 1.2 * peaks[0], f"peaks in bytes: {peaks}"

@@ -1,0 +1,61 @@
+"""What the documents say is what the code does."""
+
+import re
+from pathlib import Path
+
+from tamis_producer.settings import ProducerSettings
+from tamis_worker.settings import WorkerSettings
+
+ROOT = Path(__file__).parents[2]
+
+
+def fences_under(heading: str) -> list[list[str]]:
+    """The lines of each fenced block between `heading` and the next one in the README."""
+    section = (ROOT / "README.md").read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [block.splitlines()[1:] for block in section.split("```")[1::2]]
+
+
+def test_the_readme_has_exactly_one_command_line_to_run_and_one_to_test() -> None:
+    for heading in ("Run it", "Test it"):
+        blocks = fences_under(heading)
+        assert len(blocks) == 1, heading
+        assert len(blocks[0]) == 1, heading
+
+
+def test_both_commands_install_what_the_constraints_pin() -> None:
+    for heading in ("Run it", "Test it"):
+        assert "--constraint constraints.txt" in fences_under(heading)[0][0]
+
+
+def test_the_constraints_pin_exactly_and_name_no_url() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line), line
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(TAMIS_\w+)` \| (?:`(.*?)`)? ?\|", text, re.MULTILINE))
+    fields = ProducerSettings.model_fields | WorkerSettings.model_fields
+    assert rows == {
+        f"TAMIS_{name.upper()}": "" if field.default is None else str(field.default) for name, field in fields.items()
+    }
+
+
+def test_every_file_that_a_document_links_to_exists() -> None:
+    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_every_path_and_name_in_the_architecture_exists() -> None:
+    """`path/to/file.py: name, name` in the table of the way of an item."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = re.findall(r"`((?:schemas|producer|worker)/[\w/.]+\.(?:py|lua))`(?:: ((?:`[\w.]+`(?:, )?)+))?", text)
+    assert len(named) >= 15
+    for path, names in named:
+        source = (ROOT / path).read_text("utf-8")
+        for name in re.findall(r"`([\w.]+)`", names):
+            for part in name.split("."):
+                assert re.search(rf"\b{part}\b", source), f"{path} has no {name}"
