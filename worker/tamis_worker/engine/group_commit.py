@@ -66,7 +66,12 @@ class GroupCommit(Generic[Entry, Reply]):
             await asyncio.sleep(GATHER)
             while len(group) < LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
-            await self._commit(group)
+            try:
+                await self._commit(group)
+            except asyncio.CancelledError:
+                for waiting in group:
+                    waiting.reply.cancel()
+                raise
 
     async def _commit(self, group: list[_Waiting[Entry, Reply]]) -> None:
         pause = 0.05

@@ -117,6 +117,7 @@ class Limiter:
         self._blocked_until = -math.inf  # by this loop's clock; told again with every call, so that it survives a wipe
         self._blocks_to_tell: list[asyncio.Future[None]] = []
 
+        self._open = False
         self._pump: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._news = False  # something to tell, or somebody to ask for
@@ -127,16 +128,22 @@ class Limiter:
 
     async def start(self) -> None:
         """Begin to hold the lease and to serve."""
+        self._open = True
         self._pump = asyncio.create_task(self._run(), name=f"limiter {self._keys[0]}")
 
     async def close(self) -> None:
         """Give everything back; whoever still waits is cancelled. Without Redis, the lease runs out by itself."""
-        if self._pump is None:
+        if self._pump is None or not self._open:
             return
-        self._pump.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._pump
-        self._pump = None
+        self._open = False
+        self._wake.set()
+        # The pump ends by itself after its turn. It is cancelled only where Redis keeps it: redis-py may swallow a
+        # cancellation (its `wait_for` does so before Python 3.12), hence again and again.
+        patience = 0.0 if self._away else CLOSE_WITHIN
+        while not self._pump.done():
+            await asyncio.wait([self._pump], timeout=patience)
+            self._pump.cancel()
+            patience = FIRST_RETRY
         for waiter in self._waiting:
             waiter.permit.cancel()
         self._waiting.clear()
@@ -159,7 +166,7 @@ class Limiter:
 
         Served in the order of asking; may be cancelled at any time. Raises `RuntimeError` where it is not open.
         """
-        if self._pump is None:
+        if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
         waiter = _Waiter(max(0, estimate), asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
@@ -189,7 +196,7 @@ class Limiter:
     async def block(self, seconds: float) -> None:
         """Grant nobody anything under this key for so long; returns when Redis knows. Never shortens a block."""
         until = asyncio.get_running_loop().time() + seconds
-        if self._pump is None or seconds <= 0:
+        if not self._open or seconds <= 0:
             return
         self._blocked_until = max(self._blocked_until, until)
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -208,6 +215,8 @@ class Limiter:
     async def _run(self) -> None:
         while True:
             await self._until_due()
+            if not self._open:
+                return
             try:
                 await self._exchange()
             except Exception:
@@ -218,7 +227,7 @@ class Limiter:
 
     async def _until_due(self) -> None:
         clock = asyncio.get_running_loop().time
-        while (pause := self._due() - clock()) > 0:
+        while self._open and (pause := self._due() - clock()) > 0:
             self._wake.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):

@@ -1,0 +1,132 @@
+"""How a lost message is told from a slow one. Ages are given to the ledger's rows; nobody waits for them."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from stage import abstracts
+from tamis_producer import Batch, Client
+from tamis_schemas import Filter
+from tamis_worker.ledger import heartbeat, recovery
+from tamis_worker.ledger.claims import ItemKey, claim
+from tamis_worker.ledger.connection import connect, transaction
+
+GRACE = 15.0
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    engine = connect(database_url)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+def batch(client: Client) -> Batch:
+    """100 items in two dispatched shards of 50."""
+    return client.submit(Filter(criteria="Is it?"), abstracts(100))
+
+
+async def run(engine: AsyncEngine, statement: str) -> None:
+    async with engine.begin() as connection:
+        await connection.execute(text(statement))
+
+
+async def lost(engine: AsyncEngine, *, queue_empty: bool) -> list[int]:
+    async with transaction(engine) as connection:
+        found = await recovery.find_lost(connection, grace=GRACE, queue_empty=queue_empty)
+    return sorted(item.index for item in found)
+
+
+async def published(engine: AsyncEngine, shard: int, seconds_ago: int) -> None:
+    await run(engine, f"UPDATE shards SET dispatched_at = now() - interval '{seconds_ago} s' WHERE shard = {shard}")
+
+
+async def test_items_just_published_are_not_lost(engine: AsyncEngine, batch: Batch) -> None:
+    assert await lost(engine, queue_empty=True) == []
+
+
+async def test_pending_items_are_lost_when_the_queue_is_empty(engine: AsyncEngine, batch: Batch) -> None:
+    await published(engine, 0, 60)
+    assert await lost(engine, queue_empty=True) == list(range(50))
+
+
+async def test_pending_items_in_a_queue_that_is_not_empty_are_waited_for(engine: AsyncEngine, batch: Batch) -> None:
+    await published(engine, 0, 600)
+    await published(engine, 1, 599)
+    assert await lost(engine, queue_empty=False) == []
+
+
+async def test_an_item_overtaken_by_a_later_publication_is_lost(engine: AsyncEngine, batch: Batch) -> None:
+    await published(engine, 0, 100)
+    await published(engine, 1, 90)
+    await run(engine, "UPDATE items SET state = 'running', claimed_at = now() - interval '80 s' WHERE idx < 49")
+    assert await lost(engine, queue_empty=False) == []  # nothing of the later shard was claimed yet
+    await run(engine, "UPDATE items SET state = 'running', claimed_at = now() - interval '20 s' WHERE idx = 50")
+    assert await lost(engine, queue_empty=False) == [49]
+
+
+async def test_an_item_overtaken_a_moment_ago_may_still_be_on_its_way(engine: AsyncEngine, batch: Batch) -> None:
+    await published(engine, 0, 100)
+    await published(engine, 1, 90)
+    await run(engine, "UPDATE items SET state = 'running', claimed_at = now() - interval '5 s' WHERE idx = 50")
+    assert await lost(engine, queue_empty=False) == []
+
+
+async def test_what_was_published_again_gets_its_time_anew(engine: AsyncEngine, batch: Batch) -> None:
+    await published(engine, 0, 60)
+    assert await lost(engine, queue_empty=True) == list(range(50))
+    assert await lost(engine, queue_empty=True) == []
+
+
+async def test_items_of_a_paused_batch_are_not_lost(engine: AsyncEngine, batch: Batch) -> None:
+    await published(engine, 0, 60)
+    await run(engine, "UPDATE batches SET state = 'paused'")
+    assert await lost(engine, queue_empty=True) == []
+
+
+async def test_claims_of_the_dead_are_taken_back_and_those_of_the_living_are_not(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    for worker, indexes in (("living", range(3)), ("dead", range(3, 6))):
+        await heartbeat.renew(engine, worker=worker, lease=30)
+        await claim(engine, [ItemKey(UUID(batch.id), i) for i in indexes], worker=worker, max_claims=5)
+    await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = 'dead'")
+    async with transaction(engine) as connection:
+        released = await recovery.release_dead(connection)
+    assert sorted(item.index for item in released) == [3, 4, 5]
+    counts = batch.status().counts
+    assert (counts.running, counts.pending) == (3, 97)
+
+
+async def test_one_worker_sweeps_at_a_time(engine: AsyncEngine) -> None:
+    async with transaction(engine) as first:
+        assert await recovery.try_lock(first)
+        async with transaction(engine) as second:
+            assert not await recovery.try_lock(second)
+    async with transaction(engine) as third:
+        assert await recovery.try_lock(third)
+
+
+async def test_a_shard_that_nobody_closed_is_found_and_one_with_open_items_is_not(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    await published(engine, 0, 60)
+    await published(engine, 1, 60)
+    await run(engine, "UPDATE items SET state = 'running' WHERE idx < 99")
+    await run(engine, "UPDATE items SET state = 'decided' WHERE idx < 99")
+    async with transaction(engine) as connection:
+        found = await recovery.find_unclosed(connection, grace=GRACE)
+    assert [shard.shard for shard in found] == [0]
+
+
+async def test_a_batch_whose_window_has_room_is_found(engine: AsyncEngine, batch: Batch) -> None:
+    await run(engine, "UPDATE batches SET created_at = now() - interval '60 s'")
+    async with transaction(engine) as connection:
+        assert await recovery.find_undispatched(connection, grace=GRACE) == []
+    await run(engine, "UPDATE shards SET state = 'waiting' WHERE shard = 1")
+    async with transaction(engine) as connection:
+        assert list(await recovery.find_undispatched(connection, grace=GRACE)) == [UUID(batch.id)]

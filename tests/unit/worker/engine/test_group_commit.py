@@ -1,0 +1,100 @@
+"""Group commit: nothing is lost while the ledger is away, and one bad entry spoils nobody else's."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from tamis_schemas import LedgerUnavailable
+from tamis_worker.engine.group_commit import LARGEST_GROUP, GroupCommit
+
+
+class Ledger:
+    """Remembers the groups it was given; away, or refusing an entry, as told."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+        self.away_for = 0
+        self.refused: set[int] = set()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.entered = asyncio.Event()
+
+    async def write(self, entries: Sequence[int]) -> Sequence[int]:
+        self.entered.set()
+        await self.gate.wait()
+        if self.away_for:
+            self.away_for -= 1
+            raise LedgerUnavailable("away")
+        if self.refused & set(entries):
+            raise ValueError("refused")
+        self.groups.append(list(entries))
+        return [entry * 10 for entry in entries]
+
+
+async def test_everybody_gets_their_own_reply() -> None:
+    ledger = Ledger()
+    commit = GroupCommit("numbers", ledger.write)
+    await commit.start()
+    assert await asyncio.gather(*(commit.submit(n) for n in range(50))) == [n * 10 for n in range(50)]
+    await commit.close()
+
+
+async def test_what_comes_while_one_group_is_written_forms_the_next() -> None:
+    ledger = Ledger()
+    commit = GroupCommit("numbers", ledger.write)
+    await commit.start()
+    ledger.gate.clear()
+    first = asyncio.create_task(commit.submit(0))
+    await asyncio.wait_for(ledger.entered.wait(), 10)
+    others = [asyncio.create_task(commit.submit(n)) for n in range(1, 40)]
+    ledger.gate.set()
+    await asyncio.gather(first, *others)
+    assert ledger.groups == [[0], list(range(1, 40))]
+    await commit.close()
+
+
+async def test_no_group_is_larger_than_the_bound() -> None:
+    ledger = Ledger()
+    commit = GroupCommit("numbers", ledger.write)
+    waiting = [asyncio.create_task(commit.submit(n)) for n in range(3 * LARGEST_GROUP)]
+    await asyncio.sleep(0)
+    await commit.start()
+    await asyncio.gather(*waiting)
+    assert max(map(len, ledger.groups)) == LARGEST_GROUP
+    await commit.close()
+
+
+async def test_entries_are_kept_until_the_ledger_is_back() -> None:
+    ledger = Ledger()
+    ledger.away_for = 3
+    commit = GroupCommit("numbers", ledger.write)
+    await commit.start()
+    assert await asyncio.wait_for(commit.submit(7), 10) == 70
+    await commit.close()
+
+
+async def test_an_entry_that_is_refused_fails_alone() -> None:
+    ledger = Ledger()
+    ledger.refused = {3}
+    commit = GroupCommit("numbers", ledger.write)
+    await commit.start()
+    replies = await asyncio.gather(*(commit.submit(n) for n in range(6)), return_exceptions=True)
+    assert isinstance(replies[3], ValueError)
+    assert [reply for n, reply in enumerate(replies) if n != 3] == [0, 10, 20, 40, 50]
+    await commit.close()
+
+
+async def test_closing_cancels_what_still_waits() -> None:
+    ledger = Ledger()
+    ledger.away_for = 10_000
+    commit = GroupCommit("numbers", ledger.write)
+    await commit.start()
+    writing = asyncio.create_task(commit.submit(1))
+    await asyncio.wait_for(ledger.entered.wait(), 10)
+    waiting = asyncio.create_task(commit.submit(2))
+    await asyncio.sleep(0)
+    await commit.close()
+    for task in (writing, waiting):
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 10)
