@@ -31,7 +31,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
     """One row per item under `COLUMNS`; how many. Several deciding criteria are separated by ` | `."""
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(stream)  # lines end as RFC 4180 has them; then a bare carriage return in a cell is quoted too
     writer.writerow(COLUMNS)
     rows = 0
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer

@@ -45,7 +45,7 @@ def test_521_real_records_are_screened_in_order_with_one_summary(
     assert status["state"] == "completed"
 
     written = tamis("results", batch, env=environment, cwd=tmp_path)
-    rows = list(csv.DictReader(io.StringIO(written.out)))
+    rows = list(csv.DictReader(io.StringIO(written.out, newline="")))
     with records.open(encoding="utf-8", newline="") as stream:
         assert [row["item_id"] for row in rows] == [record["id"] for record in csv.DictReader(stream)]
     assert {row["value"] for row in rows} <= {"include", "exclude", "uncertain"}

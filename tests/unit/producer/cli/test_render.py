@@ -1,0 +1,98 @@
+"""What the terminal says."""
+
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tamis_producer import BatchView
+from tamis_producer.cli.progress import detail
+from tamis_producer.cli.render import percent, print_summary, print_view, print_views
+from tamis_schemas import BatchStatus, ConfidenceDistribution, Counts, ErrorKind, Summary, wilson
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def view(**changes: Any) -> BatchView:
+    fields: dict[str, Any] = {
+        "id": "01234567-89ab-cdef-0123-456789abcdef",
+        "label": "records [2024].csv",
+        "operation": "filter",
+        "model": None,
+        "state": BatchStatus.RUNNING,
+        "round": 1,
+        "counts": Counts(n_items=100, decided=40, failed=10, running=20, pending=30),
+        "prompt_tokens": 1000,
+        "completion_tokens": 234,
+        "created_at": NOW,
+        "started_at": NOW,
+        "finished_at": None,
+        "elapsed_seconds": 25.0,
+        "live_workers": 2,
+    }
+    return BatchView(**fields | changes)
+
+
+def printed(show: Any, *values: Any) -> str:
+    console = Console(width=140, file=io.StringIO())
+    show(*values, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_progress_says_failed_rate_time_to_go_and_tokens() -> None:
+    # 50 done in 25 s are 2 a second; 50 to go take 25 s
+    assert detail(view()) == "[red]10 failed[/] · 2.0/s · 0:00:25 to go · 1,234 tokens"
+
+
+def test_progress_says_so_where_nobody_works() -> None:
+    waiting = view(live_workers=0, elapsed_seconds=None, prompt_tokens=0, completion_tokens=0, counts=Counts(n_items=1))
+    assert "no worker is running" in detail(waiting)
+
+
+def test_a_finished_batch_has_nothing_to_go() -> None:
+    done = view(state=BatchStatus.COMPLETED, counts=Counts(n_items=50, decided=50))
+    assert detail(done) == "completed · 2.0/s · 1,234 tokens"
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (wilson(10, 100), "10 of 100 (10.0%, 95% interval 5.5% to 17.4%)"),
+        (wilson(0, 0), "none decided"),
+    ],
+)
+def test_a_rate_stands_with_its_interval(share: Any, said: str) -> None:
+    assert percent(share) == said
+
+
+def test_a_label_with_brackets_is_shown_as_it_is() -> None:
+    assert "records [2024].csv" in printed(print_view, view())
+    assert "records [2024].csv" in printed(print_views, [view()])
+
+
+def test_a_summary_shows_what_failed_and_why() -> None:
+    summary = Summary(
+        batch_id="b",
+        round=1,
+        operation="filter",
+        counts=Counts(n_items=12, decided=10, failed=2),
+        values={"true": 4, "false": 6},
+        pass_rate=wilson(4, 10),
+        errors={ErrorKind.TIMEOUT: 2},
+        confidence=ConfidenceDistribution(bands={"explicit": 7, "strong": 3, "weak": 0}, median=0.93),
+        prompt_tokens=1000,
+        completion_tokens=200,
+        calls=14,
+        call_seconds_median=0.5,
+        call_seconds_p95=0.9,
+        wall_seconds=3.2,
+        models={"m [x]": 12},
+        finished_at=NOW,
+    )
+    text = printed(print_summary, summary)
+    for said in ("12: decided 10, failed 2", "true 4, false 6", "4 of 10 (40.0%", "timeout 2", "median 0.93", "m [x]"):
+        assert said in text
+    assert "14 calls, 1,000 + 200 tokens, 3.2 s" in text

@@ -1,0 +1,133 @@
+"""Settings come from the environment, once; a wrong one is named."""
+
+import pytest
+
+from tamis_producer import ProducerSettings
+from tamis_producer.settings import next_database
+from tamis_producer.stack_file import StackFile
+from tamis_schemas import ConfigurationError
+from tamis_worker.settings import WorkerSettings
+
+SERVERS = {
+    "TAMIS_BROKER_URL": "redis://:s3cret@broker.example:6379/3",
+    "TAMIS_DATABASE_URL": "postgresql+psycopg://tamis:s3cret@ledger.example/tamis",
+}
+
+
+@pytest.fixture
+def environ(monkeypatch: pytest.MonkeyPatch, tmp_path):  # type: ignore[no-untyped-def] # a fixture that returns a function
+    monkeypatch.chdir(tmp_path)
+
+    def put(**values: str) -> None:
+        for name, value in values.items():
+            monkeypatch.setenv(name, value)
+
+    return put
+
+
+def test_named_servers_are_used(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(**SERVERS)
+    settings = ProducerSettings.load()
+    assert settings.broker == SERVERS["TAMIS_BROKER_URL"]
+    assert settings.database == SERVERS["TAMIS_DATABASE_URL"]
+    assert settings.result_backend == "redis://:s3cret@broker.example:6379/4"
+
+
+def test_broker_backend_and_limiter_use_three_databases(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(**SERVERS)
+    settings = WorkerSettings.load()
+    assert [url.rsplit("/", 1)[1] for url in (settings.broker, settings.result_backend, settings.limiter)] == [
+        "3",
+        "4",
+        "5",
+    ]
+
+
+def test_no_password_and_no_key_is_in_a_repr(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(**SERVERS, TAMIS_LLM_API_KEY="sk-s3cret")
+    assert "s3cret" not in repr(WorkerSettings.load())
+    assert "s3cret" not in str(WorkerSettings.load())
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"TAMIS_SHARD_SIZE": "many"}, "TAMIS_SHARD_SIZE: "),
+        ({"TAMIS_SHARD_SIZE": "0"}, "TAMIS_SHARD_SIZE: "),
+        ({"TAMIS_LIMIT_RPM": "-1"}, "TAMIS_LIMIT_RPM: "),
+        ({"TAMIS_TEMPERATURE": "hot"}, "TAMIS_TEMPERATURE: "),
+        ({"TAMIS_BROKER_URL": "redis://h/0"}, "TAMIS_DATABASE_URL is not set"),
+        ({"TAMIS_DATABASE_URL": "postgresql://h/t"}, "TAMIS_BROKER_URL is not set"),
+    ],
+)
+def test_a_wrong_setting_is_named(environ, values: dict[str, str], named: str) -> None:  # type: ignore[no-untyped-def]
+    environ(**values)
+    with pytest.raises(ConfigurationError, match=named):
+        WorkerSettings.load()
+
+
+def test_an_empty_variable_counts_as_not_set(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(TAMIS_BROKER_URL="", TAMIS_SHARD_SIZE="")
+    assert ProducerSettings.load().shard_size == 500
+
+
+def test_without_servers_the_running_stack_is_used(environ, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    environ(TAMIS_HOME=str(tmp_path))
+    with pytest.raises(ConfigurationError, match="tamis up"):
+        _ = ProducerSettings.load().broker
+    stack = StackFile(
+        broker_url="redis://b/0", database_url="postgresql://d", llm_base_url="http://l/v1", model="small"
+    )
+    stack.write(tmp_path)
+    settings = WorkerSettings.load()
+    assert (settings.broker, settings.database) == ("redis://b/0", "postgresql://d")
+    assert (settings.endpoint, settings.default_model) == ("http://l/v1", "small")
+
+
+def test_the_usual_names_of_key_and_endpoint_stand_in(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(**SERVERS, OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="http://usual/v1/", TAMIS_MODEL="m")
+    settings = WorkerSettings.load()
+    assert settings.names_an_llm
+    assert settings.endpoint == "http://usual/v1"
+    assert settings.llm_api_key is not None
+    assert settings.llm_api_key.get_secret_value() == "sk-1"
+
+
+def test_tamis_own_names_go_before_the_usual_ones(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="http://usual/v1", TAMIS_LLM_BASE_URL="http://own/v1")
+    assert WorkerSettings.load().endpoint == "http://own/v1"
+
+
+def test_a_key_alone_means_openais_own_endpoint(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(TAMIS_LLM_API_KEY="sk-1")
+    assert WorkerSettings.load().endpoint == "https://api.openai.com/v1"
+
+
+def test_no_llm_and_no_model_say_what_to_set(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(**SERVERS)
+    with pytest.raises(ConfigurationError, match="TAMIS_LLM_API_KEY"):
+        _ = WorkerSettings.load().endpoint
+    with pytest.raises(ConfigurationError, match="TAMIS_MODEL is not set"):
+        _ = WorkerSettings.load().default_model
+
+
+def test_temperature_can_be_left_out(environ) -> None:  # type: ignore[no-untyped-def]
+    environ(TAMIS_TEMPERATURE="none")
+    assert WorkerSettings.load().temperature is None
+
+
+@pytest.mark.parametrize(
+    ("url", "after"),
+    [
+        ("redis://h", "redis://h/1"),
+        ("redis://h/", "redis://h/1"),
+        ("rediss://u:p@h:1/7?ssl_cert_reqs=required", "rediss://u:p@h:1/8?ssl_cert_reqs=required"),
+    ],
+)
+def test_the_next_database_keeps_everything_else(url: str, after: str) -> None:
+    assert next_database(url, 1) == after
+
+
+def test_a_path_that_is_no_database_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="'queue' is no database number"):
+        next_database("redis://h/queue", 1)
