@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ import pytest
 import redis
 
 from llm_double import Double
-from stage import WorkerProcess
+from stage import House, WorkerProcess
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_worker.embedded.postgres import Postgres
@@ -44,11 +45,8 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
 @pytest.fixture
 def database_url(postgres: Postgres) -> Iterator[str]:
     """A migrated ledger of this test's own."""
-    name = f"test_{uuid4().hex[:12]}"
-    _create_database(postgres.url, name, template=TEMPLATE)
-    yield _database(postgres.url, name)
-    with psycopg.connect(_libpq(postgres.url), autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with _own_database(postgres) as url:
+        yield url
 
 
 @pytest.fixture
@@ -79,16 +77,21 @@ def client(settings: ProducerSettings) -> Iterator[Client]:
 @pytest.fixture
 def environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
     """What a worker or a command needs to use this test's servers and the double."""
-    assert settings.broker_url is not None
-    assert settings.database_url is not None
-    return {
-        "TAMIS_BROKER_URL": settings.broker_url,
-        "TAMIS_DATABASE_URL": settings.database_url,
-        "TAMIS_LLM_BASE_URL": double.base_url,
-        "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
-        "TAMIS_MODEL": "double-1",
-        "TAMIS_SHARD_SIZE": str(settings.shard_size),
-    }
+    return _environment(settings, double)
+
+
+@pytest.fixture(scope="module")
+def house(postgres: Postgres, valkey: Valkey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """One worker for all the tests of a module, three calls an item; each test submits batches of its own."""
+    with (
+        _own_database(postgres) as database_url,
+        Double.start() as double,
+        Client(ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50)) as client,
+    ):
+        environment = _environment(client.settings, double) | {"TAMIS_MAX_CALLS": "3"}
+        worker = WorkerProcess(tmp_path_factory.mktemp("house"), "worker", environment)
+        yield House(client, double, worker, environment)
+        worker.stop()
 
 
 @pytest.fixture
@@ -105,6 +108,26 @@ def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callab
     yield start
     for worker in started:
         worker.stop()
+
+
+@contextmanager
+def _own_database(postgres: Postgres) -> Iterator[str]:
+    name = f"test_{uuid4().hex[:12]}"
+    _create_database(postgres.url, name, template=TEMPLATE)
+    yield _database(postgres.url, name)
+    with psycopg.connect(_libpq(postgres.url), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
+    return {
+        "TAMIS_BROKER_URL": settings.broker,
+        "TAMIS_DATABASE_URL": settings.database,
+        "TAMIS_LLM_BASE_URL": double.base_url,
+        "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
+        "TAMIS_MODEL": "double-1",
+        "TAMIS_SHARD_SIZE": str(settings.shard_size),
+    }
 
 
 def _database(url: str, name: str) -> str:

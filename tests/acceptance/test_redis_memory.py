@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import redis
+
 from llm_double import Double
 from stage import WorkerProcess, abstracts
-
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas import Filter
 
@@ -55,4 +55,4 @@ def test_10_000_items_take_no_more_redis_memory_than_2_000(
             assert len(list(batch.results())) == n
             peaks.append(peak.used)
     assert double.count() == 12_000
-    print(peaks); assert peaks[1] <= 1.2 * peaks[0], f"peaks in bytes: {peaks}"
+    assert peaks[1] <= 1.2 * peaks[0], f"peaks in bytes: {peaks}"

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from llm_double import Double
 from stage import WorkerProcess, tamis
+from stage.shared_data import DATA, needs_real_records
 
-SCREENING = Path(__file__).parents[3] / "shared" / "data" / "screening"
+SCREENING = DATA / "screening"
 StartWorker = Callable[..., WorkerProcess]
 
 
@@ -24,6 +26,7 @@ def criteria_of(review: str, folder: Path) -> Path:
     return path
 
 
+@needs_real_records
 def test_521_real_records_are_screened_in_order_with_one_summary(
     tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
 ) -> None:

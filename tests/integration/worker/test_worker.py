@@ -2,30 +2,24 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
 
 import pytest
-import redis
 
-from llm_double import Double, Fault, Kind, Scripted
-from stage import WorkerProcess, abstracts
-from tamis_producer import Client
-from tamis_schemas import BatchStatus, ErrorKind, Filter, Inclusion, InclusionStatus, SearchCriteria, wire
+from llm_double import Fault, Kind, Scripted
+from stage import House, abstracts
+from tamis_schemas import BatchStatus, ErrorKind, Filter, Inclusion, InclusionStatus, SearchCriteria
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
-StartWorker = Callable[..., WorkerProcess]
 
 
-def test_every_item_of_a_batch_gets_its_own_result_in_order(
-    client: Client, start_worker: StartWorker, double: Double
-) -> None:
+def test_every_item_of_a_batch_gets_its_own_result_in_order(house: House) -> None:
+    client, double = house.client, house.fresh().double
     double.script(
         answers=[
             Scripted(f"record number {n}.", {"reasoning": f"it is {n}", "value": n % 3 == 0, "confidence": 0.9})
             for n in range(120)
         ]
     )
-    start_worker()
     batch = client.submit(ONCOLOGY, abstracts(120))
     counts = batch.wait(timeout=60)
     assert counts.decided == 120
@@ -46,9 +40,8 @@ def test_every_item_of_a_batch_gets_its_own_result_in_order(
     assert batch.status().state is BatchStatus.COMPLETED
 
 
-def test_an_inclusion_names_the_criteria_that_decided(
-    client: Client, start_worker: StartWorker, double: Double
-) -> None:
+def test_an_inclusion_names_the_criteria_that_decided(house: House) -> None:
+    client, double = house.client, house.fresh().double
     criteria = SearchCriteria(
         research_question="Does home exercise help?",
         inclusion_criteria=["adults", "randomised"],
@@ -67,7 +60,6 @@ def test_an_inclusion_names_the_criteria_that_decided(
             Scripted("record number 3.", answer("exclude", "met", "met", "not met")),
         ]
     )
-    start_worker()
     batch = client.submit(Inclusion(criteria=criteria), abstracts(4))
     batch.wait(timeout=60)
     decisions = [row.decision for row in batch.results()]
@@ -91,10 +83,10 @@ def test_an_inclusion_names_the_criteria_that_decided(
     ids=lambda value: str(value.kind.value) if isinstance(value, Fault) else None,
 )
 def test_a_failing_call_ends_as_an_error_of_its_kind_and_never_as_a_decision(
-    client: Client, start_worker: StartWorker, double: Double, fault: Fault, kind: ErrorKind, calls: int
+    house: House, fault: Fault, kind: ErrorKind, calls: int
 ) -> None:
+    client, double = house.client, house.fresh().double
     double.script(faults=[dataclasses.replace(fault, contains="record number 1.")])
-    start_worker(max_calls="3")
     batch = client.submit(ONCOLOGY, abstracts(3))
     counts = batch.wait(timeout=60)
     assert (counts.decided, counts.failed) == (2, 1)
@@ -112,9 +104,9 @@ def test_a_failing_call_ends_as_an_error_of_its_kind_and_never_as_a_decision(
     assert double.count() == 2 + calls
 
 
-def test_a_repaired_answer_is_a_decision(client: Client, start_worker: StartWorker, double: Double) -> None:
+def test_a_repaired_answer_is_a_decision(house: House) -> None:
+    client, double = house.client, house.fresh().double
     double.script(faults=[Fault(Kind.WRONG_SCHEMA, limit=1)])
-    start_worker()
     batch = client.submit(ONCOLOGY, abstracts(1))
     assert batch.wait(timeout=60).decided == 1
     row = next(batch.results())
@@ -125,57 +117,28 @@ def test_a_repaired_answer_is_a_decision(client: Client, start_worker: StartWork
     assert "cannot be used" in repair.prompt
 
 
-def test_an_item_without_content_is_not_sent(client: Client, start_worker: StartWorker, double: Double) -> None:
-    start_worker()
+def test_an_item_without_content_is_not_sent(house: House) -> None:
+    client, double = house.client, house.fresh().double
     batch = client.submit(ONCOLOGY, [{"id": "empty", "title": " ", "abstract": None, "_label": "1"}])
     assert batch.wait(timeout=60).failed == 1
     assert next(batch.results()).error_kind is ErrorKind.NO_CONTENT
     assert double.count() == 0
 
 
-def test_the_model_of_a_batch_goes_before_the_workers_own(
-    client: Client, start_worker: StartWorker, double: Double
-) -> None:
-    start_worker()
+def test_the_model_of_a_batch_goes_before_the_workers_own(house: House) -> None:
+    client, double = house.client, house.fresh().double
     client.submit(ONCOLOGY, abstracts(1), model="other-1").wait(timeout=60)
     client.submit(ONCOLOGY, abstracts(1)).wait(timeout=60)
     assert [call.model for call in double.calls()] == ["other-1", "double-1"]
 
 
-def test_a_rate_limit_costs_no_attempt_and_fails_nothing(
-    client: Client, start_worker: StartWorker, double: Double
-) -> None:
-    double.script(faults=[Fault(Kind.RATE_LIMITED, limit=5, retry_after_ms=200)])
-    start_worker(max_calls="1")
-    batch = client.submit(ONCOLOGY, abstracts(10))
-    assert batch.wait(timeout=60).decided == 10
-
-
-def test_a_message_delivered_twice_is_one_call_and_one_row(
-    client: Client, start_worker: StartWorker, double: Double
-) -> None:
-    double.script(latency=0.3)
-    batch = client.submit(ONCOLOGY, abstracts(20))
-    with redis.Redis.from_url(client.settings.broker) as broker:
-        queue = f"{wire.KEY_PREFIX}{wire.QUEUE}"
-        for message in broker.lrange(queue, 0, -1):
-            broker.lpush(queue, message)
-        assert broker.llen(queue) == 40
-    start_worker()
-    start_worker()
-    assert batch.wait(timeout=60).decided == 20
-    assert double.count() == 20
-
-
-def test_neither_logs_nor_redis_nor_the_ledger_hold_the_key(
-    client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str]
-) -> None:
+def test_neither_logs_nor_redis_nor_the_ledger_hold_the_key(house: House) -> None:
+    client, double = house.client, house.fresh().double
     double.script(faults=[Fault(Kind.UNAUTHORIZED, limit=2)])
-    worker = start_worker()
     batch = client.submit(ONCOLOGY, abstracts(4))
     batch.wait(timeout=60)
-    key = environment["TAMIS_LLM_API_KEY"]
+    key = house.environment["TAMIS_LLM_API_KEY"]
     rows = json.dumps([row.model_dump(mode="json") for row in batch.results()])
-    assert key not in worker.text()
+    assert key not in house.worker.text()
     assert key not in rows
-    assert "Title of record" not in worker.text()
+    assert "Title of record" not in house.worker.text()

@@ -26,7 +26,7 @@ from .limit_arithmetic import request_pace, token_pace
 SCRIPT = Path(__file__).with_name("limiter.lua").read_text("utf-8")
 
 # All times are in seconds.
-GATHER = 0.005  # between two calls of the script; what happens meanwhile goes into one
+GATHER = 0.01  # between two calls of the script; what happens meanwhile goes into one
 FIRST_POLL, LAST_POLL = 0.05, 0.25  # while others hold what we wait for: nobody tells us when they give it back
 FIRST_RETRY, LAST_RETRY = 0.05, 1.0
 REPLY_WITHIN = 5.0  # a server that takes longer is away; the same call is made again

@@ -1,7 +1,9 @@
 """The shared limit on a real server. Several limiters stand for several processes: they share nothing but Redis."""
 
 import asyncio
+import os
 import random
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -62,10 +64,10 @@ async def soon(awaited: Awaitable[T]) -> T:
     return await asyncio.wait_for(awaited, SOON)
 
 
-async def granted(limiter: Limiter, estimate: int = 1) -> bool:
+async def granted(limiter: Limiter, estimate: int = 1, *, within: float = NOT_YET) -> bool:
     """Whether a permit is granted within a moment; it is given back."""
     try:
-        permit = await asyncio.wait_for(limiter.acquire(estimate), NOT_YET)
+        permit = await asyncio.wait_for(limiter.acquire(estimate), within)
     except TimeoutError:
         return False
     await limiter.release(permit, None)
@@ -173,12 +175,12 @@ async def test_a_dead_process_gives_its_permits_back_within_its_lease(redis: Red
 
 async def test_a_living_process_keeps_its_permits_beyond_its_lease(limiter: NewLimiter) -> None:
     limits = Limits(rpm=None, tpm=None, concurrency=1)
-    holding = await limiter(limits, lease=0.15)
+    holding = await limiter(limits, lease=1.0)
     permit = await soon(holding.acquire(1))
     other = await limiter(limits)
-    assert not await granted(other)  # two leases long
+    assert not await granted(other, within=2.0)
     await holding.release(permit, None)
-    assert await granted(other)
+    assert await granted(other, within=SOON)
 
 
 async def test_close_gives_everything_back_at_once_and_cancels_who_waits(limiter: NewLimiter) -> None:
@@ -189,7 +191,7 @@ async def test_close_gives_everything_back_at_once_and_cancels_who_waits(limiter
     waiting = asyncio.create_task(leaving.acquire(1))
     assert not await granted(staying)
     await soon(leaving.close())
-    assert await granted(staying)
+    assert await granted(staying, within=SOON)
     assert waiting.cancelled() or (await asyncio.wait([waiting], timeout=SOON))[0].pop().cancelled()
     await leaving.release(permit, None)  # too late, and harmless
     with pytest.raises(RuntimeError, match="not open"):
@@ -211,7 +213,7 @@ async def test_a_cancelled_acquire_leaks_nothing(limiter: NewLimiter, redis: Red
     for permit in permits:
         await one.release(permit, None)
         await one.release(permit, None)  # a second time changes nothing
-    assert await granted(one)
+    assert await granted(one, within=SOON)
 
 
 async def test_a_permit_granted_in_the_moment_of_cancelling_comes_back(limiter: NewLimiter) -> None:
@@ -242,7 +244,6 @@ async def test_requests_follow_the_pace_for_all_processes_together(limiter: NewL
     assert len(permits) == 270
     # 120 at once, the other 150 at 10.2 ms each: 1.5 s.
     assert 120 + elapsed / pace.interval >= 270
-    assert elapsed < 2 * 150 * pace.interval
 
 
 async def test_no_window_of_redis_time_holds_more_grants_than_the_pace_allows(redis: Redis, key: str) -> None:
@@ -270,15 +271,18 @@ async def test_tokens_are_reserved_settled_and_given_back(redis: Redis, key: str
     # 6,000 tokens a minute: 120 at once, then one every 10,204 us.
     caller = RawHolder(redis, key, "raw", Limits(rpm=None, tpm=6_000, concurrency=100))
     interval = token_pace(6_000).interval
-    granted, _, _ = await caller.call(ask=[100])
+    granted, _, now = await caller.call(ask=[100])
+    paid_until = now + 100 * interval
     assert granted == 1
-    granted, wait, _ = await caller.call(ask=[100])
+    granted, wait, now = await caller.call(ask=[100])
     assert granted == 0
-    assert wait == pytest.approx(80 * interval, abs=200_000)  # 200 - 120 are missing
-    granted, _, _ = await caller.call(ask=[100], settle=-90)
+    assert wait == pytest.approx(paid_until + (100 - 120) * interval - now, abs=5)
+    granted, _, now = await caller.call(ask=[100], settle=-90)
+    paid_until = max(paid_until - 90 * interval, now) + 100 * interval
     assert granted == 1
-    _, wait, _ = await caller.call(ask=[10], settle=500)
-    assert wait == pytest.approx((10 + 100 + 500 + 10 - 120) * interval, abs=300_000)
+    _, wait, now = await caller.call(ask=[10], settle=500)
+    paid_until = max(paid_until, now) + 500 * interval
+    assert wait == pytest.approx(paid_until + (10 - 120) * interval - now, abs=5)
 
 
 async def test_an_estimate_beyond_the_burst_is_granted_alone_and_paid_afterwards(redis: Redis, key: str) -> None:
@@ -286,7 +290,7 @@ async def test_an_estimate_beyond_the_burst_is_granted_alone_and_paid_afterwards
     granted, wait, _ = await caller.call(ask=[3_000, 1])
     assert granted == 1
     # 3,000 are owed; one more token goes when no more than 119 of the burst's 120 are.
-    assert wait == pytest.approx((3_000 + 1 - 120) * token_pace(6_000).interval, abs=100_000)
+    assert wait == pytest.approx((3_000 + 1 - 120) * token_pace(6_000).interval, abs=5)
 
 
 async def test_used_tokens_come_back_through_release(limiter: NewLimiter) -> None:
@@ -299,7 +303,7 @@ async def test_used_tokens_come_back_through_release(limiter: NewLimiter) -> Non
 
 async def test_a_block_holds_for_everybody_and_is_never_shortened(limiter: NewLimiter, redis: Redis) -> None:
     blocking, other = await limiter(FREE), await limiter(FREE)
-    assert await granted(other)
+    assert await granted(other, within=SOON)
     begun = await redis_time(redis)
     await soon(blocking.block(0.8))
     await soon(other.block(0.01))
@@ -315,7 +319,7 @@ async def test_models_do_not_throttle_each_other(limiter: NewLimiter, key: str) 
     await soon(one.acquire(1))
     await soon(one.block(60))
     assert not await granted(one)
-    assert await granted(other)
+    assert await granted(other, within=SOON)
 
 
 # Faults
@@ -330,11 +334,11 @@ async def test_without_keys_and_script_it_goes_on_and_still_counts_what_is_held(
     await redis.flushall()
     await redis.script_flush()
     await one.release(held.pop(), None)  # speaks to Redis: what it still holds is known again
-    assert await granted(one)
+    assert await granted(one, within=SOON)
     permits = [await soon(other.acquire(1)) for _ in range(2)]
     assert not await granted(other)
     await other.release(permits[0], None)
-    assert await granted(other)
+    assert await granted(other, within=SOON)
 
 
 async def test_a_block_survives_a_wipe_while_its_process_lives(limiter: NewLimiter, redis: Redis) -> None:
@@ -363,6 +367,31 @@ async def test_while_redis_is_away_nothing_is_granted_and_afterwards_it_goes_on(
             await soon(asyncio.gather(*waiting))
             server.process.kill()
             await soon(one.close())  # does not hang without Redis
+
+
+async def test_while_redis_hangs_nothing_is_granted_twice(tmp_path: Path, key: str) -> None:
+    with Valkey(tmp_path / "valkey") as server:
+        # So impatient that client and limiter send the same call many times over.
+        async with Redis.from_url(server.url, socket_timeout=0.05) as client:
+            one = Limiter(client, key, Limits(rpm=None, tpm=None, concurrency=4), holder="one", lease=30)
+            await one.start()
+            held = [await soon(one.acquire(1)) for _ in range(2)]
+            os.kill(server.process.pid, signal.SIGSTOP)
+            waiting = [asyncio.create_task(one.acquire(1)) for _ in range(6)]
+            done, _ = await asyncio.wait(waiting, timeout=2 * NOT_YET)
+            assert not done
+            os.kill(server.process.pid, signal.SIGCONT)
+            await soon(asyncio.gather(*waiting[:2]))
+            done, _ = await asyncio.wait(waiting[2:], timeout=NOT_YET)
+            assert not done
+            for permit in held:
+                await one.release(permit, None)
+            for call in waiting[:4]:
+                await soon(call)
+            await one.release(waiting[0].result(), None)
+            await one.release(waiting[1].result(), None)
+            await soon(asyncio.gather(*waiting))
+            await one.close()
 
 
 async def test_a_call_that_comes_twice_is_answered_once(redis: Redis, key: str) -> None:

@@ -1,0 +1,57 @@
+"""The content says what a file is; what cannot be read yet is called by its name."""
+
+from pathlib import Path
+
+import pytest
+
+from tamis_producer.intake import read_records
+from tamis_producer.intake.recognise import Format, recognise
+from tamis_schemas import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n\nTY  - JOUR\n", Format.RIS),
+        ("1.\nTY  - JOUR\n", Format.RIS),
+        ("Exported today\r\nTY  - JOUR\r\n", Format.RIS),
+        ("TI  - a\nER  - \n", Format.RIS),
+        ('{"id": 1}', Format.JSONL),
+        ('[\n {"id": 1}]', Format.JSON_ARRAY),
+        ("[]", Format.JSON_ARRAY),
+        ("PMID- 1\nOWN - NLM\nTI  - a\n", Format.NBIB),
+        ("% exported\n@article{a, title={b}}", Format.BIBTEX),
+        ('<?xml version="1.0"?><xml><records><record>', Format.ENDNOTE_XML),
+        ("<PubmedArticleSet>", Format.XML),
+        ("<!DOCTYPE html><title>Log in</title>", Format.HTML),
+        ("%0 Journal Article\n%T a\n", Format.ENDNOTE_TAGGED),
+        ("FN Clarivate Analytics Web of Science\nVR 1.0\nPT J\n", Format.WOS_TAGGED),
+        ("PT\tAU\tTI\n", Format.DELIMITED),
+        ("title,abstract\n", Format.DELIMITED),
+        ("anything else", Format.DELIMITED),
+    ],
+)
+def test_the_format_is_known_by_its_content(text: str, expected: Format) -> None:
+    assert recognise(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("PMID- 1\n", "MEDLINE/NBIB .* cannot be read yet; what can be read is RIS, CSV"),
+        ("@article{a,}", "BibTeX"),
+        ("<xml><records></records></xml>", "EndNote XML"),
+        ('[{"id": 1}]', "one object a line"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "records.ris"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_records(path)
+
+
+def test_the_name_of_a_file_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text("TY  - JOUR\nTI  - a\nER  - \n")
+    assert read_records(path)[0]["title"] == "a"
