@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from tamis_schemas import BrokerUnavailable, InvalidParameters, Item, resolve_item_id
-from tamis_schemas.operations import OPERATIONS, Filter, Inclusion
+from tamis_schemas import BrokerUnavailable, InvalidParameters, Item, Operation, resolve_item_id
+from tamis_schemas.operations import OPERATIONS
 
 from .batch import Batch
 from .broker import make_app
@@ -47,7 +47,7 @@ class Client:
 
     def submit(
         self,
-        operation: Filter | Inclusion,
+        operation: Operation,
         items: Iterable[Item],
         *,
         model: str | None = None,
@@ -102,7 +102,7 @@ class Client:
 
     def _new_batch(
         self,
-        operation: Filter | Inclusion,
+        operation: Operation,
         items: Iterable[Item],
         model: str | None,
         idempotency_key: str | None,

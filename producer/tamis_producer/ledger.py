@@ -22,6 +22,7 @@ from tamis_schemas import (
     ErrorKind,
     EvaluationResult,
     IdempotencyConflict,
+    Inclusion,
     InclusionDecision,
     InvalidRequest,
     ItemResult,
@@ -33,6 +34,7 @@ from tamis_schemas import (
     Usage,
 )
 from tamis_schemas.ledger import batches, items, results, shards, summaries, workers
+from tamis_schemas.operations import operation_name
 
 from .view import BatchView
 
@@ -242,7 +244,11 @@ def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResul
     """Every item of a batch in item order, with its result where it has one; fetched in portions."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     statement = (
-        select(items.c.idx, items.c.item_id, items.c.state, items.c.payload, results.c.fence, *columns)
+        select(
+            *(items.c.idx, items.c.item_id, items.c.state, items.c.payload),
+            *(batches.c.operation, results.c.fence, *columns),
+        )
+        .join(batches, batches.c.id == items.c.batch_id)
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .where(items.c.batch_id == batch_id)
         .order_by(items.c.idx)
@@ -256,6 +262,7 @@ def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResul
 def _item_result(row: Row[Any]) -> ItemResult:
     if row.fence is None:
         return ItemResult(index=row.idx, item_id=row.item_id, status=row.state, item=row.payload)
+    inclusion = row.operation == operation_name(Inclusion)
     return ItemResult(
         index=row.idx,
         item_id=row.item_id,
@@ -264,7 +271,8 @@ def _item_result(row: Row[Any]) -> ItemResult:
         result=EvaluationResult(
             value=row.value, confidence=row.confidence or 0.0, reasoning=row.reasoning, error=row.error
         ),
-        decision=None if row.decision is None else InclusionDecision.model_validate(row.decision),
+        decision=InclusionDecision.model_validate(row.detail) if inclusion and row.detail else None,
+        detail=None if inclusion else row.detail,
         error_kind=None if row.error_kind is None else ErrorKind(row.error_kind),
         provenance=Provenance(
             model=row.model,

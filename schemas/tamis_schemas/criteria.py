@@ -1,10 +1,10 @@
 """The criteria of a review: its question, and what it includes and excludes."""
 
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+from .words import Words
 
 
 class Criterion(BaseModel):
@@ -22,13 +22,13 @@ class SearchCriteria(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    research_question: Text
-    purpose: Text | None = None
-    inclusion_criteria: list[Text] = Field(default_factory=list, max_length=100)
-    exclusion_criteria: list[Text] = Field(default_factory=list, max_length=100)
+    research_question: Words
+    purpose: Words | None = None
+    inclusion_criteria: list[Words] = Field(default_factory=list, max_length=100)
+    exclusion_criteria: list[Words] = Field(default_factory=list, max_length=100)
     date_range: tuple[int, int] | None = None  # first and last year, both included
-    study_types: list[Text] = Field(default_factory=list)
-    custom_keywords: list[Text] = Field(default_factory=list)
+    study_types: list[Words] = Field(default_factory=list)
+    custom_keywords: list[Words] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

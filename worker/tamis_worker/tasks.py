@@ -10,7 +10,7 @@ from uuid import UUID
 from celery import Celery
 
 from tamis_schemas import Unavailable, wire
-from tamis_schemas.operations import OPERATIONS
+from tamis_schemas.operations import OPERATIONS, operation_name
 
 from .ledger.claims import ItemKey
 from .ledger.shards import Closing, close_shard
@@ -41,6 +41,6 @@ def register(app: Celery, runtime: Runtime) -> None:
             log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
 
     for operation in OPERATIONS:
-        name = wire.task_name(operation.model_fields["operation"].default)
+        name = wire.task_name(operation_name(operation))
         app.task(name=name, ignore_result=True)(evaluate)
     app.task(name=wire.AGGREGATE, ignore_result=True)(aggregate)

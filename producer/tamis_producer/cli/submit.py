@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tamis_schemas import Filter, Inclusion
+from tamis_schemas import Filter, Inclusion, Operation
 
 from ..batch import Batch
 from ..client import Client
@@ -68,7 +68,7 @@ def follow(batch: Batch) -> int:
 
 
 def _submit(
-    operation: Filter | Inclusion,
+    operation: Operation,
     records: list[dict[str, Any]],
     label: str,
     model: str | None,

@@ -115,7 +115,7 @@ results = Table(
     Column("fence", Integer, nullable=False),
     Column("round", Integer, nullable=False),
     Column("value", JSONB),
-    Column("decision", JSONB),  # of an inclusion: verdicts and the criteria that decided
+    Column("detail", JSONB),  # what stands behind the value: an inclusion's verdicts and the criteria that decided
     Column("confidence", Double),
     Column("reasoning", Text),
     Column("error_kind", Text),
@@ -130,7 +130,7 @@ results = Table(
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("error_kind", ErrorKind),
     CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name="error_has_kind"),
-    CheckConstraint("error_kind IS NULL OR (value IS NULL AND decision IS NULL)", name="error_no_decision"),
+    CheckConstraint("error_kind IS NULL OR value IS NULL", name="error_no_decision"),
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
 )
 

@@ -11,7 +11,7 @@ import random
 import time
 from dataclasses import asdict, dataclass, field, replace
 
-from tamis_schemas import ErrorKind, Filter, Inclusion, Provenance, Usage
+from tamis_schemas import ErrorKind, Operation, Provenance, Usage
 
 from .. import operations
 from ..ledger.batches import BatchTerms, TermsOfBatches
@@ -134,9 +134,7 @@ class Evaluator:
             max_tokens=self._patience.max_output_tokens,
         )
 
-    async def _course(
-        self, operation: Filter | Inclusion, request: ChatRequest, course: _Course
-    ) -> Evaluation | Failure:
+    async def _course(self, operation: Operation, request: ChatRequest, course: _Course) -> Evaluation | Failure:
         """Ask until there is a valid answer, or until `decide` gives up."""
         asked = request
         while True:
@@ -187,7 +185,7 @@ class Evaluator:
             await limiter.release(permit, used)
 
 
-def _read(operation: Filter | Inclusion, answer: Answer) -> Evaluation | CallError:
+def _read(operation: Operation, answer: Answer) -> Evaluation | CallError:
     try:
         return operations.parse(operation, read_json(answer.content))
     except Malformed as error:

@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import Filter, Inclusion, parse_operation
+from tamis_schemas import Operation, parse_operation
 from tamis_schemas.ledger import batches
 
 from .connection import transaction
@@ -18,7 +18,7 @@ REMEMBERED = 200  # batches
 class BatchTerms:
     """What to ask, and whom."""
 
-    operation: Filter | Inclusion
+    operation: Operation
     model: str | None  # None: the worker's own
 
 

@@ -44,7 +44,7 @@ class Outcome:
 _RECORD = text("""
 WITH given AS (
     SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r(
-        batch_id uuid, idx int, fence int, state text, value jsonb, decision jsonb, confidence float8,
+        batch_id uuid, idx int, fence int, state text, value jsonb, detail jsonb, confidence float8,
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
         prompt_tokens int, completion_tokens int, calls int, latency_ms int)
 ), accepted AS (
@@ -53,14 +53,14 @@ WITH given AS (
     WHERE i.batch_id = given.batch_id AND i.idx = given.idx AND i.fence = given.fence AND i.state = 'running'
     RETURNING i.batch_id, i.idx
 )
-INSERT INTO results (batch_id, idx, fence, round, value, decision, confidence, reasoning, error_kind, error, model,
+INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
                      prompt_sha256, prompt_tokens, completion_tokens, calls, latency_ms)
-SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.decision, given.confidence,
+SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detail, given.confidence,
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
        given.prompt_tokens, given.completion_tokens, given.calls, given.latency_ms
 FROM given JOIN accepted USING (batch_id, idx) JOIN batches b ON b.id = given.batch_id
 ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one
-    fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, decision = EXCLUDED.decision,
+    fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
     confidence = EXCLUDED.confidence, reasoning = EXCLUDED.reasoning, error_kind = EXCLUDED.error_kind,
     error = EXCLUDED.error, model = EXCLUDED.model, prompt_sha256 = EXCLUDED.prompt_sha256,
     prompt_tokens = EXCLUDED.prompt_tokens, completion_tokens = EXCLUDED.completion_tokens,
@@ -98,12 +98,12 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     match outcome.ended:
         case Failure(kind, message):
             row |= {"error_kind": kind.value, "error": _storable(message)}
-        case Evaluation(result, decision):
+        case Evaluation(result, detail):
             row |= {
                 "value": _storable(result.value),
                 "confidence": result.confidence,
                 "reasoning": _storable(result.reasoning),
-                "decision": None if decision is None else _storable(decision.model_dump(mode="json")),
+                "detail": None if detail is None else _storable(detail.model_dump(mode="json")),
             }
     return row
 

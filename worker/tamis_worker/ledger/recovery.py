@@ -61,7 +61,7 @@ SELECT batch_id, idx, fence, round, 'attempts_exhausted',
 FROM poison
 ON CONFLICT (batch_id, idx) DO UPDATE SET
     fence = EXCLUDED.fence, round = EXCLUDED.round, error_kind = EXCLUDED.error_kind, error = EXCLUDED.error,
-    value = NULL, decision = NULL, created_at = now()
+    value = NULL, detail = NULL, created_at = now()
 RETURNING batch_id, idx
 """)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tamis_schemas import Filter, Inclusion, Item
+from tamis_schemas import Filter, Inclusion, Item, Operation
 from tamis_schemas.item import shown_fields
 
 from ..engine.chat import Message, Schema
@@ -18,7 +18,7 @@ def has_content(item: Item) -> bool:
     return bool(shown_fields(item))
 
 
-def messages(operation: Filter | Inclusion, item: Item) -> tuple[Message, ...]:
+def messages(operation: Operation, item: Item) -> tuple[Message, ...]:
     """What to say to the model about one item."""
     match operation:
         case Filter():
@@ -27,7 +27,7 @@ def messages(operation: Filter | Inclusion, item: Item) -> tuple[Message, ...]:
             return inclusion.messages(operation, item)
 
 
-def response_schema(operation: Filter | Inclusion) -> Schema:
+def response_schema(operation: Operation) -> Schema:
     """The JSON schema that an answer must follow."""
     match operation:
         case Filter():
@@ -36,7 +36,7 @@ def response_schema(operation: Filter | Inclusion) -> Schema:
             return inclusion.response_schema(operation)
 
 
-def parse(operation: Filter | Inclusion, data: Any) -> Evaluation:
+def parse(operation: Operation, data: Any) -> Evaluation:
     """The evaluation that an answer (decoded JSON) gives. Raises `InvalidAnswer` naming what is wrong with it."""
     match operation:
         case Filter():

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tamis_schemas import EvaluationResult, InclusionDecision
+from tamis_schemas import EvaluationResult
 
 from ..engine.chat import Schema
 
@@ -17,10 +17,10 @@ REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A valid answer: the result, and of an inclusion the decision behind it."""
+    """A valid answer: the result, and what stands behind it."""
 
     result: EvaluationResult
-    decision: InclusionDecision | None = None
+    detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
 
 
 class InvalidAnswer(ValueError):

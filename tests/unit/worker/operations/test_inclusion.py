@@ -27,9 +27,9 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 def decision(status: str, included: str, excluded: str) -> InclusionDecision:
     evaluation = operations.parse(INCLUSION, answer(status=status, verdicts={"I1": included, "E1": excluded}))
-    assert evaluation.decision is not None
-    assert evaluation.result.value == evaluation.decision.status.value
-    return evaluation.decision
+    assert isinstance(evaluation.detail, InclusionDecision)
+    assert evaluation.result.value == evaluation.detail.status.value
+    return evaluation.detail
 
 
 def test_rationale_and_verdicts_come_before_the_status() -> None:

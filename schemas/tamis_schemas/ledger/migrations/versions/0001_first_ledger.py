@@ -79,7 +79,7 @@ def upgrade() -> None:
         sa.Column("fence", sa.Integer(), nullable=False),
         sa.Column("round", sa.Integer(), nullable=False),
         sa.Column("value", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
-        sa.Column("decision", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+        sa.Column("detail", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
         sa.Column("confidence", sa.Double(), nullable=True),
         sa.Column("reasoning", sa.Text(), nullable=True),
         sa.Column("error_kind", sa.Text(), nullable=True),
@@ -98,7 +98,7 @@ def upgrade() -> None:
         sa.CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name=op.f("ck_results_error_has_kind")),
         sa.CheckConstraint("confidence BETWEEN 0 AND 1", name=op.f("ck_results_confidence_range")),
         sa.CheckConstraint(
-            "error_kind IS NULL OR (value IS NULL AND decision IS NULL)",
+            "error_kind IS NULL OR value IS NULL",
             name=op.f("ck_results_error_no_decision"),
         ),
         sa.PrimaryKeyConstraint("batch_id", "idx", name=op.f("pk_results")),

@@ -1,0 +1,35 @@
+"""The operations and their parameters: what a batch asks of every one of its items."""
+
+from typing import Annotated, get_args
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from ..errors import InvalidParameters
+from .filter import Filter
+from .inclusion import Inclusion
+
+__all__ = ["OPERATIONS", "Filter", "Inclusion", "Operation", "operation_name", "parse_operation"]
+
+Operation = Filter | Inclusion
+OPERATIONS: tuple[type[BaseModel], ...] = get_args(Operation)
+
+_adapter: TypeAdapter[Operation] = TypeAdapter(Annotated[Operation, Field(discriminator="operation")])
+
+
+def operation_name(kind: type[BaseModel]) -> str:
+    """The name under which an operation travels: filter, inclusion, ..."""
+    return str(kind.model_fields["operation"].default)
+
+
+def parse_operation(params: object) -> Operation:
+    """The operation that a batch's stored parameters describe.
+
+    Raises:
+        InvalidParameters: naming the field, where the parameters describe none.
+    """
+    try:
+        return _adapter.validate_python(params)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise InvalidParameters(f"{field or 'operation'}: {first['msg']}") from error

@@ -1,0 +1,7 @@
+"""What a caller says in words: never blank, never with white space around it."""
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
