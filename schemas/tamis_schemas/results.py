@@ -94,6 +94,7 @@ class ItemResult(BaseModel):
     status: str  # an ItemStatus
     result: EvaluationResult | None = None  # None until the item is terminal
     decision: InclusionDecision | None = None  # of an inclusion
+    detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
     error_kind: ErrorKind | None = None
     provenance: Provenance | None = None
     item: dict[str, Any] = Field(default_factory=dict)
