@@ -35,6 +35,10 @@ class LoopThread:
         """A future for the result of a coroutine run on the loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Have the loop call something; callable from any thread."""
+        self._loop.call_soon_threadsafe(callback)
+
     def stop(self) -> None:
         """Cancel what still runs and end the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -47,7 +47,11 @@ def run(settings: WorkerSettings, *, ready_file: Path | None = None, log_level: 
             if ready_file is not None:
                 ready_file.touch()
 
+        def shutting_down(**_: object) -> None:
+            runtime.drain()
+
         signals.worker_ready.connect(ready, weak=False)
+        signals.worker_shutting_down.connect(shutting_down, weak=False)
         worker.start()
         return int(worker.exitcode or 0)
     finally:

@@ -5,18 +5,22 @@ import logging
 import os
 import secrets
 import socket
+from collections import defaultdict
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
+from uuid import UUID
 
 import redis.asyncio as redis
 from celery import Celery
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_producer.dispatch import Dispatcher
+from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
-from tamis_schemas import LedgerUnavailable
+from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 
-from .engine.evaluate import Evaluator, Patience
+from .engine.asking import Asker, Patience
+from .engine.draining import Draining
+from .engine.evaluate import Evaluator, Return, Writers
 from .engine.group_commit import GroupCommit
 from .engine.limiter import Limits
 from .engine.limits import Limiters
@@ -26,6 +30,7 @@ from .ledger.batches import TermsOfBatches
 from .ledger.claims import Claim, ItemKey, claim
 from .ledger.connection import connect
 from .ledger.outcomes import Outcome, record
+from .ledger.returns import give_back
 from .loop import LoopThread
 from .reconciler import Reconciler
 from .settings import WorkerSettings
@@ -50,6 +55,7 @@ class Runtime:
         self._endpoint = settings.endpoint
         self._model = settings.default_model
         self._loop = LoopThread()
+        self._draining = Draining()
         self._background: list[asyncio.Task[None]] = []
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
         self._dispatch_engine = connect_producer(settings.database)
@@ -63,6 +69,10 @@ class Runtime:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine on the worker's loop."""
         return self._loop.run(coroutine)
+
+    def drain(self) -> None:
+        """Let calls in flight finish, and give back what waits for its turn; callable from any thread."""
+        self._loop.call_soon(self._draining.begin)
 
     def stop(self) -> None:
         """Give up the lease and close everything."""
@@ -79,19 +89,16 @@ class Runtime:
         self._llm = Llm(self._endpoint, key, timeout=settings.call_timeout, connections=settings.concurrency)
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
         self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)
-        self._claims: GroupCommit[ItemKey, Claim | None] = GroupCommit("claims", self._claim)
-        self._outcomes: GroupCommit[Outcome, bool] = GroupCommit("results", self._record)
-        await self._claims.start()
-        await self._outcomes.start()
-        self.evaluator = Evaluator(
-            claims=self._claims,
-            outcomes=self._outcomes,
-            terms=TermsOfBatches(self.engine),
-            llm=self._llm,
-            limiters=self._limiters,
-            default_model=self._model,
-            patience=Patience.of(settings),
+        self._writers = Writers(
+            claims=GroupCommit("claims", self._claim),
+            outcomes=GroupCommit("results", self._record),
+            returns=GroupCommit("returns", self._give_back),
         )
+        await self._writers.start()
+        patience = Patience.of(settings)
+        asker = Asker(self._llm, self._limiters, patience.retry, self._draining)
+        terms = TermsOfBatches(self.engine)
+        self.evaluator = Evaluator(self._writers, terms, asker, default_model=self._model, patience=patience)
         reconciler = Reconciler(
             self.engine,
             self._app,
@@ -109,8 +116,7 @@ class Runtime:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await self._claims.close()
-        await self._outcomes.close()
+        await self._writers.close()
         await self._limiters.close()
         await self._llm.close()
         await self._redis.aclose()
@@ -125,6 +131,19 @@ class Runtime:
 
     async def _record(self, outcomes: Sequence[Outcome]) -> Sequence[bool]:
         return await record(self.engine, outcomes)
+
+    async def _give_back(self, returns: Sequence[Return]) -> Sequence[None]:
+        await give_back(self.engine, [one.claim for one in returns])
+        by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
+        for one in returns:
+            address = ItemAddress(one.claim.key.index, one.claim.item_id)
+            by_batch[one.claim.key.batch_id, one.operation].append(address)
+        for (batch_id, operation), addresses in by_batch.items():
+            try:
+                await asyncio.to_thread(self.dispatcher.republish, batch_id, operation, addresses)
+            except BrokerUnavailable as error:
+                log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
+        return [None for _ in returns]
 
     async def _hold_lease(self) -> None:
         while True:

@@ -9,21 +9,13 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import ErrorKind, ItemStatus, Provenance
+from tamis_schemas import ItemStatus, Provenance
 
-from ..operations import Evaluation
+from ..operations import Evaluation, Failure
 from .claims import Claim
 from .connection import transaction
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # what a model may write and Postgres cannot hold in a text
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why an item has no result."""
-
-    kind: ErrorKind
-    message: str
 
 
 @dataclass(frozen=True)

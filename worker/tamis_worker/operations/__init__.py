@@ -8,9 +8,9 @@ from tamis_schemas.item import shown_fields
 from ..engine.chat import Message, Schema
 from . import filter as filter_
 from . import inclusion
-from .evaluation import Evaluation, InvalidAnswer
+from .evaluation import Evaluation, Failure, InvalidAnswer
 
-__all__ = ["Evaluation", "InvalidAnswer", "has_content", "messages", "parse", "response_schema"]
+__all__ = ["Evaluation", "Failure", "InvalidAnswer", "has_content", "messages", "parse", "response_schema"]
 
 
 def has_content(item: Item) -> bool:

@@ -5,11 +5,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tamis_schemas import EvaluationResult
+from tamis_schemas import ErrorKind, EvaluationResult
 
 from ..engine.chat import Schema
 
-REASONING_LENGTH = 1200  # characters; an explanation is brief, and a model that rambles must end
+REASONING_LENGTH = 600  # characters; an explanation is brief, and a small model that rambles must come to an end
 
 CONFIDENCE_SCHEMA: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
@@ -21,6 +21,14 @@ class Evaluation:
 
     result: EvaluationResult
     detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no evaluation. Never a decision."""
+
+    kind: ErrorKind
+    message: str
 
 
 class InvalidAnswer(ValueError):

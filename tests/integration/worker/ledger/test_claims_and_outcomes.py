@@ -14,9 +14,9 @@ from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, Prov
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import connect
-from tamis_worker.ledger.outcomes import Failure, Outcome, record
+from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
-from tamis_worker.operations import Evaluation
+from tamis_worker.operations import Evaluation, Failure
 
 
 @pytest.fixture

@@ -1,0 +1,45 @@
+"""Becomes the program of a child process, after tying its life to its parent's.
+
+Run by path, with the standard library alone (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`): on Linux the
+kernel sends SIGNAL when the process PARENT is gone, however it went. A program of its own instead of `preexec_fn`,
+because Python code between fork and exec may deadlock where the parent has threads, and the supervisor has.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+
+
+def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
+    """Replace this process by `command`, as `user` unless that is empty. Does not return."""
+    if user:
+        _become(user)
+    os.umask(0o077)  # what a server writes is for its own eyes
+    if sys.platform == "linux":
+        # After the change of user, which would clear it again; it outlives exec.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal)
+    if os.getppid() != parent:
+        sys.exit(f"the process {parent} that wanted {command[0]} is gone")
+    # Python ignores these two, and what is ignored stays so after exec.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    try:
+        os.execv(command[0], command)  # noqa: S606 - no shell is the point
+    except OSError as error:
+        sys.exit(f"{command[0]} cannot be run: {error.strerror}")
+
+
+def _become(user: str) -> None:
+    import pwd  # only where a user changes
+
+    account = pwd.getpwnam(user)
+    os.setgroups([])
+    os.setgid(account.pw_gid)
+    os.setuid(account.pw_uid)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])

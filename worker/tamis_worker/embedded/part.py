@@ -1,0 +1,93 @@
+"""A part of the stack: a process together with the question whether it does its work."""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import ClassVar, Self
+
+from tamis_schemas import OperationFailed
+
+from .orphans import ChildrenFile
+from .process import Command, Process
+
+FIRST_LOOK = 0.02  # seconds; the time between two looks doubles up to LAST_LOOK
+LAST_LOOK = 0.3
+
+
+class Part(ABC):
+    """Start it, stop it, start it again; `process` is the child that runs now.
+
+    A part's `start_within` bounds the time from its start until it is healthy, in seconds.
+    """
+
+    start_within: ClassVar[float]
+
+    def __init__(self, name: str, children: ChildrenFile | None = None) -> None:
+        self.name = name
+        self._children = children
+        self._process: Process | None = None
+
+    @property
+    def process(self) -> Process:
+        """The child process. Raises `RuntimeError` where the part was never started."""
+        if self._process is None:
+            raise RuntimeError(f"{self.name} was not started")
+        return self._process
+
+    @property
+    def launched(self) -> bool:
+        """True where there is a process to watch or to stop."""
+        return self._process is not None
+
+    @abstractmethod
+    def prepare(self) -> Command:
+        """Put files in place, and say what to run."""
+
+    @abstractmethod
+    def healthy(self) -> bool:
+        """One quick look at whether the part does its work; False as well where nothing answers."""
+
+    def launch(self) -> None:
+        """Start the process without waiting for it."""
+        self._process = Process(self.prepare(), self._children)
+
+    def wait_until_healthy(self) -> None:
+        """Return when the part does its work.
+
+        Raises:
+            OperationFailed: where it ended or did not get so far in time; quotes the last lines of its log.
+        """
+        deadline = time.monotonic() + self.start_within
+        pause = FIRST_LOOK
+        while not self.healthy():
+            if self.process.wait(pause):
+                self._fail(f"ended with status {self.process.returncode} before it was ready")
+            if time.monotonic() > deadline:
+                self.process.kill()
+                self._fail(f"was not ready within {self.start_within:.0f} s")
+            pause = min(2 * pause, LAST_LOOK)
+
+    def start(self) -> None:
+        """Start the part and return when it does its work. Raises `OperationFailed` where it does not."""
+        self.launch()
+        self.wait_until_healthy()
+
+    def stop(self, hurry: threading.Event | None = None) -> bool:
+        """Stop the part, if it runs; False where it had to be killed."""
+        return self._process is None or self._process.stop(hurry)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _fail(self, what: str) -> None:
+        log = self.process.command.log
+        raise OperationFailed(
+            f"{self.name} {what}. The end of {log}:\n{self.process.tail() or '(nothing was written)'}"
+        )

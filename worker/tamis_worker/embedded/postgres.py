@@ -1,0 +1,216 @@
+"""An embedded Postgres 18 for the ledger: durable, reachable through a Unix socket alone.
+
+Usable alone: `with Postgres(folder) as postgres: ... postgres.url`.
+"""
+
+import contextlib
+import hashlib
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import psutil
+import psycopg
+
+from tamis_schemas import ConfigurationError, OperationFailed
+
+from .orphans import ChildrenFile
+from .part import Part
+from .postgres_binaries import SYSTEM_USER, allow_passage, binaries, open_binaries, server_account
+from .process import Command, server_environment
+
+DATABASE = "tamis"
+SUPERUSER = "postgres"
+PORT = 5432  # names the socket's file; nothing listens on TCP
+SOCKET_PATH_LIMIT = 103  # bytes, of the shortest limit among the systems (macOS; Linux has 107)
+CONNECT_WITHIN = 5  # seconds
+
+# Durable as it comes (fsync and synchronous_commit stay on).
+PARAMETERS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "max_connections": "200",  # a pool per worker process, the producers, and room
+    "shared_buffers": "128MB",
+    "max_wal_size": "2GB",  # a large COPY does not wait for checkpoints
+    "log_min_duration_statement": "5s",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+
+
+class Postgres(Part):
+    """A server whose data are in `folder`, which is made where it does not exist. `log` lies in it unless named."""
+
+    start_within: ClassVar[float] = 60.0  # replaying the log after a crash takes its time
+
+    def __init__(
+        self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
+    ) -> None:
+        """`patience`: seconds for the processes of a server that was killed to notice, and to end."""
+        super().__init__("postgres", children)
+        self.folder = folder.absolute()
+        self.data = self.folder / "data"
+        self._patience = patience
+        self._log = (log or self.folder / "postgres.log").absolute()
+
+    @property
+    def url(self) -> str:
+        """For SQLAlchemy, with the psycopg driver."""
+        socket = quote(str(self.socket_folder), safe="/")
+        # The port stands here because PGPORT in the environment would name another.
+        return f"postgresql+psycopg://{SUPERUSER}@/{DATABASE}?host={socket}&port={PORT}"
+
+    @cached_property
+    def socket_folder(self) -> Path:
+        """Where the socket is: beside the data, or in a short place where that path is too long for a socket."""
+        beside = self.folder / "run"
+        if len(os.fsencode(beside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
+            return beside
+        return Path("/tmp") / f"tamis-{hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]}"  # noqa: S108 - owner checked
+
+    def prepare(self) -> Command:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make_reachable()
+        self._make_socket_folder()
+        if self._needs_cluster():
+            self._make_cluster()
+        self._clear_stale_pid_file()
+        parameters = [word for name, value in PARAMETERS.items() for word in ("-c", f"{name}={value}")]
+        return Command(
+            name=self.name,
+            argv=(
+                *(str(binaries() / "postgres"), "-D", str(self.data)),
+                *("-k", str(self.socket_folder), *parameters),
+            ),
+            log=self._log,
+            env=server_environment(),
+            user=self._account.pw_name if self._account else None,
+            stop_signal=signal.SIGINT,  # fast: rolls back what is open, writes a checkpoint
+            stop_within=30.0,
+            death_signal=signal.SIGQUIT,  # immediate: takes its own children along
+        )
+
+    def healthy(self) -> bool:
+        try:
+            with self._connect(SUPERUSER) as connection:
+                connection.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def wait_until_healthy(self) -> None:
+        """Return when the server answers and the database exists."""
+        super().wait_until_healthy()
+        with self._connect(SUPERUSER) as connection:
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
+                connection.execute(f"CREATE DATABASE {DATABASE}")
+
+    def _connect(self, database: str) -> psycopg.Connection[Any]:
+        return psycopg.connect(
+            host=str(self.socket_folder),
+            port=PORT,
+            user=SUPERUSER,
+            dbname=database,
+            connect_timeout=CONNECT_WITHIN,
+            autocommit=True,
+        )
+
+    def _needs_cluster(self) -> bool:
+        try:
+            owner = self.data.stat().st_uid
+        except FileNotFoundError:
+            return True
+        if owner != self._owner:
+            raise ConfigurationError(
+                f"{self.data} belongs to another user: run as that user (root made it where it belongs to "
+                f"{SYSTEM_USER}), or name another folder with TAMIS_HOME"
+            )
+        return False
+
+    def _make_cluster(self) -> None:
+        """Make the data folder in one step: an initdb that was interrupted leaves a draft, never half a cluster."""
+        draft = self.folder / "data.draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        self._give(draft)
+        command = [
+            *(str(binaries() / "initdb"), "-D", str(draft), "-U", SUPERUSER, "--auth=trust"),
+            # The same order and case rules on every machine, whatever locales it has.
+            *("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+        ]
+        done = subprocess.run(
+            command,
+            env=server_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",  # initdb may not enter the folder that we stand in
+            user=self._account.pw_uid if self._account else None,
+            group=self._account.pw_gid if self._account else None,
+            extra_groups=[] if self._account else None,
+        )
+        if done.returncode != 0:
+            raise OperationFailed(f"initdb failed in {draft}:\n{done.stderr.strip()}")
+        draft.replace(self.data)
+
+    def _make_reachable(self) -> None:
+        """As root: let the server's own user pass through to its binaries and data."""
+        if self._account is not None:
+            open_binaries()
+            allow_passage(self.data)
+
+    def _make_socket_folder(self) -> None:
+        """A folder that only the server's user can enter (and root): whoever reaches the socket is let in."""
+        with contextlib.suppress(FileExistsError):
+            self.socket_folder.mkdir(mode=0o700)
+            self._give(self.socket_folder)
+        found = self.socket_folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != self._owner:
+            raise ConfigurationError(
+                f"{self.socket_folder} belongs to another user: Postgres would put its socket there"
+            )
+        self.socket_folder.chmod(0o700)
+
+    def _clear_stale_pid_file(self) -> None:
+        """Remove the pid file of a server that was killed: its pid may by now be that of any process.
+
+        Raises:
+            ConfigurationError: where a server runs on these data.
+        """
+        pid_file = self.data / "postmaster.pid"
+        if not pid_file.exists():
+            return
+        _, alive = psutil.wait_procs(self._processes_on_data(), timeout=self._patience)
+        if alive:
+            raise ConfigurationError(
+                f"a Postgres server (process {min(one.pid for one in alive)}) runs on {self.data} already"
+            )
+        pid_file.unlink(missing_ok=True)
+
+    def _processes_on_data(self) -> list[psutil.Process]:
+        def on_data(process: psutil.Process) -> bool:
+            try:
+                return process.name() == "postgres" and Path(process.cwd()) == self.data.resolve()
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                return False  # gone, or another user's
+
+        return [process for process in psutil.process_iter() if on_data(process)]
+
+    @cached_property
+    def _account(self) -> pwd.struct_passwd | None:
+        return server_account()
+
+    @property
+    def _owner(self) -> int:
+        return self._account.pw_uid if self._account else os.geteuid()
+
+    def _give(self, path: Path) -> None:
+        if self._account is not None:
+            os.chown(path, self._account.pw_uid, self._account.pw_gid)

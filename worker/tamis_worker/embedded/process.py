@@ -1,0 +1,138 @@
+"""One supervised child process: started, watched, stopped within a bound, never left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tamis_schemas import ConfigurationError
+
+from . import launch
+from .orphans import ChildrenFile
+
+SLICE = 0.05  # seconds between two looks at a wish to hurry
+LOG_LIMIT = 20_000_000  # bytes: a longer log is put aside at the next start, in place of the one before
+KILL_WITHIN = 10.0  # seconds for the kernel to take down what was killed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What to run, and how it wants to be ended."""
+
+    name: str
+    argv: tuple[str, ...]  # the program by its full path
+    log: Path  # gets both output streams, appended
+    env: Mapping[str, str]
+    user: str | None = None  # the system user to run as; None: ours
+    stop_signal: signal.Signals = signal.SIGTERM
+    stop_within: float = 10.0  # seconds from the stop signal to SIGKILL
+    death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when our thread or process dies (Linux)
+
+
+class Process:
+    """A running child. It has a session of its own: a terminal's Ctrl-C reaches the supervisor alone.
+
+    The kernel ties a child to the *thread* that started it: a thread that starts one must outlive it.
+    """
+
+    def __init__(self, command: Command, children: ChildrenFile | None = None) -> None:
+        self.command = command
+        self._children = children
+        _put_long_log_aside(command.log)
+        self._log_start = command.log.stat().st_size if command.log.exists() else 0
+        launcher = (
+            *(sys.executable, "-I", "-S", str(Path(launch.__file__))),
+            *(str(os.getpid()), str(int(command.death_signal)), command.user or ""),
+        )
+        try:
+            with command.log.open("ab") as log:
+                self._popen = subprocess.Popen(
+                    [*launcher, *command.argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=dict(command.env),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise ConfigurationError(f"{command.name} cannot be started: {error}") from error
+        self.started_at = time.monotonic()
+        self._asked_at: float | None = None
+        if children is not None:
+            children.add(command.name, self.pid, command.stop_signal)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def running(self) -> bool:
+        return not self.wait(0)
+
+    @property
+    def returncode(self) -> int | None:
+        """None while it runs; minus the signal's number where a signal ended it."""
+        return self._popen.returncode
+
+    def wait(self, timeout: float) -> bool:
+        """True as soon as the process has ended, False where it still runs after `timeout` seconds."""
+        try:
+            self._popen.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return False
+        if self._children is not None:
+            self._children.remove(self.pid)
+        return True
+
+    def ask_to_stop(self) -> None:
+        """Send the stop signal and return at once. It is sent once: some servers take a second one as impatience."""
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+            if not self.wait(0):  # reaped by us alone: until then the pid cannot belong to another
+                self._popen.send_signal(self.command.stop_signal)
+
+    def stop(self, hurry: threading.Event | None = None) -> bool:
+        """End the process; False where it had to be killed: out of time, or `hurry` was set."""
+        self.ask_to_stop()
+        deadline = (self._asked_at or time.monotonic()) + self.command.stop_within
+        while not (hurry is not None and hurry.is_set()) and time.monotonic() < deadline:
+            if self.wait(SLICE):
+                return True
+        if self.wait(0):
+            return True
+        self.kill()
+        return False
+
+    def kill(self) -> None:
+        """End the process and its process group by SIGKILL; returns when it is gone."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # gone already, and waited for below
+        except PermissionError:
+            self._popen.kill()  # the group is not the child's yet: it has not got as far as its own session
+        self.wait(KILL_WITHIN)
+
+    def tail(self, lines: int = 12) -> str:
+        """The last lines that the process wrote since it was started."""
+        with self.command.log.open("rb") as log:
+            log.seek(self._log_start)
+            text = log.read().decode("utf-8", "replace")
+        return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def server_environment() -> dict[str, str]:
+    """What a server gets of our environment: no keys, and nothing that changes what it does."""
+    kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TMPDIR", "TZ")
+    return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+def _put_long_log_aside(log: Path) -> None:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LOG_LIMIT:
+        log.replace(log.with_suffix(log.suffix + ".1"))

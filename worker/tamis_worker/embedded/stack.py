@@ -1,0 +1,255 @@
+"""The embedded stack: servers, model, workers and Flower as children of one process."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from tamis_producer.stack_file import StackFile
+from tamis_schemas import ConfigurationError
+from tamis_worker.settings import WorkerSettings
+
+from .flower import USUAL_PORT, Flower
+from .llm import MODEL_NAME, Llm
+from .llm_server import PARALLEL
+from .lock import HomeLock
+from .model import fetch_model, model_folder
+from .orphans import ChildrenFile
+from .part import Part
+from .postgres import Postgres
+from .stop_signals import StopSignals
+from .valkey import Valkey
+from .watch import Watch
+from .worker import STOP_WITHIN, Worker
+
+LlmChoice = Literal["local", "remote", "none"]
+
+
+def _silent(line: str) -> None:
+    """Announcements that nobody reads."""
+
+
+class Stack:
+    """Everything that Tamis needs on one machine, with data and logs under `settings.home`.
+
+    Where the settings name servers, those are used: then only workers, Flower and perhaps the model are started.
+    While it is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once, and make a stop that is under way
+    kill what still runs.
+
+    Use it in a thread that outlives it (the main thread): the kernel ends children with the thread that started them.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        *,
+        workers: int = 2,
+        llm: LlmChoice = "none",
+        flower: bool = True,
+        flower_port: int | None = USUAL_PORT,
+        worker_patience: float = STOP_WITHIN,
+        announce: Callable[[str], None] = _silent,
+        fetch: Callable[[], Path] = lambda: fetch_model(model_folder()),
+    ) -> None:
+        """Nothing is started yet.
+
+        Args:
+            settings: `home` is where data and logs are; with `broker_url` and `database_url` no server is started.
+            workers: worker processes.
+            llm: "local" serves the small model, "remote" insists on an LLM that the settings name.
+            flower: whether Flower runs.
+            flower_port: the port it gets where that is free; None: any.
+            worker_patience: seconds that calls in flight have to come back when the stack stops.
+            announce: told, line by line, what happens while the stack runs and stops.
+            fetch: brings the model's file; called for "local" only.
+        """
+        self.settings = settings
+        self.home = settings.home.absolute()
+        self._wanted_workers = workers
+        self._llm_choice = llm
+        self._wants_flower = flower
+        self._flower_port = flower_port
+        self._worker_patience = worker_patience
+        self._announce = announce
+        self._fetch = fetch
+        self._lock = HomeLock(self.home)
+        self._children = ChildrenFile(self.home / "children.json")
+        self._signals = StopSignals()
+        self._watch: Watch | None = None
+        self._running = False
+        self.postgres: Postgres | None = None
+        self.valkey: Valkey | None = None
+        self.llm: Llm | None = None
+        self.flower: Flower | None = None
+        self.workers: list[Worker] = []
+
+    @property
+    def broker_url(self) -> str:
+        """The URL that workers and producers use."""
+        return self.valkey.url if self.valkey else self.settings.broker
+
+    @property
+    def database_url(self) -> str:
+        """The URL that workers and producers use."""
+        return self.postgres.url if self.postgres else self.settings.database
+
+    @property
+    def model(self) -> str | None:
+        """The model of batches that name none."""
+        return MODEL_NAME if self.llm else self.settings.model
+
+    def start(self) -> None:
+        """Start everything and return when all of it does its work.
+
+        Raises:
+            ConfigurationError: where another stack runs from this folder, or something is missing.
+            OperationFailed: where a part does not get ready; quotes its log. What was started is stopped again.
+        """
+        if self._llm_choice == "remote":
+            _ = self.settings.endpoint  # raises where none is named: better now than in every worker
+        make_home(self.home)
+        self._lock.acquire()
+        self._running = True
+        try:
+            self._clean_up_after_the_dead()
+            self._start_servers()
+            self._start_workers()
+            self._stack_file().write(self.home)
+        except BaseException:
+            self.stop()
+            raise
+        self._watch = Watch(self._parts(), self._announce)
+        self._watch.start()
+
+    def run_until_stopped(self) -> None:
+        """Return at the first SIGINT, SIGTERM or SIGHUP; parts that end by themselves are started again meanwhile."""
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            self._announce("stopping; once more Ctrl-C stops at once")
+
+    def stop(self) -> None:
+        """Stop everything, in an order that loses nothing: first who uses, then who serves."""
+        if not self._running:
+            return
+        self._signals.stopping()
+        if self._watch is not None:
+            self._watch.end()
+        StackFile.remove(self.home)
+        parts = self._parts()
+        for part in parts:
+            if part is self.flower or part in self.workers:
+                part.process.ask_to_stop()  # all of them at once; each is waited for below
+        for part in reversed(parts):
+            if not part.stop(self._signals.hurry):
+                self._announce(f"{part.name} did not stop by itself and was killed")
+        if self._watch is not None:
+            self._watch.release()
+            self._watch = None
+        self._children.path.unlink(missing_ok=True)
+        self._running = False
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        self._signals.__enter__()
+        try:
+            self.start()
+        except BaseException:
+            self._signals.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        finally:
+            self._signals.__exit__(None, None, None)
+
+    def _clean_up_after_the_dead(self) -> None:
+        """We hold the lock: whatever an earlier supervisor left here belongs to nobody."""
+        if ended := self._children.end_survivors():
+            self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
+        StackFile.remove(self.home)
+
+    def _start_servers(self) -> None:
+        from tamis_schemas.ledger.migrate import upgrade  # alembic loads for a while
+
+        logs = self.home / "log"
+        if self.settings.broker_url is None:
+            self.postgres = Postgres(self.home / "postgres", log=logs / "postgres.log", children=self._children)
+            self.valkey = Valkey(self.home / "redis", log=logs / "valkey.log", children=self._children)
+        if self._llm_choice == "local":
+            file = self._fetch()
+            self.llm = Llm(file, logs / "llm.log", self._children)
+            self.llm.launch()  # it loads while the servers start
+        for server in (self.postgres, self.valkey):
+            if server is not None:
+                server.start()
+        upgrade(self.database_url)
+        if self.llm is not None:
+            self.llm.wait_until_healthy()
+
+    def _start_workers(self) -> None:
+        environment = self._environment()
+        self.workers = [
+            Worker(number, self.home, environment, self._children, stop_within=self._worker_patience)
+            for number in range(1, self._wanted_workers + 1)
+        ]
+        if self._wants_flower:
+            self.flower = Flower(self.home, environment, self._children, usual_port=self._flower_port)
+        users = [part for part in (*self.workers, self.flower) if part is not None]
+        for part in users:
+            part.launch()
+        for part in users:
+            part.wait_until_healthy()
+
+    def _environment(self) -> Mapping[str, str]:
+        """Ours, and where everything is; an empty value counts as not set."""
+        environment = dict(os.environ)
+        environment |= {
+            "TAMIS_HOME": str(self.home),
+            "TAMIS_BROKER_URL": self.broker_url,
+            "TAMIS_DATABASE_URL": self.database_url,
+            "TAMIS_RESULT_BACKEND_URL": self.settings.result_backend_url or "",
+            "TAMIS_LIMITER_URL": self.settings.limiter_url or "",
+        }
+        if self.llm is not None:
+            environment |= {
+                "TAMIS_LLM_BASE_URL": self.llm.base_url,
+                "TAMIS_LLM_API_KEY": "local",  # the server asks for none, the client for any
+                "TAMIS_MODEL": MODEL_NAME,
+                "TAMIS_LIMIT_CONCURRENCY": str(PARALLEL),
+            }
+        return environment
+
+    def _stack_file(self) -> StackFile:
+        return StackFile(
+            broker_url=self.broker_url,
+            database_url=self.database_url,
+            flower_url=self.flower.url if self.flower else None,
+            llm_base_url=self.llm.base_url if self.llm else None,
+            model=self.model,
+        )
+
+    def _parts(self) -> list[Part]:
+        """Every part that has been launched, in the order of the start."""
+        parts: list[Part | None] = [self.postgres, self.valkey, self.llm, *self.workers, self.flower]
+        return [part for part in parts if part is not None and part.launched]
+
+
+def make_home(home: Path) -> None:
+    """Make the folder, its owner's alone; as root others may pass through, as Postgres runs as another user.
+
+    Raises:
+        ConfigurationError: where it cannot be made, or not be written by us.
+    """
+    try:
+        if not home.exists():
+            home.mkdir(parents=True, mode=0o711 if os.geteuid() == 0 else 0o700)
+        (home / "log").mkdir(exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise ConfigurationError(f"{home} cannot be used ({error}): name another folder with TAMIS_HOME") from error

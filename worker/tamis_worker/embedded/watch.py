@@ -1,0 +1,83 @@
+"""Watches the parts of a running stack, and starts again what ends by itself."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tamis_schemas import TamisError
+
+from .part import Part
+from .restart import failures_in_a_row, how_it_ended, restart_delay
+
+LOOK_EVERY = 0.25  # seconds
+
+
+@dataclass
+class _Watched:
+    part: Part
+    failures: int = 0
+    due: float | None = None  # when it is started again
+    coming_back: bool = False  # started again, not healthy yet
+
+
+class Watch(threading.Thread):
+    """Runs until `end()`; `announce` is told of each end and of each return.
+
+    The kernel ties a child to the thread that started it, so this thread stays until `release()`, after the stop.
+    """
+
+    def __init__(self, parts: Sequence[Part], announce: Callable[[str], None]) -> None:
+        super().__init__(name="tamis-watch", daemon=True)
+        self._watched = [_Watched(part) for part in parts]
+        self._announce = announce
+        self._ended = threading.Event()
+        self._released = threading.Event()
+        self._looking = threading.Lock()
+
+    def run(self) -> None:
+        while not self._ended.wait(LOOK_EVERY):
+            with self._looking:
+                if not self._ended.is_set():
+                    self.look(time.monotonic())
+        self._released.wait()
+
+    def end(self) -> None:
+        """Start nothing any more; returns when a restart that was under way has been made."""
+        self._ended.set()
+        with self._looking:
+            pass
+
+    def release(self) -> None:
+        """Let the thread go; the children that it started are gone by now."""
+        self._released.set()
+        self.join()
+
+    def look(self, now: float) -> None:
+        """One look at every part."""
+        for watched in self._watched:
+            if watched.due is not None:
+                if now >= watched.due:
+                    self._start_again(watched, now)
+            elif not watched.part.process.running:
+                self._plan(watched, now, how_it_ended(watched.part.process.returncode or 0))
+            elif watched.coming_back and watched.part.healthy():
+                watched.coming_back = False
+                self._announce(f"{watched.part.name} works again")
+
+    def _start_again(self, watched: _Watched, now: float) -> None:
+        watched.due = None
+        try:
+            watched.part.launch()
+        except TamisError as error:
+            self._plan(watched, now, f"cannot be started: {error}")
+        else:
+            watched.coming_back = True
+
+    def _plan(self, watched: _Watched, now: float, what: str) -> None:
+        process = watched.part.process
+        watched.failures = failures_in_a_row(watched.failures, now - process.started_at)
+        delay = restart_delay(watched.failures)
+        watched.due = now + delay
+        watched.coming_back = False
+        self._announce(f"{watched.part.name} {what}; it is started again in {delay:g} s (log: {process.command.log})")

@@ -1,0 +1,47 @@
+"""A worker process of the stack."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from .orphans import ChildrenFile
+from .part import Part
+from .process import Command
+
+STOP_WITHIN = 30.0  # seconds for calls in flight to come back
+
+
+class Worker(Part):
+    """`python -m tamis_worker worker`; it does its work once it has made its ready file."""
+
+    start_within: ClassVar[float] = 60.0
+
+    def __init__(
+        self,
+        number: int,
+        home: Path,
+        environment: Mapping[str, str],
+        children: ChildrenFile | None = None,
+        *,
+        stop_within: float = STOP_WITHIN,
+    ) -> None:
+        super().__init__(f"worker-{number}", children)
+        self._ready = home / "ready" / self.name
+        self._log = home / "log" / f"{self.name}.log"
+        self._environment = environment
+        self._stop_within = stop_within
+
+    def prepare(self) -> Command:
+        self._ready.parent.mkdir(parents=True, exist_ok=True)
+        self._ready.unlink(missing_ok=True)
+        return Command(
+            name=self.name,
+            argv=(sys.executable, "-m", "tamis_worker", "worker", "--ready-file", str(self._ready)),
+            log=self._log,
+            env=self._environment,
+            stop_within=self._stop_within,
+        )
+
+    def healthy(self) -> bool:
+        return self._ready.exists()
