@@ -12,10 +12,11 @@ from rich.table import Table
 from tamis_producer import Client
 from tamis_producer.batch import Batch
 from tamis_producer.cli.progress import watch
+from tamis_producer.cli.render import print_summary
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.intake import read_records
 from tamis_producer.settings import ProducerSettings
-from tamis_schemas import Inclusion, InclusionStatus, ItemResult, SearchCriteria, Summary, TamisError
+from tamis_schemas import Inclusion, InclusionStatus, ItemResult, SearchCriteria, TamisError
 from tamis_worker.embedded.fetch_bar import fetch_with_bar
 from tamis_worker.embedded.llm import MODEL_NAME
 from tamis_worker.embedded.stack import Stack
@@ -83,42 +84,31 @@ def _run(console: Console, settings: WorkerSettings, workers: int) -> None:
 
 
 def _show(console: Console, batch: Batch, criteria: SearchCriteria) -> None:
-    table = Table(header_style="bold", expand=True)
-    for name, width in {"id": 7, "title": None, "status": 9, "sure": 4, "decided by": 14, "because": None}.items():
-        # One line a record: what has no width of its own shares the rest, and is cut.
-        table.add_column(name, no_wrap=True, overflow="ellipsis", width=width, ratio=None if width else 1)
+    table = Table(header_style="bold", expand=True, show_lines=True)
+    table.add_column("citation", ratio=5)
+    table.add_column("decision", width=14)
+    table.add_column("because", ratio=6)
     labels = {criterion.text: criterion.label for criterion in criteria.labelled()}
     for row in batch.results():
-        table.add_row(*_row(row, labels))
+        table.add_row(f"[dim]{escape(row.item_id)}[/] {escape(str(row.item.get('title', '')))}", *_cells(row, labels))
     console.print(table)
     for criterion in criteria.labelled():
         console.print(f"  {criterion.label}  {escape(criterion.text)}", highlight=False)
+    console.print()
     if (summary := batch.summary()) is not None:
-        console.print(_rate(summary), highlight=False)
+        print_summary(summary, console)
 
 
-def _row(row: ItemResult, labels: dict[str, str]) -> list[str]:
-    cells = [escape(row.item_id), escape(str(row.item.get("title", "")))]
+def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
+    """Decision and reason; of a failed item the kind of error and what happened."""
     if row.decision is None:
         error = row.result.error if row.result is not None else None
         kind = row.error_kind.value if row.error_kind is not None else ""
-        return [*cells, f"[bold red]{escape(row.status)}[/]", "", "", escape(": ".join(filter(None, (kind, error))))]
+        return [f"[bold red]{escape(row.status)}[/]", escape(": ".join(filter(None, (kind, error))))]
     decision = row.decision
-    colour = COLOURS[decision.status]
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
-    because = escape(" ".join(decision.rationale.split()))
-    return [*cells, f"[{colour}]{decision.status.value}[/]", f"{decision.confidence:.2f}", deciding, because]
-
-
-def _rate(summary: Summary) -> str:
-    rate = summary.pass_rate
-    if rate.estimate is None or rate.low is None or rate.high is None:
-        return "Nothing was decided, so there is no pass rate."
-    undecided = summary.counts.n_items - rate.total
-    return (
-        f"[bold]Pass rate {rate.estimate:.1%}[/] ({rate.count} of {rate.total} decided; {rate.level:.0%} interval "
-        f"{rate.low:.1%} to {rate.high:.1%}); {undecided} not decided."
-    )
+    status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
+    return [f"{status}\n{deciding}", escape(" ".join(decision.rationale.split()))]
 
 
 def _say_what_it_is_worth(console: Console, *, real: bool) -> None:

@@ -38,21 +38,12 @@ def main(arguments: list[str] | None = None) -> None:
     parameters.n_parallel = options.parallel
     parameters.n_ctx = options.ctx
     for threads in (parameters.cpuparams, parameters.cpuparams_batch):
-        threads.n_threads = threads_for(_cores())
+        threads.n_threads = _cores()
         threads.poll = 0  # percent of busy waiting; with the default 50, two cores shared with anything crawl
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     server = xllamacpp.Server(parameters)
     print(f"{options.model.name} listens on {server.listening_address}", flush=True)  # noqa: T201 - its log
     threading.Event().wait()
-
-
-def threads_for(cores: int) -> int:
-    """How many threads to compute with: one core is left to the workers and servers, and to whatever else runs here.
-
-    The threads wait for each other hundreds of times a token: one that has to share its core holds up all of them. On
-    two cores, two threads are up to twice as fast as one while nothing else runs, and several times slower otherwise.
-    """
-    return max(1, cores - 1)
 
 
 def _cores() -> int:

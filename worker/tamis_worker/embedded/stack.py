@@ -223,6 +223,8 @@ class Stack:
                 "TAMIS_LLM_API_KEY": "local",  # the server asks for none, the client for any
                 "TAMIS_MODEL": MODEL_NAME,
                 "TAMIS_LIMIT_CONCURRENCY": str(PARALLEL),
+                # One item waits behind each that is being answered; more claims would only be given back at a stop.
+                "TAMIS_CONCURRENCY": str(2 * PARALLEL),
             }
         return environment
 

@@ -9,7 +9,7 @@ from tamis_schemas import ErrorKind, EvaluationResult
 
 from ..engine.chat import Schema
 
-REASONING_LENGTH = 600  # characters; an explanation is brief, and a small model that rambles must come to an end
+REASONING_LENGTH = 320  # characters, some fifty words; a small model that rambles must come to an end
 
 CONFIDENCE_SCHEMA: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}

@@ -208,7 +208,6 @@ def _status(url: str, *, with_password: bool) -> int:
     return status
 
 
-@pytest.mark.slow
 def test_the_small_model_answers_and_refuses_a_prompt_that_is_too_long(home: Path) -> None:
     from http.client import HTTPConnection
     from urllib.parse import urlsplit

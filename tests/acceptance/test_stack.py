@@ -1,0 +1,180 @@
+"""`tamis up` with the real small model: screened end to end, seen in Flower, and stopped without a trace."""
+
+import base64
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from stage import tamis, wait_until
+from stage.shared_data import DATA, needs_real_records
+from tamis_producer.stack_file import StackFile
+
+UP_WITHIN = 180.0  # s; the first time the model is fetched
+DOWN_WITHIN = 60.0  # s
+CRITERIA = """\
+research_question: What are the pharmacokinetics of emicizumab in humans?
+inclusion_criteria:
+  - Emicizumab
+  - Data on humans
+"""
+
+
+@dataclass
+class Up:
+    """A running `tamis up`."""
+
+    process: "subprocess.Popen[str]"
+    folder: Path
+    stack: StackFile
+
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+
+@pytest.fixture(scope="module")
+def up() -> Iterator[Up]:
+    folder = Path(tempfile.mkdtemp(prefix="tamis-up-"))  # short: a Unix socket lies in it
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("TAMIS_LLM", "OPENAI_"))}
+    with (folder / "up.log").open("w+", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tamis_worker", "up", "--workers", "1"],
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            text=True,
+        )
+        try:
+            wait_until(
+                lambda: StackFile.read(folder / ".tamis") is not None or process.poll() is not None,
+                within=UP_WITHIN,
+                what="the stack is up",
+            )
+            stack = StackFile.read(folder / ".tamis")
+            assert stack is not None, (folder / "up.log").read_text("utf-8")
+            yield Up(process, folder, stack)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(DOWN_WITHIN)
+            finally:
+                process.kill()
+                process.wait()
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def write(folder: Path, records: list[dict[str, str]]) -> None:
+    (folder / "criteria.yaml").write_text(CRITERIA, "utf-8")
+    with (folder / "records.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, ["id", "title", "abstract"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def screened(up: Up, *, within: float) -> list[dict[str, str]]:
+    """Every row of `records.csv`, decided by the small model."""
+    done = tamis("screen", "records.csv", "--criteria", "criteria.yaml", env={}, cwd=up.folder, within=within)
+    assert done.code == 0, done.out + done.err
+    batch = done.out.split("batch ")[1].split(":")[0]
+    return list(csv.DictReader(io.StringIO(tamis("results", batch, env={}, cwd=up.folder).out)))
+
+
+def flower(up: Up, path: str, *, authenticated: bool = True) -> str:
+    assert up.stack.flower_url is not None
+    parts = urlsplit(up.stack.flower_url)
+    request = urllib.request.Request(f"http://{parts.hostname}:{parts.port}{path}")
+    if authenticated:
+        token = base64.b64encode(f"{parts.username}:{parts.password}".encode()).decode()
+        request.add_header("Authorization", f"Basic {token}")
+    with urllib.request.urlopen(request, timeout=20) as response:
+        return str(response.read().decode())
+
+
+def test_records_are_screened_by_the_real_small_model(up: Up) -> None:
+    write(
+        up.folder,
+        [
+            {"id": "a", "title": "Emicizumab in adults", "abstract": "Pharmacokinetics of emicizumab in 18 adults."},
+            {"id": "b", "title": "A factor in mice", "abstract": "Clotting in mice without any drug."},
+            {"id": "c", "title": "Emicizumab, once more", "abstract": ""},
+        ],
+    )
+    rows = screened(up, within=150)
+    assert [row["item_id"] for row in rows] == ["a", "b", "c"]
+    for row in rows:
+        assert row["value"] in {"include", "exclude", "uncertain"}
+        assert 0 <= float(row["confidence"]) <= 1
+        assert row["reasoning"]
+        assert row["model"] == "SmolLM2-135M-Instruct"
+        assert int(row["completion_tokens"]) > 0
+
+
+def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: Up) -> None:
+    tasks = json.loads(flower(up, "/api/tasks"))
+    named = [task for task in tasks.values() if task["name"] == "tamis.inclusion"]
+    assert len(named) == 3
+    assert {task["args"].split("item=")[1].rstrip("'\"") for task in named} == {"a", "b", "c"}
+    assert [task["name"] for task in tasks.values()].count("tamis.aggregate") == 1
+    everything = json.dumps(tasks) + flower(up, "/tasks")
+    for text in ("Emicizumab", "mice", "Clotting", "pharmacokinetics"):
+        assert text not in everything
+
+
+def test_flower_asks_for_its_password(up: Up) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        flower(up, "/api/tasks", authenticated=False)
+
+
+def test_a_second_stack_in_the_same_folder_is_refused(up: Up) -> None:
+    done = tamis("up", env={}, cwd=up.folder, within=60)
+    assert done.code == 2
+    assert str(up.process.pid) in done.err
+
+
+def test_a_killed_worker_of_the_stack_is_replaced(up: Up) -> None:
+    def workers() -> list[psutil.Process]:
+        alive = [child for child in up.children() if child.status() != psutil.STATUS_ZOMBIE]
+        return [child for child in alive if "--ready-file" in child.cmdline()]
+
+    (before,) = workers()
+    before.kill()
+    wait_until(
+        lambda: [child.pid for child in workers()] not in ([], [before.pid]), within=30, what="another worker runs"
+    )
+
+
+@pytest.mark.slow
+@needs_real_records
+def test_50_real_records_are_screened_by_the_real_small_model(up: Up) -> None:
+    with (DATA / "screening" / "synergy_Donners_2021" / "records.csv").open(encoding="utf-8", newline="") as stream:
+        records = [row for row, _ in zip(csv.DictReader(stream), range(50), strict=False)]
+    write(up.folder, records)
+    rows = screened(up, within=1800)
+    assert [row["item_id"] for row in rows] == [record["id"] for record in records]
+    assert {row["value"] for row in rows} <= {"include", "exclude", "uncertain"}
+
+
+def test_sigterm_stops_everything(up: Up) -> None:
+    children = up.children()
+    assert len(children) >= 5
+    up.process.send_signal(signal.SIGTERM)
+    assert up.process.wait(DOWN_WITHIN) == 0
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []
+    assert StackFile.read(up.folder / ".tamis") is None
