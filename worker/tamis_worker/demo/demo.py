@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import textwrap
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ HERE = Path(__file__).parent
 CITATIONS = HERE / "citations.ris"
 CRITERIA = HERE / "criteria.yaml"
 COLOURS = {InclusionStatus.INCLUDE: "green", InclusionStatus.EXCLUDE: "red", InclusionStatus.UNCERTAIN: "yellow"}
+REASON_WIDTH = 120  # characters of a reason that the table shows
 STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
 
 
@@ -108,7 +110,7 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     decision = row.decision
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    return [f"{status}\n{deciding}", escape(" ".join(decision.rationale.split()))]
+    return [f"{status}\n{deciding}", escape(textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ..."))]
 
 
 def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
