@@ -53,6 +53,7 @@ class Client:
         model: str | None = None,
         idempotency_key: str | None = None,
         label: str | None = None,
+        use_cache: bool = True,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -62,6 +63,7 @@ class Client:
             model: the model to ask; None: the one of the settings, else the workers' own.
             idempotency_key: submitting the same key again returns the first batch.
             label: what people call the batch, for example a file's name.
+            use_cache: take answers to the same questions from the ledger, at no cost.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
@@ -70,7 +72,7 @@ class Client:
             IdempotencyConflict: the key was used for other content.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
-        batch = self._new_batch(operation, items, model, idempotency_key, label)
+        batch = self._new_batch(operation, items, model, idempotency_key, label, use_cache)
         with ledger_errors(), self.engine.begin() as connection:
             batch_id = insert_batch(connection, batch)
         try:
@@ -107,6 +109,7 @@ class Client:
         model: str | None,
         idempotency_key: str | None,
         label: str | None,
+        use_cache: bool,
     ) -> NewBatch:
         if not isinstance(operation, OPERATIONS):
             names = ", ".join(known.__name__ for known in OPERATIONS)
@@ -130,6 +133,7 @@ class Client:
             content_sha256=digest.hexdigest(),
             shard_size=self.settings.shard_size,
             window=self.settings.window,
+            use_cache=use_cache,
             items=rows,
         )
 

@@ -21,6 +21,8 @@ from tamis_schemas import (
     Counts,
     ErrorKind,
     EvaluationResult,
+    ExtractFields,
+    FieldsResult,
     IdempotencyConflict,
     Inclusion,
     InclusionDecision,
@@ -64,6 +66,7 @@ class NewBatch:
     content_sha256: str
     shard_size: int
     window: int
+    use_cache: bool
     items: Sequence[NewItem]
 
 
@@ -128,6 +131,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             n_items=len(batch.items),
             shard_size=batch.shard_size,
             window_size=batch.window,
+            use_cache=batch.use_cache,
         )
     )
     connection.execute(insert(shards), _shard_rows(batch))
@@ -268,9 +272,7 @@ def _item_result(row: Row[Any]) -> ItemResult:
         item_id=row.item_id,
         status=row.state,
         item=row.payload,
-        result=EvaluationResult(
-            value=row.value, confidence=row.confidence or 0.0, reasoning=row.reasoning, error=row.error
-        ),
+        result=_result(row),
         decision=InclusionDecision.model_validate(row.detail) if inclusion and row.detail else None,
         detail=None if inclusion else row.detail,
         error_kind=None if row.error_kind is None else ErrorKind(row.error_kind),
@@ -279,9 +281,17 @@ def _item_result(row: Row[Any]) -> ItemResult:
             prompt_sha256=row.prompt_sha256,
             usage=Usage(prompt_tokens=row.prompt_tokens, completion_tokens=row.completion_tokens),
             calls=row.calls,
+            cached=row.cached,
             latency_ms=row.latency_ms,
         ),
     )
+
+
+def _result(row: Row[Any]) -> EvaluationResult | FieldsResult:
+    shared = {"confidence": row.confidence or 0.0, "reasoning": row.reasoning, "error": row.error}
+    if row.operation == operation_name(ExtractFields):
+        return FieldsResult(fields=row.value, **shared)
+    return EvaluationResult(value=row.value, **shared)
 
 
 def read_summary(connection: Connection, batch_id: UUID) -> Summary | None:

@@ -1,6 +1,7 @@
 """Results as a file: CSV for people and spreadsheets, JSONL with everything."""
 
 import csv
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from tamis_schemas import InputError, ItemResult
+from tamis_schemas import EvaluationResult, FieldsResult, InputError, ItemResult
 
 COLUMNS = (
     "index",
@@ -72,12 +73,12 @@ def replacing(path: Path) -> Iterator[TextIO]:
 def _cells(row: ItemResult) -> list[object]:
     result, provenance = row.result, row.provenance
     criteria = " | ".join(row.decision.criteria) if row.decision else ""
-    value = "" if result is None or result.value is None else result.value
+    value = "" if result is None else _value(result)
     return [
         row.index,
         row.item_id,
         row.status,
-        str(value).lower() if isinstance(value, bool) else value,
+        value,
         "" if result is None or result.error is not None else result.confidence,
         "" if result is None else result.reasoning or "",
         criteria,
@@ -88,6 +89,15 @@ def _cells(row: ItemResult) -> list[object]:
         "" if provenance is None else provenance.usage.completion_tokens,
         row.item.get("title") or "",
     ]
+
+
+def _value(result: EvaluationResult | FieldsResult) -> object:
+    """As a cell: nothing for None, true and false in small letters, fields as JSON."""
+    if isinstance(result, FieldsResult):
+        return "" if result.fields is None else json.dumps(result.fields, ensure_ascii=False)
+    if isinstance(result.value, bool):
+        return str(result.value).lower()
+    return "" if result.value is None else result.value
 
 
 def _guarded(cell: object) -> object:

@@ -18,10 +18,23 @@ from .errors import (
     WaitTimeout,
 )
 from .item import Item, resolve_item_id
-from .operations import Filter, Inclusion, Operation, parse_operation
+from .iterations import AnswerEvaluation, AnswerResult, IterationData
+from .judgement import EvidenceType, Judgement
+from .operations import (
+    Answer,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    Judge,
+    Operation,
+    Score,
+    parse_operation,
+)
 from .proportion import Proportion, wilson
 from .results import (
     EvaluationResult,
+    FieldsResult,
     InclusionDecision,
     InclusionStatus,
     ItemResult,
@@ -33,6 +46,9 @@ from .status import BatchStatus, ItemStatus
 from .summary import ConfidenceDistribution, Counts, Summary
 
 __all__ = [
+    "Answer",
+    "AnswerEvaluation",
+    "AnswerResult",
     "BatchStatus",
     "BrokerUnavailable",
     "ConfidenceDistribution",
@@ -41,6 +57,10 @@ __all__ = [
     "Criterion",
     "ErrorKind",
     "EvaluationResult",
+    "EvidenceType",
+    "Extract",
+    "ExtractFields",
+    "FieldsResult",
     "Filter",
     "IdempotencyConflict",
     "IllegalTransition",
@@ -53,11 +73,15 @@ __all__ = [
     "Item",
     "ItemResult",
     "ItemStatus",
+    "IterationData",
+    "Judge",
+    "Judgement",
     "LedgerUnavailable",
     "Operation",
     "OperationFailed",
     "Proportion",
     "Provenance",
+    "Score",
     "SearchCriteria",
     "Summary",
     "TamisError",

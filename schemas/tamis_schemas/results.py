@@ -24,6 +24,21 @@ class EvaluationResult(BaseModel):
     error: str | None = None
 
 
+class FieldsResult(BaseModel):
+    """The fields of one item with one confidence for all of them, or an error; never both.
+
+    `fields` holds every property of the schema that was asked for, at every level; a property whose information the
+    source data does not hold is None, whether or not the schema requires it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    fields: dict[str, Any] | None = None
+    confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
+    reasoning: str | None = None
+    error: str | None = None
+
+
 class InclusionStatus(StrEnum):
     """What a record's screening came to."""
 
@@ -81,6 +96,7 @@ class Provenance(BaseModel):
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
     usage: Usage = Usage()
     calls: int = 0  # calls that reached the endpoint, failed ones too
+    cached: bool = False  # every answer was kept from an earlier call: no call, no cost
     latency_ms: int | None = None  # of the call that was answered last
 
 
@@ -92,7 +108,7 @@ class ItemResult(BaseModel):
     index: int  # place in the batch, from 0
     item_id: str
     status: str  # an ItemStatus
-    result: EvaluationResult | None = None  # None until the item is terminal
+    result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
     decision: InclusionDecision | None = None  # of an inclusion
     detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
     error_kind: ErrorKind | None = None

@@ -65,13 +65,14 @@ class Summary(BaseModel):
     round: int
     operation: str
     counts: Counts
-    values: dict[str, int]  # decided items by value: true/false, or include/exclude/uncertain
-    pass_rate: Proportion  # passed (true, include) out of decided; what is not decided counts on neither side
+    values: dict[str, int]  # decided items by value, where there are few: of a filter, an inclusion, a judgement
+    pass_rate: Proportion  # of a filter or an inclusion: passed (true, include) out of decided; else out of none
     errors: dict[ErrorKind, int]  # failed items by kind
     confidence: ConfidenceDistribution
     prompt_tokens: int
     completion_tokens: int
     calls: int  # paid calls, those of failed items too
+    cached: int = 0  # items answered from the cache, without a call
     call_seconds_median: float | None
     call_seconds_p95: float | None
     wall_seconds: float  # from the first dispatch of the round to its last item

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy import text
+
 from llm_double import Double
 from tamis_producer import Client
 
@@ -18,6 +20,8 @@ class House:
     environment: dict[str, str]
 
     def fresh(self) -> "House":
-        """Itself, with a double that remembers nothing."""
+        """Itself, with a double that remembers nothing and a ledger that keeps no answer."""
         self.double.reset()
+        with self.client.engine.begin() as connection:
+            connection.execute(text("DELETE FROM llm_cache"))
         return self

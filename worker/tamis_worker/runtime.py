@@ -19,6 +19,7 @@ from tamis_producer.ledger import connect as connect_producer
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 
 from .engine.asking import Asker, Patience
+from .engine.cache import Cache
 from .engine.draining import Draining
 from .engine.evaluate import Evaluator, Return, Writers
 from .engine.group_commit import GroupCommit
@@ -96,7 +97,9 @@ class Runtime:
         )
         await self._writers.start()
         patience = Patience.of(settings)
-        asker = Asker(self._llm, self._limiters, patience.retry, self._draining)
+        self._cache = Cache(self.engine)
+        await self._cache.start()
+        asker = Asker(self._llm, self._limiters, patience.retry, self._draining, self._cache)
         terms = TermsOfBatches(self.engine)
         self.evaluator = Evaluator(self._writers, terms, asker, default_model=self._model, patience=patience)
         reconciler = Reconciler(
@@ -117,6 +120,7 @@ class Runtime:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         await self._writers.close()
+        await self._cache.close()
         await self._limiters.close()
         await self._llm.close()
         await self._redis.aclose()

@@ -1,5 +1,5 @@
 """The ledger: the Postgres tables that hold the truth about every item, and their migrations."""
 
-from .tables import batches, items, metadata, results, shards, summaries, workers
+from .tables import batches, items, llm_cache, metadata, results, shards, summaries, workers
 
-__all__ = ["batches", "items", "metadata", "results", "shards", "summaries", "workers"]
+__all__ = ["batches", "items", "llm_cache", "metadata", "results", "shards", "summaries", "workers"]

@@ -6,6 +6,7 @@ All times are the database's: no clock of a worker or a producer is ever written
 from enum import StrEnum
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -66,6 +67,7 @@ batches = Table(
     Column("n_items", Integer, nullable=False),
     Column("shard_size", Integer, nullable=False),
     Column("window_size", Integer, nullable=False),
+    Column("use_cache", Boolean, nullable=False, server_default=text("true")),
     Column("round", Integer, nullable=False, server_default="1"),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("started_at", _INSTANT),  # first dispatch of the round
@@ -125,6 +127,7 @@ results = Table(
     Column("prompt_tokens", Integer, nullable=False),
     Column("completion_tokens", Integer, nullable=False),
     Column("calls", Integer, nullable=False),
+    Column("cached", Boolean, nullable=False, server_default=text("false")),  # answered without any call
     Column("latency_ms", Integer),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx"),
@@ -142,6 +145,17 @@ summaries = Table(
     Column("summary", JSONB, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "round"),
+)
+
+llm_cache = Table(
+    "llm_cache",
+    metadata,
+    Column("key", Text, primary_key=True),  # sha256 of model, messages, schema and sampling parameters
+    Column("content", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),  # what it cost the first time
+    Column("completion_tokens", Integer, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
 )
 
 workers = Table(

@@ -5,12 +5,29 @@ from typing import Annotated, get_args
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ..errors import InvalidParameters
+from .answer import Answer
+from .extract import Extract
+from .extract_fields import ExtractFields
 from .filter import Filter
 from .inclusion import Inclusion
+from .judge import Judge
+from .score import Score
 
-__all__ = ["OPERATIONS", "Filter", "Inclusion", "Operation", "operation_name", "parse_operation"]
+__all__ = [
+    "OPERATIONS",
+    "Answer",
+    "Extract",
+    "ExtractFields",
+    "Filter",
+    "Inclusion",
+    "Judge",
+    "Operation",
+    "Score",
+    "operation_name",
+    "parse_operation",
+]
 
-Operation = Filter | Inclusion
+Operation = Filter | Score | Extract | ExtractFields | Inclusion | Judge | Answer
 OPERATIONS: tuple[type[BaseModel], ...] = get_args(Operation)
 
 _adapter: TypeAdapter[Operation] = TypeAdapter(Annotated[Operation, Field(discriminator="operation")])

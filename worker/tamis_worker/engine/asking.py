@@ -16,6 +16,7 @@ from tamis_schemas import ErrorKind, Usage
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from .answer import Malformed, read_json
+from .cache import Cache
 from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .draining import Draining
 from .limits import Limiters
@@ -51,9 +52,8 @@ class Tally:
     """What one item has cost so far, over all of its questions."""
 
     calls: int = 0  # that reached the endpoint
-    counted: int = 0  # of them, those that count against max_calls
+    cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
-    worked: float = 0.0  # s, rate-limit waits taken out
     model: str | None = None
     latency_ms: int | None = None
 
@@ -62,7 +62,6 @@ class Tally:
         self.calls += 1
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
-        self.worked += reply.latency_ms / 1000
         if isinstance(reply, Answer):
             self.model = reply.model
 
@@ -70,33 +69,54 @@ class Tally:
 class Asker:
     """Asks questions under the shared limit; one per worker process."""
 
-    def __init__(self, llm: Llm, limiters: Limiters, policy: RetryPolicy, draining: Draining) -> None:
+    def __init__(self, llm: Llm, limiters: Limiters, policy: RetryPolicy, draining: Draining, cache: Cache) -> None:
         self._llm = llm
         self._limiters = limiters
         self._policy = policy
         self._draining = draining
+        self._cache = cache
 
-    async def ask(self, request: ChatRequest, parse: Callable[[object], T], tally: Tally) -> T | Failure:
-        """What `parse` makes of the answer, or why there is none. Raises `Drained` where the worker stops meanwhile."""
+    async def ask(
+        self, request: ChatRequest, parse: Callable[[object], T], tally: Tally, *, key: str | None
+    ) -> T | Failure:
+        """What `parse` makes of the answer, or why there is none. Raises `Drained` where the worker stops meanwhile.
+
+        `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
+        before it is used. None: neither.
+        """
+        if key is not None and (kept := await self._cache.find(key)) is not None:
+            try:
+                value = parse(read_json(kept.content))
+            except (Malformed, InvalidAnswer):
+                pass  # kept by a release that read answers otherwise: ask anew
+            else:
+                tally.cached += 1
+                tally.model = kept.model
+                return value
         asked = request
         met: list[ErrorKind] = []
+        counted, worked = 0, 0.0  # calls against max_calls; seconds, rate-limit waits taken out
         while True:
             reply = await self._call(asked)
             tally.note(reply)
+            worked += reply.latency_ms / 1000
             repair: ChatRequest | None = None
             if isinstance(reply, Answer):
                 try:
-                    return parse(read_json(reply.content))
+                    value = parse(read_json(reply.content))
+                    if key is not None:
+                        await self._cache.keep(key, reply)
+                    return value
                 except (Malformed, InvalidAnswer) as reason:
                     error = _unusable(reason)
                     repair = _repair(request, reply, error)
             else:
                 error = reply
-            tally.counted += error.kind is not ErrorKind.RATE_LIMITED
+            counted += error.kind is not ErrorKind.RATE_LIMITED
             decision = decide(
                 error,
-                attempt=tally.counted,
-                elapsed=tally.worked,
+                attempt=counted,
+                elapsed=worked,
                 policy=self._policy,
                 jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
                 earlier=met,
@@ -110,7 +130,7 @@ class Asker:
             elif decision.after:
                 with self._draining.interruptible():
                     await asyncio.sleep(decision.after)
-                tally.worked += decision.after
+                worked += decision.after
             asked = repair or asked
             if decision.larger_budget:
                 asked = replace(request, max_tokens=2 * request.max_tokens)
@@ -129,9 +149,12 @@ class Asker:
             await limiter.release(permit, used)
 
 
-def fingerprint(request: ChatRequest) -> str:
-    """sha256 of everything that determines an answer, as canonical JSON."""
-    canonical = json.dumps(asdict(request), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+def fingerprint(request: ChatRequest, sample: int = 0) -> str:
+    """sha256 of everything that determines an answer, as canonical JSON: the question's key in the cache.
+
+    `sample` tells equal questions apart whose answers shall differ.
+    """
+    canonical = json.dumps([asdict(request), sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()
 
 

@@ -10,8 +10,8 @@ from ..ledger.batches import BatchTerms, TermsOfBatches
 from ..ledger.claims import Claim, ItemKey
 from ..ledger.outcomes import Outcome
 from ..operations import Failure
-from .asking import Asker, Patience, Tally, fingerprint
-from .chat import ChatRequest
+from .asking import Asker, Patience
+from .conversation import Conversation
 from .draining import Drained
 from .group_commit import GroupCommit
 
@@ -77,27 +77,9 @@ class Evaluator:
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
 
     async def _outcome(self, claim: Claim, terms: BatchTerms) -> Outcome:
-        if not operations.has_content(claim.payload):
+        if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
             return Outcome(claim, failure, Provenance())
-        request = self._request(terms, claim)
-        tally = Tally()
-        ended = await self._asker.ask(request, lambda data: operations.parse(terms.operation, data), tally)
-        provenance = Provenance(
-            model=tally.model,
-            prompt_sha256=fingerprint(request),
-            usage=tally.usage,
-            calls=tally.calls,
-            latency_ms=tally.latency_ms,
-        )
-        return Outcome(claim, ended, provenance)
-
-    def _request(self, terms: BatchTerms, claim: Claim) -> ChatRequest:
-        return ChatRequest(
-            model=terms.model or self._default_model,
-            messages=operations.messages(terms.operation, claim.payload),
-            schema_name=terms.operation.operation,
-            schema=operations.response_schema(terms.operation),
-            temperature=self._patience.temperature,
-            max_tokens=self._patience.max_output_tokens,
-        )
+        conversation = Conversation(self._asker, self._patience, terms, terms.model or self._default_model)
+        ended = await conversation.run(operations.course(terms.operation, claim.payload))
+        return Outcome(claim, ended, conversation.provenance())

@@ -20,6 +20,7 @@ class BatchTerms:
 
     operation: Operation
     model: str | None  # None: the worker's own
+    use_cache: bool = True
 
 
 class TermsOfBatches:
@@ -35,9 +36,11 @@ class TermsOfBatches:
             return known
         async with transaction(self._engine) as connection:
             row = (
-                await connection.execute(select(batches.c.params, batches.c.model).where(batches.c.id == batch_id))
+                await connection.execute(
+                    select(batches.c.params, batches.c.model, batches.c.use_cache).where(batches.c.id == batch_id)
+                )
             ).one()
-        terms = BatchTerms(parse_operation(row.params), row.model)
+        terms = BatchTerms(parse_operation(row.params), row.model, row.use_cache)
         if len(self._known) >= REMEMBERED:
             self._known.pop(next(iter(self._known)))
         self._known[batch_id] = terms

@@ -10,14 +10,19 @@ from tamis_schemas import (
     ConfidenceDistribution,
     Counts,
     ErrorKind,
+    Filter,
+    Inclusion,
     InclusionStatus,
     ItemStatus,
+    Judge,
     Summary,
     wilson,
 )
 from tamis_schemas.ledger import batches, items, results
+from tamis_schemas.operations import operation_name
 from tamis_schemas.summary import CONFIDENCE_BANDS
 
+DECIDING = (Filter, Inclusion)  # the operations whose results pass or do not
 PASSING = ("true", InclusionStatus.INCLUDE.value)  # as JSON text: a filter's yes, an inclusion's include
 AS_TEXT = results.c.value.op("#>>")(literal_column("'{}'"))  # true, include, 0.7: a JSON scalar without quotes
 QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -26,7 +31,9 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
     """The summary of a batch whose items are all terminal; reads only."""
     batch = (await connection.execute(select(batches).where(batches.c.id == batch_id))).one()
-    values = await _tally(connection, batch_id, AS_TEXT, results.c.error_kind.is_(None))
+    decides = batch.operation in {operation_name(kind) for kind in DECIDING}
+    countable = decides or batch.operation == operation_name(Judge)
+    values = await _tally(connection, batch_id, AS_TEXT, results.c.error_kind.is_(None)) if countable else {}
     errors = await _tally(connection, batch_id, results.c.error_kind, results.c.error_kind.is_not(None))
     models = await _tally(connection, batch_id, results.c.model, results.c.model.is_not(None))
     totals = await _totals(connection, batch_id)
@@ -38,12 +45,13 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         operation=batch.operation,
         counts=counts,
         values=values,
-        pass_rate=wilson(sum(values.get(value, 0) for value in PASSING), counts.decided),
+        pass_rate=wilson(sum(values.get(value, 0) for value in PASSING), counts.decided if decides else 0),
         errors={ErrorKind(kind): n for kind, n in errors.items()},
         confidence=await _confidence(connection, batch_id),
         prompt_tokens=totals.prompt or 0,
         completion_tokens=totals.completion or 0,
         calls=totals.calls or 0,
+        cached=totals.cached or 0,
         call_seconds_median=_seconds(totals.median),
         call_seconds_p95=_seconds(totals.p95),
         wall_seconds=seconds,
@@ -76,6 +84,7 @@ async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
         func.sum(results.c.prompt_tokens).label("prompt"),
         func.sum(results.c.completion_tokens).label("completion"),
         func.sum(results.c.calls).label("calls"),
+        func.count().filter(results.c.cached).label("cached"),
         func.percentile_cont(0.5).within_group(latency).label("median"),
         func.percentile_cont(0.95).within_group(latency).label("p95"),
     ).where(results.c.batch_id == batch_id)

@@ -1,7 +1,6 @@
 """Outcomes: what an item ended with, accepted only under the fence of its claim."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +8,12 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import ItemStatus, Provenance
+from tamis_schemas import FieldsResult, ItemStatus, Provenance
 
 from ..operations import Evaluation, Failure
 from .claims import Claim
 from .connection import transaction
-
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # what a model may write and Postgres cannot hold in a text
+from .storable import storable
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ WITH given AS (
     SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r(
         batch_id uuid, idx int, fence int, state text, value jsonb, detail jsonb, confidence float8,
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
-        prompt_tokens int, completion_tokens int, calls int, latency_ms int)
+        prompt_tokens int, completion_tokens int, calls int, cached bool, latency_ms int)
 ), accepted AS (
     UPDATE items i SET state = given.state, worker = NULL
     FROM given
@@ -46,17 +44,17 @@ WITH given AS (
     RETURNING i.batch_id, i.idx
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
-                     prompt_sha256, prompt_tokens, completion_tokens, calls, latency_ms)
+                     prompt_sha256, prompt_tokens, completion_tokens, calls, cached, latency_ms)
 SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detail, given.confidence,
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
-       given.prompt_tokens, given.completion_tokens, given.calls, given.latency_ms
+       given.prompt_tokens, given.completion_tokens, given.calls, given.cached, given.latency_ms
 FROM given JOIN accepted USING (batch_id, idx) JOIN batches b ON b.id = given.batch_id
 ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one
     fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
     confidence = EXCLUDED.confidence, reasoning = EXCLUDED.reasoning, error_kind = EXCLUDED.error_kind,
     error = EXCLUDED.error, model = EXCLUDED.model, prompt_sha256 = EXCLUDED.prompt_sha256,
     prompt_tokens = EXCLUDED.prompt_tokens, completion_tokens = EXCLUDED.completion_tokens,
-    calls = EXCLUDED.calls, latency_ms = EXCLUDED.latency_ms, created_at = now()
+    calls = EXCLUDED.calls, cached = EXCLUDED.cached, latency_ms = EXCLUDED.latency_ms, created_at = now()
 RETURNING batch_id, idx
 """)
 
@@ -80,34 +78,23 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "idx": outcome.claim.key.index,
         "fence": outcome.claim.fence,
         "state": outcome.status.value,
-        "model": _storable(provenance.model),
+        "model": storable(provenance.model),
         "prompt_sha256": provenance.prompt_sha256,
         "prompt_tokens": provenance.usage.prompt_tokens,
         "completion_tokens": provenance.usage.completion_tokens,
         "calls": provenance.calls,
+        "cached": provenance.cached,
         "latency_ms": provenance.latency_ms,
     }
     match outcome.ended:
         case Failure(kind, message):
-            row |= {"error_kind": kind.value, "error": _storable(message)}
+            row |= {"error_kind": kind.value, "error": storable(message)}
         case Evaluation(result, detail):
+            value = result.fields if isinstance(result, FieldsResult) else result.value
             row |= {
-                "value": _storable(result.value),
+                "value": storable(value),
                 "confidence": result.confidence,
-                "reasoning": _storable(result.reasoning),
-                "detail": None if detail is None else _storable(detail.model_dump(mode="json")),
+                "reasoning": storable(result.reasoning),
+                "detail": None if detail is None else storable(detail.model_dump(mode="json")),
             }
     return row
-
-
-def _storable(value: Any) -> Any:
-    """The value with U+FFFD in place of NUL and of halves of surrogate pairs."""
-    match value:
-        case str():
-            return UNSTORABLE.sub("\ufffd", value)
-        case dict():
-            return {_storable(name): _storable(part) for name, part in value.items()}
-        case list():
-            return [_storable(part) for part in value]
-        case _:
-            return value

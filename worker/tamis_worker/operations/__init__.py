@@ -1,45 +1,57 @@
 """The operations: one pure module each, with its messages, its response schema and how its answer is read."""
 
-from typing import Any
+from functools import partial
 
-from tamis_schemas import Filter, Inclusion, Item, Operation
+from tamis_schemas import (
+    Answer,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    Item,
+    Judge,
+    Operation,
+    Score,
+)
 from tamis_schemas.item import shown_fields
 
-from ..engine.chat import Message, Schema
+from . import answer, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
-from . import inclusion
+from .dialogue import Course, single
 from .evaluation import Evaluation, Failure, InvalidAnswer
 
-__all__ = ["Evaluation", "Failure", "InvalidAnswer", "has_content", "messages", "parse", "response_schema"]
+__all__ = ["Evaluation", "Failure", "InvalidAnswer", "course", "lacks_content"]
 
 
-def has_content(item: Item) -> bool:
-    """True where the item holds anything that a model could be shown."""
-    return bool(shown_fields(item))
+def lacks_content(operation: Operation, item: Item) -> bool:
+    """True where there is nothing to ask: the item holds nothing that a model could be shown, and must."""
+    return not isinstance(operation, Answer) and not shown_fields(item)
 
 
-def messages(operation: Operation, item: Item) -> tuple[Message, ...]:
-    """What to say to the model about one item."""
+def course(operation: Operation, item: Item) -> Course:
+    """The questions to ask about one item, and what their answers come to."""
     match operation:
         case Filter():
-            return filter_.messages(operation, item)
+            shape = filter_.response_schema(operation)
+            parse = partial(filter_.parse, operation)
+            return single(filter_.messages(operation, item), operation.operation, shape, parse)
+        case Score():
+            shape = score.response_schema(operation)
+            parse = partial(score.parse, operation)
+            return single(score.messages(operation, item), operation.operation, shape, parse)
+        case Extract():
+            shape = extract.response_schema(operation)
+            parse = partial(extract.parse, operation)
+            return single(extract.messages(operation, item), operation.operation, shape, parse)
+        case ExtractFields():
+            shape = extract_fields.response_schema(operation)
+            parse = partial(extract_fields.parse, operation)
+            return single(extract_fields.messages(operation, item), operation.operation, shape, parse)
         case Inclusion():
-            return inclusion.messages(operation, item)
-
-
-def response_schema(operation: Operation) -> Schema:
-    """The JSON schema that an answer must follow."""
-    match operation:
-        case Filter():
-            return filter_.response_schema(operation)
-        case Inclusion():
-            return inclusion.response_schema(operation)
-
-
-def parse(operation: Operation, data: Any) -> Evaluation:
-    """The evaluation that an answer (decoded JSON) gives. Raises `InvalidAnswer` naming what is wrong with it."""
-    match operation:
-        case Filter():
-            return filter_.parse(operation, data)
-        case Inclusion():
-            return inclusion.parse(operation, data)
+            shape = inclusion.response_schema(operation)
+            parse = partial(inclusion.parse, operation)
+            return single(inclusion.messages(operation, item), operation.operation, shape, parse)
+        case Judge():
+            return judge.course(operation, item)
+        case Answer():
+            return answer.course(operation, item)

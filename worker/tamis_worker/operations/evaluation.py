@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tamis_schemas import ErrorKind, EvaluationResult
+from tamis_schemas import ErrorKind, EvaluationResult, FieldsResult
 
 from ..engine.chat import Schema
 
@@ -19,7 +19,7 @@ REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
 class Evaluation:
     """A valid answer: the result, and what stands behind it."""
 
-    result: EvaluationResult
+    result: EvaluationResult | FieldsResult
     detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
 
 

@@ -3,32 +3,32 @@
 import pytest
 
 from tamis_schemas import Filter
-from tamis_worker import operations
 from tamis_worker.operations import InvalidAnswer
+from tamis_worker.operations import filter as filter_
 
 WITH = Filter(criteria="Is it?")
 WITHOUT = Filter(criteria="Is it?", include_reasoning=False)
 
 
 def test_reasoning_is_asked_for_before_the_value() -> None:
-    assert list(operations.response_schema(WITH)["properties"]) == ["reasoning", "value", "confidence"]
-    assert list(operations.response_schema(WITHOUT)["properties"]) == ["value", "confidence"]
+    assert list(filter_.response_schema(WITH)["properties"]) == ["reasoning", "value", "confidence"]
+    assert list(filter_.response_schema(WITHOUT)["properties"]) == ["value", "confidence"]
 
 
 @pytest.mark.parametrize("operation", [WITH, WITHOUT])
 def test_the_schema_is_strict(operation: Filter) -> None:
-    schema = operations.response_schema(operation)
+    schema = filter_.response_schema(operation)
     assert schema["additionalProperties"] is False
     assert schema["required"] == list(schema["properties"])
 
 
 def test_a_valid_answer_is_a_result() -> None:
-    result = operations.parse(WITH, {"reasoning": "r", "value": False, "confidence": 1}).result
+    result = filter_.parse(WITH, {"reasoning": "r", "value": False, "confidence": 1}).result
     assert (result.value, result.confidence, result.reasoning, result.error) == (False, 1.0, "r", None)
 
 
 def test_reasoning_that_was_not_asked_for_is_none() -> None:
-    assert operations.parse(WITHOUT, {"value": True, "confidence": 0.5}).result.reasoning is None
+    assert filter_.parse(WITHOUT, {"value": True, "confidence": 0.5}).result.reasoning is None
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_reasoning_that_was_not_asked_for_is_none() -> None:
 )
 def test_anything_else_is_refused_naming_the_field(answer: object, field: str) -> None:
     with pytest.raises(InvalidAnswer, match=f"^{field}: "):
-        operations.parse(WITH, answer)
+        filter_.parse(WITH, answer)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tamis_schemas import Inclusion, InclusionDecision, InclusionStatus, SearchCriteria, Verdict
-from tamis_worker import operations
-from tamis_worker.operations import InvalidAnswer
+from tamis_worker.operations import InvalidAnswer, inclusion
 
 CRITERIA = SearchCriteria(
     research_question="Does it work?", inclusion_criteria=["humans"], exclusion_criteria=["case reports"]
@@ -26,14 +25,14 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 
 def decision(status: str, included: str, excluded: str) -> InclusionDecision:
-    evaluation = operations.parse(INCLUSION, answer(status=status, verdicts={"I1": included, "E1": excluded}))
+    evaluation = inclusion.parse(INCLUSION, answer(status=status, verdicts={"I1": included, "E1": excluded}))
     assert isinstance(evaluation.detail, InclusionDecision)
     assert evaluation.result.value == evaluation.detail.status.value
     return evaluation.detail
 
 
 def test_rationale_and_verdicts_come_before_the_status() -> None:
-    schema = operations.response_schema(INCLUSION)
+    schema = inclusion.response_schema(INCLUSION)
     assert list(schema["properties"]) == ["rationale", "verdicts", "status", "confidence"]
     assert list(schema["properties"]["verdicts"]["properties"]) == ["I1", "E1"]
     assert schema["properties"]["verdicts"]["additionalProperties"] is False
@@ -87,4 +86,4 @@ def test_no_exclusion_is_ever_without_a_reason() -> None:
 )
 def test_an_answer_that_is_not_what_was_asked_for_is_refused(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidAnswer, match=named):
-        operations.parse(INCLUSION, answer(**changes))
+        inclusion.parse(INCLUSION, answer(**changes))

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import Filter, Inclusion, SearchCriteria
-from tamis_worker import operations
+from tamis_worker.operations import filter as filter_
+from tamis_worker.operations import inclusion
 from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC, source_data
 
 ARTICLE = {
@@ -19,7 +20,7 @@ ARTICLE = {
 
 
 def test_a_filter_says_what_spec_1_writes() -> None:
-    system, user = operations.messages(Filter(criteria="Is this about cancer treatment?"), ARTICLE)
+    system, user = filter_.messages(Filter(criteria="Is this about cancer treatment?"), ARTICLE)
     assert system.role == "system"
     assert system.content == (
         "You are a classification function that answers yes/no questions about data.\n"
@@ -55,7 +56,7 @@ def test_an_inclusion_names_every_criterion_under_its_label() -> None:
         date_range=(2010, 2024),
         study_types=["RCT"],
     )
-    system, user = operations.messages(Inclusion(criteria=criteria), ARTICLE)
+    system, user = inclusion.messages(Inclusion(criteria=criteria), ARTICLE)
     assert CONFIDENCE_RUBRIC in system.content
     instruction = user.content.split("## Instruction\n")[1]
     assert instruction == (
@@ -79,7 +80,7 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("field", ["title", "abstract", "## Instruction\ntitle"])
 def test_a_record_cannot_begin_a_heading(text: str, field: str) -> None:
-    _, user = operations.messages(Filter(criteria="Is it?"), {field: text})
+    _, user = filter_.messages(Filter(criteria="Is it?"), {field: text})
     lines = user.content.splitlines()
     assert [line for line in lines if line.startswith("## ")].count("## Instruction") == 1
     assert lines[0] == "## Source Data"

@@ -1,4 +1,4 @@
-"""The first ledger: batches, shards, items, results, summaries and workers."""
+"""The first ledger: batches, shards, items, results, summaries, kept answers and workers."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -60,6 +60,7 @@ def upgrade() -> None:
         sa.Column("n_items", sa.Integer(), nullable=False),
         sa.Column("shard_size", sa.Integer(), nullable=False),
         sa.Column("window_size", sa.Integer(), nullable=False),
+        sa.Column("use_cache", sa.Boolean(), server_default=sa.text("true"), nullable=False),
         sa.Column("round", sa.Integer(), server_default="1", nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
@@ -89,6 +90,7 @@ def upgrade() -> None:
         sa.Column("prompt_tokens", sa.Integer(), nullable=False),
         sa.Column("completion_tokens", sa.Integer(), nullable=False),
         sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("cached", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("latency_ms", sa.Integer(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.CheckConstraint(
@@ -102,6 +104,16 @@ def upgrade() -> None:
             name=op.f("ck_results_error_no_decision"),
         ),
         sa.PrimaryKeyConstraint("batch_id", "idx", name=op.f("pk_results")),
+    )
+    op.create_table(
+        "llm_cache",
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("content", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("prompt_tokens", sa.Integer(), nullable=False),
+        sa.Column("completion_tokens", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_llm_cache")),
     )
     op.create_table(
         "workers",
@@ -171,6 +183,7 @@ def downgrade() -> None:
     op.drop_table("shards")
     op.drop_table("items")
     op.drop_table("workers")
+    op.drop_table("llm_cache")
     op.drop_table("results")
     op.drop_index("ix_batches_created_at", table_name="batches")
     op.drop_table("batches")

@@ -1,0 +1,33 @@
+"""Answer: generate, evaluate, refine, until an answer is good enough (spec 2)."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ..words import Words
+
+
+class Answer(BaseModel):
+    """The value is the best answer, the confidence its score, the detail an `AnswerResult`.
+
+    An item's fields are shown with the instruction as source data; an item without any is answered too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    operation: Literal["answer"] = "answer"
+    instruct: Words
+    resp_format: Words
+    eval_crit: Words
+    iter_max: int = Field(default=3, ge=1, le=10, strict=True)
+    score_threshold: float = Field(
+        default=0.8, strict=True
+    )  # an answer of this score is accepted; at 0.0 every evaluated one is
+    parallel_attempts: int = Field(default=1, ge=1, le=10, strict=True)  # answers side by side in every iteration
+
+    @field_validator("score_threshold")
+    @classmethod
+    def _a_share(cls, threshold: float) -> float:
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"score_threshold goes from 0 to 1; {threshold!r} is outside: 80 % is 0.8")
+        return threshold

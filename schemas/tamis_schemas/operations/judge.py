@@ -1,0 +1,40 @@
+"""Judge: is the evidence behind a classification of the right kind, and how strong is it (spec 5)?"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from ..words import Words
+
+Noun = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40)]
+
+
+class Judge(BaseModel):
+    """Each item is a classification; the value is its type of evidence, the detail a `Judgement`.
+
+    An item holds `value`, `confidence` (0 to 1), `reasoning` and `context` (the text that was classified), and where
+    they are known `cited` or `email_numbers` (the numbers of the emails that the reasoning cites) and `batch_size` (how
+    many there were).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    operation: Literal["judge"] = "judge"
+    guidelines: Words  # which evidence counts for these values
+    noun: Noun = "Email"  # what a reasoning cites by number: "Email 3", "Abstract 3"
+    plural: Noun | None = None  # None: the noun in lower case, with an s
+    block_threshold: float = Field(default=0.15, strict=True)  # evidence of a lower quality blocks the classification
+
+    @field_validator("noun", "plural")
+    @classmethod
+    def _in_words(cls, noun: str | None) -> str | None:
+        if noun is not None and (not noun.isprintable() or noun[-1].isdigit()):
+            raise ValueError(f"{noun!r} is not the name of a thing; say what is numbered, such as 'Email'")
+        return noun
+
+    @field_validator("block_threshold")
+    @classmethod
+    def _a_share(cls, threshold: float) -> float:
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"block_threshold goes from 0 to 1; {threshold!r} is outside: 15 % is 0.15")
+        return threshold

@@ -1,0 +1,79 @@
+"""Score: a number on a scale (spec 1)."""
+
+from fractions import Fraction
+from math import isfinite
+from typing import Annotated, Literal, Self
+
+from pydantic import AllowInfNan, BaseModel, ConfigDict, Strict, model_validator
+
+from ..words import Words
+
+Number = Annotated[float, Strict(), AllowInfNan(False)]  # an integer becomes a float; text and booleans are no numbers
+
+TOLERANCE = 1e-9  # relative: what decimal fractions lose as floats, and nothing more
+MAX_STEPS = 1_000_000  # of a scale; with more of them, TOLERANCE could no longer tell one step from the next
+
+
+class Score(BaseModel):
+    """How the item rates on a scale from `min_value` to `max_value`, both included; the value is always a float.
+
+    With an interval, only `min_value + k * interval` are values, and `max_value` is the last of them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operation: Literal["score"] = "score"
+    criteria: Words
+    min_value: Number = 0.0
+    max_value: Number = 1.0
+    interval: Number | None = None
+    include_reasoning: bool = True
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        low, high, interval = self.min_value, self.max_value, self.interval
+        if low == high:
+            raise ValueError(f"max_value equals min_value ({low!r}): a scale needs two ends")
+        if low > high:
+            raise ValueError(f"max_value {high!r} lies below min_value {low!r}: are they swapped?")
+        if not isfinite(high - low):
+            raise ValueError(f"max_value {high!r} lies too far from min_value {low!r}")
+        if interval is not None:
+            self._check_interval(interval)
+        return self
+
+    def _check_interval(self, interval: float) -> None:
+        if interval <= 0:
+            raise ValueError(f"interval {interval!r} must be greater than 0; leave it out for any value of the range")
+        steps = (self.max_value - self.min_value) / interval
+        if not steps <= MAX_STEPS:
+            raise ValueError(f"interval {interval!r} makes more than {MAX_STEPS} steps: leave it out for any value")
+        if round(steps) < 1 or abs(steps - round(steps)) > TOLERANCE * steps:
+            raise ValueError(
+                f"interval {interval!r} does not divide the range from min_value {self.min_value!r} to max_value "
+                f"{self.max_value!r}: it fits {steps:.6g} times, and must fit a whole number of times"
+            )
+        if self.grid_value(1) == self.min_value or self.grid_value(round(steps) - 1) == self.max_value:
+            raise ValueError(f"interval {interval!r} is too small to tell values at {self.max_value!r} apart")
+
+    @property
+    def steps(self) -> int | None:
+        """How often the interval fits into the range; None without an interval."""
+        return None if self.interval is None else round((self.max_value - self.min_value) / self.interval)
+
+    def grid_value(self, k: int) -> float:
+        """`min_value + k * interval`, rounded once: of 0 to 1 by 0.1, the value 3 is 0.3. Without an interval, only 0.
+
+        Worked out on the numbers as they are written, in steps of an exact fraction of the range, so that the last
+        value is `max_value` itself.
+        """
+        low, high = Fraction(repr(self.min_value)), Fraction(repr(self.max_value))
+        return float(low + (high - low) * k / (self.steps or 1))
+
+    def on_grid(self, value: float) -> float | None:
+        """The grid's value that is meant by a number within the range, if there is one; without an interval, itself."""
+        if self.steps is None:
+            return value
+        span = self.max_value - self.min_value
+        nearest = self.grid_value(round((value - self.min_value) / span * self.steps))
+        return nearest if abs(value - nearest) <= TOLERANCE * span else None

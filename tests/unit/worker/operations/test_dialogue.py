@@ -1,0 +1,94 @@
+"""A dialogue: questions asked side by side, one reading for each, an evaluation at the end or a kind of error."""
+
+import pytest
+
+from courses import in_order, play, silent
+from tamis_schemas import ErrorKind, EvaluationResult, Filter, Inclusion, Operation, SearchCriteria
+from tamis_worker import operations
+from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Unanswered, asked
+from tamis_worker.operations.evaluation import Evaluation, InvalidAnswer
+
+FILTER = Filter(criteria="Is it?")
+INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it work?", inclusion_criteria=["humans"]))
+ITEM = {"title": "A title"}
+
+
+def number(data: object) -> int:
+    if not isinstance(data, int):
+        raise InvalidAnswer(f"answer: {data!r} is no number")
+    return data
+
+
+def question(name: str) -> Question[int]:
+    return Question((), name, {}, number)
+
+
+def sum_of(*names: str) -> Course:
+    """Asks for numbers side by side and gives the sum of those that it got."""
+    readings = yield from asked(*(question(name) for name in names))
+    numbers = [reading.value for reading in readings if isinstance(reading, Answered)]
+    return Evaluation(EvaluationResult(value=sum(numbers)))
+
+
+def one_question(operation: Operation) -> Course:
+    return operations.course(operation, ITEM)
+
+
+@pytest.mark.parametrize(
+    ("operation", "reply", "value"),
+    [
+        (FILTER, {"reasoning": "r", "value": False, "confidence": 0.9}, False),
+        (
+            INCLUSION,
+            {"rationale": "r", "verdicts": {"I1": "met"}, "status": "include", "confidence": 0.9},
+            "include",
+        ),
+    ],
+)
+def test_an_operation_of_one_call_is_a_course_of_one_question(
+    operation: Operation, reply: object, value: object
+) -> None:
+    played = play(one_question(operation), in_order(reply))
+    assert played.evaluated().result.value == value
+    ((asked_once,),) = played.rounds
+    assert [message.role for message in asked_once.messages] == ["system", "user"]
+    assert (asked_once.schema_name, asked_once.temperature) == (operation.operation, None)
+    assert asked_once.schema["required"] == list(asked_once.schema["properties"])
+
+
+def test_an_unanswered_question_ends_a_single_course_with_its_kind() -> None:
+    played = play(one_question(FILTER), in_order(Unanswered(ErrorKind.REFUSED, "I will not")))
+    assert played.failure is not None
+    assert (played.failure.kind, played.failure.message) == (ErrorKind.REFUSED, "I will not")
+    assert str(played.failure) == "refused: I will not"
+
+
+def test_an_answer_that_cannot_be_read_is_an_unanswered_question() -> None:
+    played = play(one_question(FILTER), in_order({"value": "yes"}))
+    assert played.failure is not None
+    assert played.failure.kind is ErrorKind.INVALID
+
+
+def test_readings_come_back_in_the_order_of_the_questions() -> None:
+    played = play(sum_of("a", "b", "c"), lambda asked_now: {"a": 1, "b": "two", "c": 4}[asked_now.schema_name])
+    assert [len(asked_now) for asked_now in played.rounds] == [3]
+    assert played.evaluated().result.value == 1 + 4  # b's answer is no number
+
+
+def test_no_questions_are_not_asked() -> None:
+    played = play(sum_of(), silent)
+    assert played.evaluated().result.value == 0
+    assert played.rounds == []
+
+
+def test_a_reading_too_few_is_a_fault_of_whoever_asks() -> None:
+    course = sum_of("a", "b")
+    next(course)
+    with pytest.raises(ValueError, match="2 questions, but 1 readings"):
+        course.send((Answered(1),))
+
+
+def test_the_failure_of_a_course_reaches_whoever_plays_it() -> None:
+    failure = NoEvaluation(ErrorKind.TIMEOUT, "too late")
+    with pytest.raises(NoEvaluation, match="timeout: too late"):
+        raise failure

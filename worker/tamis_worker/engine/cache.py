@@ -1,0 +1,55 @@
+"""The cache: a valid answer already received is never paid for again. Errors are never kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from ..ledger.answers import KeptAnswer, find_answers, keep_answers
+from .chat import Answer
+from .group_commit import GroupCommit
+
+
+@dataclass(frozen=True)
+class Keep:
+    """An answer to be kept under a key."""
+
+    key: str
+    answer: KeptAnswer
+
+
+class Cache:
+    """Answers by their question's key, in the ledger; looked up and written in groups."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit("cache look-ups", self._find)
+        self._keeps: GroupCommit[Keep, None] = GroupCommit("cached answers", self._keep)
+
+    async def start(self) -> None:
+        """Begin to read and write."""
+        await self._finds.start()
+        await self._keeps.start()
+
+    async def close(self) -> None:
+        """Stop."""
+        await self._finds.close()
+        await self._keeps.close()
+
+    async def find(self, key: str) -> KeptAnswer | None:
+        """The answer kept under a key, or None."""
+        return await self._finds.submit(key)
+
+    async def keep(self, key: str, answer: Answer) -> None:
+        """Return once the answer is committed; the first one under a key stays."""
+        usage = answer.usage
+        kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens)
+        await self._keeps.submit(Keep(key, kept))
+
+    async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
+        found = await find_answers(self._engine, keys)
+        return [found.get(key) for key in keys]
+
+    async def _keep(self, keeps: Sequence[Keep]) -> Sequence[None]:
+        await keep_answers(self._engine, {keep.key: keep.answer for keep in keeps})
+        return [None for _ in keeps]

@@ -1,0 +1,81 @@
+"""A conversation: the questions of one item's course, asked one round after the other."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from tamis_schemas import Provenance
+
+from ..ledger.batches import BatchTerms
+from ..operations import Evaluation, Failure
+from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
+from .asking import Asker, Patience, Tally, fingerprint
+from .chat import ChatRequest
+
+
+class Conversation:
+    """Runs one course, and knows afterwards what it cost."""
+
+    def __init__(self, asker: Asker, patience: Patience, terms: BatchTerms, model: str) -> None:
+        self._asker = asker
+        self._patience = patience
+        self._terms = terms
+        self._model = model
+        self._tally = Tally()
+        self._first_key: str | None = None
+        self._questions = 0
+
+    async def run(self, course: Course) -> Evaluation | Failure:
+        """What the course comes to. Raises `Drained` where the worker stops meanwhile."""
+        try:
+            questions = next(course)
+            while True:
+                questions = course.send(await self._readings(questions))
+        except StopIteration as ended:
+            evaluation: Evaluation = ended.value
+            return evaluation
+        except NoEvaluation as ended:
+            return Failure(ended.kind, ended.message)
+        finally:
+            course.close()
+
+    def provenance(self) -> Provenance:
+        """How the evaluation came about; the prompt is that of the first question."""
+        return Provenance(
+            model=self._tally.model,
+            prompt_sha256=self._first_key,
+            usage=self._tally.usage,
+            calls=self._tally.calls,
+            cached=self._questions > 0 and self._tally.cached == self._questions,
+            latency_ms=self._tally.latency_ms,
+        )
+
+    async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
+        self._questions += len(questions)
+        if len(questions) == 1:
+            return (await self._reading(questions[0]),)
+        tasks = [asyncio.create_task(self._reading(question)) for question in questions]
+        try:
+            return tuple(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:  # where one was drained, the others are not wanted either
+                task.cancel()
+
+    async def _reading(self, question: Question[Any]) -> Reading:
+        request = self._request(question)
+        key = fingerprint(request, question.sample)
+        self._first_key = self._first_key or key
+        read = await self._asker.ask(request, question.parse, self._tally, key=key if self._terms.use_cache else None)
+        return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
+
+    def _request(self, question: Question[Any]) -> ChatRequest:
+        set_to = self._patience.temperature
+        asked = set_to if question.temperature is None or set_to is None else question.temperature
+        return ChatRequest(
+            model=self._model,
+            messages=question.messages,
+            schema_name=question.schema_name,
+            schema=question.schema,
+            temperature=asked,
+            max_tokens=self._patience.max_output_tokens,
+        )

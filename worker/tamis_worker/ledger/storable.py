@@ -1,0 +1,19 @@
+"""What Postgres can hold of what a model wrote."""
+
+import re
+from typing import Any
+
+UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")  # NUL and halves of surrogate pairs
+
+
+def storable(value: Any) -> Any:
+    """The value with U+FFFD in place of NUL and of halves of surrogate pairs, in all of its texts."""
+    match value:
+        case str():
+            return UNSTORABLE.sub("\ufffd", value)
+        case dict():
+            return {storable(name): storable(part) for name, part in value.items()}
+        case list():
+            return [storable(part) for part in value]
+        case _:
+            return value

@@ -1,0 +1,180 @@
+"""Answer: generate, evaluate, refine, until an answer is good enough or the iterations are used up (spec 2).
+
+Generation and evaluation are separate questions. In every iteration the attempts are generated side by side, then
+evaluated side by side; the best of them is accepted, or its feedback goes into the next iteration.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from tamis_schemas import ErrorKind, EvaluationResult, Item
+from tamis_schemas.iterations import AnswerEvaluation, AnswerResult, IterationData
+from tamis_schemas.operations.answer import Answer
+
+from ..engine.chat import Schema
+from .answer_prompt import evaluation_messages, generation_messages, prepare_feedback
+from .dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered, asked
+from .evaluation import REASONING_SCHEMA, Evaluation, InvalidAnswer, StrictAnswer, object_schema, validated
+
+# Every attempt beside the first: at temperature 0, side by side, they would be one answer paid for several times.
+VARIED_TEMPERATURE = 0.8
+SUGGESTIONS = 10  # at most; a model that rambles must end
+
+# The answer has no maxLength: grammars refuse to count as far as an answer may reach, and the token budget ends it.
+GENERATION_SCHEMA: Schema = object_schema({"answer": {"type": "string"}})
+EVALUATION_SCHEMA: Schema = object_schema(
+    {
+        "evaluation_reasoning": REASONING_SCHEMA,
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "meets_criteria": {"type": "boolean"},
+        "improvement_suggestions": {"type": "array", "items": {"type": "string"}, "maxItems": SUGGESTIONS},
+    }
+)
+
+# After these no other question to the same endpoint is answered either.
+HOPELESS = frozenset({ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION, ErrorKind.MODEL_NOT_FOUND})
+
+
+class _Generated(StrictAnswer):
+    answer: str
+
+
+class _Evaluated(StrictAnswer):
+    evaluation_reasoning: str
+    score: float
+    meets_criteria: bool
+    improvement_suggestions: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    answer: str
+    evaluation: AnswerEvaluation
+
+
+def course(operation: Answer, item: Item) -> Course:
+    """Iterate until an answer reaches the threshold; else the best of all attempts, the first of equally good ones.
+
+    An attempt that fails is kept with its kind of error; the next iteration has the last feedback that there was.
+
+    Raises:
+        NoEvaluation: of the last attempt's kind, where no attempt was both generated and evaluated.
+    """
+    history: list[IterationData] = []
+    feedback: str | None = None
+    number = 0
+    while number < operation.iter_max:
+        number += 1
+        attempts = yield from _iteration(operation, item, number, feedback)
+        history += attempts
+        best = _best(attempts)
+        if best is None:
+            if any(attempt.error_kind in HOPELESS for attempt in attempts):
+                break
+        elif best.evaluation.score >= operation.score_threshold:
+            break
+        else:
+            feedback = prepare_feedback(best.evaluation)
+    final = _best(history)
+    if final is None:
+        last = history[-1]
+        message = f"none of {len(history)} attempts could be evaluated; the last: {last.error}"
+        raise NoEvaluation(last.error_kind or ErrorKind.INTERNAL, message)
+    return _evaluation(operation, final, history, number)
+
+
+def parse_answer(data: object) -> str:
+    """The answer that was generated, never blank. Raises `InvalidAnswer`."""
+    answer = validated(_Generated, data).answer
+    if not answer.strip():
+        raise InvalidAnswer("answer: blank")
+    return answer
+
+
+def parse_evaluation(data: object) -> AnswerEvaluation:
+    """The evaluation of an answer, its score from 0 to 1. Raises `InvalidAnswer`."""
+    evaluated = validated(_Evaluated, data)
+    if not 0 <= evaluated.score <= 1:
+        raise InvalidAnswer(f"score: {evaluated.score!r} is not from 0 to 1")
+    return AnswerEvaluation(**evaluated.model_dump())
+
+
+def _iteration(
+    operation: Answer, item: Item, number: int, feedback: str | None
+) -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], list[IterationData]]:
+    """The attempts of one iteration, evaluated where they were generated."""
+    told = generation_messages(operation, item, feedback)
+    drafts = yield from asked(
+        *(
+            Question(
+                told,
+                schema_name="answer",
+                schema=GENERATION_SCHEMA,
+                parse=parse_answer,
+                temperature=None if attempt == 0 else VARIED_TEMPERATURE,
+                sample=(number - 1) * operation.parallel_attempts + attempt,
+            )
+            for attempt in range(operation.parallel_attempts)
+        )
+    )
+    evaluations = yield from asked(
+        *(
+            Question(
+                evaluation_messages(operation, draft.value),
+                schema_name="answer_evaluation",
+                schema=EVALUATION_SCHEMA,
+                parse=parse_evaluation,
+            )
+            for draft in drafts
+            if isinstance(draft, Answered)
+        )
+    )
+    remaining = iter(evaluations)
+    return [
+        _attempt(number, attempt, draft, next(remaining) if isinstance(draft, Answered) else None)
+        for attempt, draft in enumerate(drafts, 1)
+    ]
+
+
+def _attempt(
+    number: int,
+    attempt: int,
+    draft: Answered[str] | Unanswered,
+    evaluation: Answered[AnswerEvaluation] | Unanswered | None,
+) -> IterationData:
+    answer = draft.value if isinstance(draft, Answered) else None
+    failed = draft if isinstance(draft, Unanswered) else evaluation if isinstance(evaluation, Unanswered) else None
+    return IterationData(
+        iteration_number=number,
+        attempt=attempt,
+        answer=answer,
+        evaluation=evaluation.value if isinstance(evaluation, Answered) else None,
+        error_kind=failed.kind if failed else None,
+        error=failed.message if failed else None,
+    )
+
+
+def _best(attempts: Iterable[IterationData]) -> _Scored | None:
+    """The attempt with the highest score, the first of equal ones; None where none has a score."""
+    scored = [
+        _Scored(attempt.answer, attempt.evaluation)
+        for attempt in attempts
+        if attempt.answer is not None and attempt.evaluation is not None
+    ]
+    return max(scored, key=lambda one: one.evaluation.score, default=None)
+
+
+def _evaluation(operation: Answer, final: _Scored, history: list[IterationData], iterations: int) -> Evaluation:
+    score = final.evaluation.score
+    detail = AnswerResult(
+        final_answer=final.answer,
+        iterations=history,
+        success=score >= operation.score_threshold,
+        total_iterations=iterations,
+        final_score=score,
+    )
+    reasoning = final.evaluation.evaluation_reasoning
+    return Evaluation(EvaluationResult(value=final.answer, confidence=score, reasoning=reasoning), detail)

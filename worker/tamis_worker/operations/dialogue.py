@@ -1,0 +1,86 @@
+"""A dialogue: an operation's questions about one item, asked by whoever runs its course.
+
+A course is a generator. It yields the questions that may be asked side by side, is sent one reading per question in the
+same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries and
+the repair of unusable answers belong to whoever asks.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from tamis_schemas import ErrorKind
+
+from ..engine.chat import Message, Schema
+from .evaluation import Evaluation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """What to ask, the shape of the answer, and how it is read."""
+
+    messages: tuple[Message, ...]
+    schema_name: str
+    schema: Schema
+    parse: Callable[[object], T]  # of decoded JSON; raises `InvalidAnswer`
+    temperature: float | None = None  # None: as the worker is set; never sent where the worker sends none
+    sample: int = 0  # tells questions apart that are otherwise equal and must not share one cached answer
+
+
+@dataclass(frozen=True)
+class Answered(Generic[T]):
+    """What the question's `parse` made of the answer."""
+
+    value: T
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Why there is no valid answer, after every retry and repair."""
+
+    kind: ErrorKind
+    message: str
+
+
+Reading: TypeAlias = Answered[Any] | Unanswered  # one course asks questions of several types
+Course: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Reading, ...], Evaluation]
+
+
+class NoEvaluation(Exception):
+    """A course ended without an evaluation: the item's error, by its kind."""
+
+    def __init__(self, kind: ErrorKind, message: str) -> None:
+        self.kind = kind
+        self.message = message
+        super().__init__(f"{kind}: {message}")
+
+
+def asked(
+    *questions: Question[T],
+) -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], tuple[Answered[T] | Unanswered, ...]]:
+    """The readings of questions asked side by side, in their order. No questions: no readings, and nothing is asked."""
+    if not questions:
+        return ()
+    readings = yield questions
+    if len(readings) != len(questions):
+        raise ValueError(f"{len(questions)} questions, but {len(readings)} readings")
+    return readings
+
+
+def answered(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], T]:
+    """What one question was answered with. Raises `NoEvaluation` with the kind of its error where it was not."""
+    (reading,) = yield from asked(question)
+    match reading:
+        case Answered(value=value):
+            return value
+        case Unanswered(kind=kind, message=message):
+            raise NoEvaluation(kind, message)
+
+
+def single(
+    messages: tuple[Message, ...], schema_name: str, schema: Schema, parse: Callable[[object], Evaluation]
+) -> Course:
+    """The course of an operation whose one question gives the evaluation."""
+    return (yield from answered(Question(messages, schema_name, schema, parse)))

@@ -1,0 +1,136 @@
+"""The quality of evidence: its scale, what invalidates it, and what it does to a confidence (spec 5). Pure."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tamis_schemas.judgement import EvidenceType
+
+QUALITY_EXPLICIT: Final = 1.0  # a direct statement
+QUALITY_CONTEXTUAL: Final = 0.7  # a strong inference
+QUALITY_WEAK: Final = 0.4  # an indirect signal
+QUALITY_INAPPROPRIATE: Final = 0.0  # the wrong type of evidence
+
+BLOCK_THRESHOLD: Final = 0.15
+SHARP_DROP: Final = 0.2  # of a confidence: a larger one is worth a warning
+LONGEST_NUMBER: Final = 18  # digits; no batch counts further, and Python refuses to read numbers without end
+LISTED: Final = frozenset("0123456789,;[]() \t\n")  # characters of a list of numbers given as text
+
+QUALITY_OF: Final = {
+    EvidenceType.EXPLICIT: QUALITY_EXPLICIT,
+    EvidenceType.CONTEXTUAL: QUALITY_CONTEXTUAL,
+    EvidenceType.WEAK: QUALITY_WEAK,
+    EvidenceType.INAPPROPRIATE: QUALITY_INAPPROPRIATE,
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found about the evidence of one classification."""
+
+    is_valid: bool
+    quality_score: float
+    evidence_type: EvidenceType
+    issue: str | None = None
+
+
+@dataclass(frozen=True)
+class CitedNoun:
+    """What a reasoning cites by number: one Email, many emails."""
+
+    one: str = "Email"
+    many: str = "emails"
+
+    @classmethod
+    def of(cls, noun: str, plural: str | None = None) -> "CitedNoun":
+        """Without a plural: the noun in lower case, with an s."""
+        return cls(noun, plural or f"{noun.lower()}s")
+
+
+def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: CitedNoun) -> Evidence | None:
+    """Invalid evidence where a classification cites more than its batch holds; None where it does not.
+
+    Source: spec 5, "Hallucination Detection Details": first the structured numbers, then "Email N" in the reasoning, in
+    any case. A batch whose size is not known (None or 0) is not checked.
+    """
+    if not batch_size:
+        return None
+    highest = max(cited_numbers(cited), default=0)
+    if highest > batch_size:
+        return _invented(f"{noun.one} {highest}", batch_size, noun)
+    words = r"\s+".join(re.escape(word) for word in noun.one.split())
+    for match in re.finditer(rf"(?<!\w){words}\s+(\d+)(?!\w)", reasoning, re.IGNORECASE):
+        number = _number(match[1])
+        if number > batch_size:
+            return _invented(f"'{noun.one} {number}'", batch_size, noun)
+    return None
+
+
+def cited_numbers(cited: object) -> list[int]:
+    """The whole numbers in what a classification gives as its citations: a number, a text ("3, 7"), a list of such.
+
+    What is anything else cites nothing that could be checked.
+    """
+    match cited:
+        case bool() | None:
+            return []
+        case int():
+            return [cited]
+        case float():
+            return [int(cited)] if cited.is_integer() else []
+        case str():
+            return [_number(digits) for digits in re.findall(r"\d+", cited)] if set(cited) <= LISTED else []
+        case list() | tuple() | set() | frozenset():
+            return [number for part in cited for number in cited_numbers(part)]
+        case _:
+            return []
+
+
+def quality(score: float | None, evidence_type: EvidenceType) -> float:
+    """The quality from 0 to 1: the score, clamped; where it is missing or 0, that of the type of evidence.
+
+    Source: spec 5, "Parse Response" and "Quality Score Mapping": an explicit evidence with score 0.0 counts as 1.0, and
+    a type that is not on the scale as 0.0.
+    """
+    clamped = 0.0 if score is None else min(1.0, max(0.0, score))
+    return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
+
+
+def adjusted_confidence(original: float, quality_score: float) -> float:
+    """The confidence that evidence of this quality leaves: from 0 to the original, for a quality from 0 to 1.
+
+    | quality | confidence |
+    |---|---|
+    | 0.6 to 0.8, both included | original x min(0.85, quality + 0.15) |
+    | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
+    | any other | original x quality |
+
+    Source: spec 5, "Confidence Adjustment Formula". Not monotone, as specified: the milder bands end in a step down, so
+    that quality 0.5 leaves 0.65 of a confidence and 0.51 leaves 0.51; 0.8 leaves 0.85 and 0.81 leaves 0.81. So adjusted
+    confidences say nothing about which of two pieces of evidence was better; the quality does.
+    """
+    if 0.6 <= quality_score <= 0.8:
+        return original * min(0.85, quality_score + 0.15)
+    if 0.3 <= quality_score <= 0.5:
+        return original * min(0.65, quality_score + 0.25)
+    return original * quality_score
+
+
+def drops_sharply(original: float, adjusted: float) -> bool:
+    """True where a confidence lost more than 20 % of itself (spec 5, "Logging")."""
+    return adjusted < original * (1 - SHARP_DROP)
+
+
+def should_block_classification(quality_score: float, threshold: float = BLOCK_THRESHOLD) -> bool:
+    """True where evidence of this quality blocks its classification: below the threshold, not at it (spec 5)."""
+    return quality_score < threshold
+
+
+def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
+    issue = f"HALLUCINATION: Reasoning cites {citation} but batch only contains {batch_size} {noun.many}."
+    return Evidence(False, QUALITY_INAPPROPRIATE, EvidenceType.INAPPROPRIATE, issue)
+
+
+def _number(digits: str) -> int:
+    """The number, cut after 18 digits: then still more than any batch holds."""
+    return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")

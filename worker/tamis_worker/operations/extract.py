@@ -1,0 +1,116 @@
+"""Extract: one value of any type (spec 1), or null where the source data does not hold it.
+
+An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text is neither information nor a null:
+it is refused, so that the model says which one it means.
+"""
+
+from math import isfinite
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tamis_schemas import EvaluationResult, Item
+from tamis_schemas.operations.extract import Extract
+
+from ..engine.chat import Message, Schema
+from .evaluation import (
+    CONFIDENCE_SCHEMA,
+    REASONING_SCHEMA,
+    Evaluation,
+    InvalidAnswer,
+    StrictAnswer,
+    object_schema,
+    validated,
+)
+from .prompt import CONFIDENCE_RUBRIC, source_data, user_message
+
+TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
+
+SYSTEM = f"""\
+You are an extraction function that extracts specific information from data.
+Given source data and an instruction, extract the requested value.
+If the information is not present in the source data, return null for value.
+
+{CONFIDENCE_RUBRIC}"""
+
+
+class _Answer(StrictAnswer):
+    reasoning: str | None = None
+    value: Any  # any JSON value; `_value` says what is wrong with it better than a union of types would
+    confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+def messages(operation: Extract, item: Item) -> tuple[Message, ...]:
+    """System and user message for one item; an enum's values are listed after the instruction."""
+    asked = callers_words(operation.instruction)
+    if operation.enum_values:
+        asked = "\n".join([asked, "", "Allowed values:", *(f"- {value}" for value in operation.enum_values)])
+    return (
+        Message("system", SYSTEM),
+        Message("user", user_message(source_data(item), f"## Instruction\n{asked}")),
+    )
+
+
+def callers_words(text: str) -> str:
+    """The caller's words with their lines as they are, except that none can begin a heading."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    return "\n".join(f"\\{line.lstrip()}" if line.lstrip().startswith("#") else line for line in lines)
+
+
+def response_schema(operation: Extract) -> Schema:
+    """The answer's schema; the reasoning, where asked for, stands before the value so that it comes first."""
+    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
+    return object_schema(reasoning | {"value": value, "confidence": CONFIDENCE_SCHEMA})
+
+
+def parse(operation: Extract, data: object) -> Evaluation:
+    """The result that an answer gives; a value of None means not present. Raises `InvalidAnswer`."""
+    answer = validated(_Answer, data)
+    return Evaluation(
+        EvaluationResult(
+            value=_value(operation, answer.value),
+            confidence=answer.confidence,
+            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
+        )
+    )
+
+
+def _value_schema(operation: Extract) -> Schema:
+    match operation.output_type:
+        case "text":
+            return {"type": "string", "minLength": 1, "maxLength": TEXT_LENGTH}
+        case "enum":
+            return {"type": "string", "enum": list(operation.enum_values or ())}
+        case "number" | "boolean" as plain:
+            return {"type": plain}
+
+
+def _value(operation: Extract, value: Any) -> str | bool | float | None:
+    allowed = operation.enum_values or ()
+    match operation.output_type, value:
+        case _, None:
+            return None
+        case "text", str(text):
+            if not text.strip():
+                raise InvalidAnswer("value: an empty text; answer null where the information is not present")
+            return text.strip()
+        case "boolean", bool(answered):
+            return answered
+        case "number", int(number) | float(number) if not isinstance(value, bool) and isfinite(number):
+            return number
+        case "enum", str(text) if text in allowed:
+            return text
+        case "enum", _:
+            raise InvalidAnswer(f"value: {_shown(value)} is none of {', '.join(allowed)[:300]}")
+    raise InvalidAnswer(f"value: {_shown(value)} is no {operation.output_type}")
+
+
+def _shown(value: Any) -> str:
+    """What was answered, in few words: an answer may be long, and nested deeply."""
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "an array"
+    return repr(value)[:80]

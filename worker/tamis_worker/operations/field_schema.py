@@ -1,0 +1,188 @@
+"""A caller's JSON schema, as it is asked for and as an answer is judged by it.
+
+A strict mode knows few keywords and requires every property. So what is asked for allows more than the caller's schema,
+and null for every property: null says that the source data does not hold it. An answer is then judged by the schema
+itself, as if the properties that are null were not there, and as if these were not required.
+"""
+
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.protocols import Validator
+from referencing import Registry
+
+from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, dialect, parts, types, values
+
+from ..engine.chat import Schema
+from .evaluation import InvalidAnswer, object_schema
+
+NULL: Schema = {"type": "null"}
+KEPT = ("title", "description")  # what tells the model something without binding it
+SHAPE = frozenset({"type", "properties", "required", "items", "const", "enum", "$defs", "definitions", *KEPT})
+
+
+def requested(schema: JsonSchema) -> Schema:
+    """The schema to ask for: in the strict subset, references written out, every property required and nullable.
+
+    Everything that the caller's schema allows is allowed, for objects without properties of other names than the
+    schema's. Bounds, patterns, formats and conditions are left out; `judge` applies them.
+    """
+    return _described(schema, _Writing(schema, bounds=False).of_object(schema))
+
+
+def judge(schema: JsonSchema, fields: dict[str, Any]) -> None:
+    """Return if the fields of an answer are what the caller's schema asks for.
+
+    Raises:
+        InvalidAnswer: naming the path of the first field that is not, and why.
+    """
+    _check_values(fields, "fields", 0)
+    judges = _judges(json.dumps(schema))
+    _refuse(judges.shape, fields)
+    present = _without_nulls(fields)
+    if judges.whole.is_valid(present):
+        return
+    if present == fields:
+        _refuse(judges.whole, fields)
+    # What is required may be missing now, but only what was null: the values that are there keep their bounds.
+    _refuse(judges.bounds, fields)
+    _refuse(judges.conditions, present)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """A schema written in the strict subset, or with the bounds of its values as well."""
+
+    root: JsonSchema
+    bounds: bool
+
+    def of_property(self, schema: JsonSchema) -> Schema:
+        return self._one(schema, [*self._branches(schema), NULL])
+
+    def of_object(self, schema: JsonSchema) -> Schema:
+        return object_schema({name: self.of_property(part) for name, part in schema["properties"].items()})
+
+    def _one(self, schema: JsonSchema, branches: list[Schema]) -> Schema:
+        different = [branch for n, branch in enumerate(branches) if branch not in branches[:n]]
+        return _described(schema, different[0] if len(different) == 1 else {"anyOf": different})
+
+    def _branches(self, schema: JsonSchema) -> list[Schema]:
+        """One schema of one type for everything that a schema allows."""
+        bounds = {name: value for name, value in schema.items() if name not in SHAPE} if self.bounds else {}
+        if "$ref" not in schema and ("const" in schema or "enum" in schema):
+            return [bounds | branch for branch in _of_values(schema)]
+        kinds = [] if "$ref" in schema else types(schema)
+        if not kinds:
+            inner = [part.schema for part in parts(schema, self.root)]
+            return [_described(part, branch) for part in inner for branch in self._branches(part)]
+        return [self._of_type(kind, schema, bounds) for kind in kinds]
+
+    def _of_type(self, kind: str, schema: JsonSchema, bounds: Schema) -> Schema:
+        match kind:
+            case "object":
+                return self.of_object(schema)
+            case "array":
+                items = self._one(schema["items"], self._branches(schema["items"]))
+                return bounds | {"type": "array", "items": items}
+        return bounds | {"type": kind}
+
+
+def _of_values(schema: JsonSchema) -> list[Schema]:
+    """One enum for the values of each type: a strict mode wants to know the type of an enum."""
+    listed = values(schema)
+    numbers = [value for value in listed if isinstance(value, int | float) and not isinstance(value, bool)]
+    whole = all(float(value).is_integer() for value in numbers)
+    groups: dict[str, list[Any]] = {
+        "string": [value for value in listed if isinstance(value, str)],
+        "integer" if whole else "number": numbers,
+        "boolean": [value for value in listed if isinstance(value, bool)],
+    }
+    branches: list[Schema] = [{"type": kind, "enum": group} for kind, group in groups.items() if group]
+    return [*branches, NULL] if None in listed else branches
+
+
+def _described(schema: JsonSchema, body: Schema) -> Schema:
+    own = {keyword: schema[keyword] for keyword in KEPT if keyword in schema}
+    return own | {keyword: value for keyword, value in body.items() if keyword not in own}
+
+
+@dataclass(frozen=True, slots=True)
+class _Judges:
+    shape: Validator  # every property there and no other, of its type or null
+    whole: Validator  # the caller's schema, for the properties that are there
+    bounds: Validator  # the shape, with the bounds of its values
+    conditions: Validator  # the caller's schema with nothing required
+
+
+@lru_cache(maxsize=16)  # every item of a batch is judged by the same schema
+def _judges(text: str) -> _Judges:
+    schema: JsonSchema = json.loads(text)
+    kind = dialect(schema)
+    nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
+    definitions = {keyword: schema[keyword] for keyword in ("$defs", "definitions") if keyword in schema}
+    bounds = _Writing(schema, bounds=True).of_object(schema)
+    return _Judges(
+        shape=Draft202012Validator(requested(schema), registry=nothing),
+        whole=kind(schema, registry=nothing),
+        bounds=kind(bounds | definitions, registry=nothing),
+        conditions=kind(_nothing_required(schema), registry=nothing),
+    )
+
+
+def _nothing_required(schema: JsonSchema) -> JsonSchema:
+    """The schema without `required` wherever a property is asked for; in conditions it stays."""
+    root = deepcopy(schema)
+    open_schemas = [root]
+    while open_schemas:
+        part = open_schemas.pop()
+        part.pop("required", None)
+        open_schemas += [inner.schema for inner in parts(part, root)]
+    return root
+
+
+def _without_nulls(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _without_nulls(part) for name, part in value.items() if part is not None}
+        case list():
+            return [_without_nulls(part) for part in value]
+    return value
+
+
+def _refuse(judge: Validator, fields: dict[str, Any]) -> None:
+    error: ValidationError | None = best_match(judge.iter_errors(fields))
+    if error is not None:
+        path = ".".join(["fields", *(str(step) for step in error.absolute_path)])
+        raise InvalidAnswer(f"{path}: {_wrong(error)[:300]}")
+
+
+def _wrong(error: ValidationError) -> str:
+    """What is wrong, in words that a model can do better by."""
+    match error.validator, error.validator_value:
+        case "required", _:
+            return f"{error.message}; answer null where the information is not present"
+        case "anyOf", list(branches):
+            allowed = ", ".join(str(branch.get("enum") or branch.get("type", "something else")) for branch in branches)
+            return f"{error.instance!r:.100} is none of: {allowed}"
+    return error.message
+
+
+def _check_values(value: Any, path: str, depth: int) -> None:
+    """Refuse what a validator would choke on or let through: endless nesting, and numbers that JSON does not have."""
+    if depth > MAX_DEPTH:  # which no schema goes beyond
+        raise InvalidAnswer(f"{path}: nested too deeply")
+    match value:
+        case dict():
+            for name, part in value.items():
+                _check_values(part, f"{path}.{name}", depth + 1)
+        case list():
+            for n, part in enumerate(value):
+                _check_values(part, f"{path}.{n}", depth + 1)
+        case float() if not isfinite(value):
+            raise InvalidAnswer(f"{path}: {value} is no JSON number")

@@ -1,0 +1,175 @@
+"""Judge: is the evidence behind a classification of the right kind, and how strong is it (spec 5)?
+
+Two ways to the same formulas. In the queue a classification is an item and its judgement a result; there a judge that
+fails is an error of its kind, never a silent neutral decision. Neutrality on failure belongs to the functions of
+spec 5, which are public here too, and to whoever reads a judged batch.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tamis_schemas import ErrorKind, EvaluationResult, Item
+from tamis_schemas.judgement import EvidenceType, Judgement
+from tamis_schemas.operations.judge import Judge
+
+from ..engine.chat import Message, Schema
+from .dialogue import Course, NoEvaluation, Question, answered
+from .evaluation import REASONING_SCHEMA, Evaluation, InvalidAnswer, StrictAnswer, object_schema, validated
+from .evidence import (
+    QUALITY_CONTEXTUAL,
+    QUALITY_EXPLICIT,
+    QUALITY_INAPPROPRIATE,
+    QUALITY_OF,
+    QUALITY_WEAK,
+    CitedNoun,
+    Evidence,
+    adjusted_confidence,
+    hallucination,
+    quality,
+    should_block_classification,
+)
+from .evidence_judge import (
+    EvidenceEvaluation,
+    JudgeClient,
+    adjust_confidence_with_evidence_quality,
+    evaluate_evidence_quality,
+    evaluate_evidence_quality_batch,
+)
+from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
+
+__all__ = [
+    "JUDGE_SYSTEM_PROMPT",
+    "QUALITY_CONTEXTUAL",
+    "QUALITY_EXPLICIT",
+    "QUALITY_INAPPROPRIATE",
+    "QUALITY_WEAK",
+    "EvidenceEvaluation",
+    "JudgeClient",
+    "adjust_confidence_with_evidence_quality",
+    "course",
+    "evaluate_evidence_quality",
+    "evaluate_evidence_quality_batch",
+    "messages",
+    "parse",
+    "response_schema",
+    "should_block_classification",
+]
+
+
+_WANTED = "an item to judge holds value, confidence (0 to 1), reasoning and context"
+
+
+def _no_bool(value: object) -> object:
+    if value is True or value is False:
+        raise ValueError("a boolean is no number")
+    return value
+
+
+class _Classification(BaseModel):
+    """An item to judge. Numbers may be given as text, as a CSV has them; other fields are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    value: Any = None  # any JSON value but null; 0 and False are values
+    confidence: Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1)]
+    reasoning: str
+    context: str
+    cited: Any = None  # numbers, read by `cited_numbers`
+    email_numbers: Any = None
+    batch_size: Annotated[int, BeforeValidator(_no_bool), Field(ge=1)] | None = None
+
+
+class _Answer(StrictAnswer):
+    issue: str | None = None
+    evidence_type: str
+    quality_score: float | None = None
+    is_valid: bool
+
+
+def course(operation: Judge, item: Item) -> Course:
+    """First, without a call, the check of what is cited; then the judge is asked once.
+
+    Raises:
+        NoEvaluation: NO_CONTENT where the item is no classification, else the kind of the judge's failure.
+    """
+    given = _classification(item)
+    noun = CitedNoun.of(operation.noun, operation.plural)
+    evidence = hallucination(given.reasoning, [given.email_numbers, given.cited], given.batch_size, noun)
+    if evidence is None:
+        evidence = yield from answered(
+            Question(
+                messages(operation, item),
+                schema_name="judge",
+                schema=response_schema(operation),
+                parse=parse,
+                temperature=JUDGE_TEMPERATURE,
+            )
+        )
+    return _evaluation(operation, given.confidence, evidence)
+
+
+def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
+    """System and user message for one classification. Raises `NoEvaluation` where the item is none."""
+    given = _classification(item)
+    prompt = judge_prompt(
+        value=given.value,
+        confidence=given.confidence,
+        reasoning=given.reasoning,
+        context=given.context,
+        guidelines=operation.guidelines,
+        batch_size=given.batch_size,
+        noun=CitedNoun.of(operation.noun, operation.plural),
+    )
+    return (Message("system", JUDGE_SYSTEM_PROMPT), Message("user", prompt))
+
+
+def response_schema(_: Judge) -> Schema:
+    """The answer's schema; what is wrong with the evidence is said before its type and its score."""
+    return object_schema(
+        {
+            "issue": REASONING_SCHEMA,
+            "evidence_type": {"type": "string", "enum": [str(kind) for kind in QUALITY_OF]},
+            "quality_score": {"type": "number", "minimum": 0, "maximum": 1},
+            "is_valid": {"type": "boolean"},
+        }
+    )
+
+
+def parse(data: object) -> Evidence:
+    """The evidence that an answer gives: its score clamped, or that of its type. Raises `InvalidAnswer`."""
+    answer = validated(_Answer, data)
+    if answer.evidence_type not in QUALITY_OF:
+        raise InvalidAnswer(f"evidence_type: {answer.evidence_type!r} is none of {', '.join(QUALITY_OF)}")
+    kind = EvidenceType(answer.evidence_type)
+    return Evidence(answer.is_valid, quality(answer.quality_score, kind), kind, (answer.issue or "").strip() or None)
+
+
+def _classification(item: Item) -> _Classification:
+    try:
+        given = _Classification.model_validate(dict(item))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        problem = f"{first['loc'][0]}: {first['msg']}"
+        raise NoEvaluation(ErrorKind.NO_CONTENT, f"{problem}; {_WANTED}") from error
+    if given.value is None or (isinstance(given.value, str) and not given.value.strip()):
+        raise NoEvaluation(ErrorKind.NO_CONTENT, f"value: missing or blank; {_WANTED}")
+    return given
+
+
+def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Evaluation:
+    judgement = Judgement(
+        is_valid=evidence.is_valid,
+        quality_score=evidence.quality_score,
+        evidence_type=evidence.evidence_type,
+        issue=evidence.issue,
+        original_confidence=confidence,
+        adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score),
+        blocked=should_block_classification(evidence.quality_score, operation.block_threshold),
+    )
+    result = EvaluationResult(
+        value=judgement.evidence_type.value,
+        confidence=judgement.adjusted_confidence,
+        reasoning=judgement.issue,
+    )
+    return Evaluation(result, judgement)

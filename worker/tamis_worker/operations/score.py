@@ -1,0 +1,105 @@
+"""Score: a number on a scale (spec 1). Always a float of the scale; an answer that is none is an error."""
+
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Field
+
+from tamis_schemas import EvaluationResult, Item
+from tamis_schemas.operations.score import Score
+
+from ..engine.chat import Message, Schema
+from .evaluation import (
+    CONFIDENCE_SCHEMA,
+    REASONING_SCHEMA,
+    Evaluation,
+    InvalidAnswer,
+    StrictAnswer,
+    object_schema,
+    validated,
+)
+from .extract import callers_words
+from .prompt import CONFIDENCE_RUBRIC, source_data, user_message
+
+ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other can be answered
+
+_ROLE = """\
+You are a scoring function that rates data on a numeric scale.
+Given source data and criteria, provide a score within the specified range."""
+_INTERVAL = "Use only values at the specified intervals."
+_ALWAYS = "You must provide a score even when uncertain—use low confidence to signal unreliability."
+
+
+class _Answer(StrictAnswer):
+    reasoning: str | None = None
+    value: float
+    confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+def messages(operation: Score, item: Item) -> tuple[Message, ...]:
+    """System and user message for one item; range and interval stand after the criteria."""
+    rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
+    instruction = "\n".join(["## Instruction", callers_words(operation.criteria), "", *_scale(operation)])
+    return (
+        Message("system", "\n".join([*rules, "", CONFIDENCE_RUBRIC])),
+        Message("user", user_message(source_data(item), instruction)),
+    )
+
+
+def response_schema(operation: Score) -> Schema:
+    """The answer's schema; the reasoning, where asked for, stands before the value so that it comes first."""
+    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    return object_schema(reasoning | {"value": _value_schema(operation), "confidence": CONFIDENCE_SCHEMA})
+
+
+def parse(operation: Score, data: object) -> Evaluation:
+    """The result that an answer gives. Raises `InvalidAnswer` for a value outside the range or beside the grid."""
+    answer = validated(_Answer, data)
+    low, high = written(operation.min_value), written(operation.max_value)
+    if not operation.min_value <= answer.value <= operation.max_value:
+        raise InvalidAnswer(f"value: {written(answer.value)} lies outside the range from {low} to {high}")
+    value = operation.on_grid(answer.value)
+    if value is None:
+        raise InvalidAnswer(f"value: {written(answer.value)} is not at an interval: {_examples(operation)}")
+    return Evaluation(
+        EvaluationResult(
+            value=value,
+            confidence=answer.confidence,
+            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
+        )
+    )
+
+
+def written(value: float) -> str:
+    """A number as people write it: 10 rather than 10.0, nothing rounded."""
+    return str(_plain(value))
+
+
+def _plain(value: float) -> float:
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _scale(operation: Score) -> list[str]:
+    lines = [f"Range: from {written(operation.min_value)} to {written(operation.max_value)}, both included."]
+    if operation.interval is not None:
+        lines.append(f"Interval: {written(operation.interval)}, so the allowed values are {_examples(operation)}.")
+    return lines
+
+
+def _examples(operation: Score) -> str:
+    """All values of a short grid; of a longer one the first three and the last."""
+    steps = operation.steps or 0
+    shown = [written(operation.grid_value(k)) for k in (range(steps + 1) if steps < 5 else (0, 1, 2, steps))]
+    return ", ".join(shown if steps < 5 else [*shown[:3], "...", shown[3]])
+
+
+def _value_schema(operation: Score) -> Schema:
+    steps = operation.steps
+    if steps is not None and steps < ENUM_VALUES:
+        return {"type": "number", "enum": list(_grid(operation))}
+    return {"type": "number", "minimum": _plain(operation.min_value), "maximum": _plain(operation.max_value)}
+
+
+@lru_cache(maxsize=64)  # exact fractions are slow, and every item of a batch asks for the same grid
+def _grid(operation: Score) -> tuple[float, ...]:
+    return tuple(_plain(operation.grid_value(k)) for k in range((operation.steps or 0) + 1))
