@@ -1,19 +1,34 @@
-"""`tamis screen` and `tamis filter`: read a file, submit it as a batch, watch it."""
+"""The commands that submit: read a file, submit it as a batch of one operation, watch it."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import BaseModel, ValidationError
+from rich.markup import escape
 
-from tamis_schemas import Filter, Inclusion, Operation
+from tamis_schemas import (
+    Answer,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    InvalidParameters,
+    Operation,
+    Score,
+)
+from tamis_schemas.operations import first_complaint
 
 from ..batch import Batch
 from ..client import Client
 from ..criteria_file import read_criteria
 from ..intake import read_records
+from ..schema_file import read_schema
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
 from .progress import watch
 from .render import print_summary
+
+Made = TypeVar("Made", bound=BaseModel)
 
 File = Annotated[Path, typer.Argument(help="Records: RIS, CSV/TSV or JSONL.", show_default=False)]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the batch's id and return at once.")]
@@ -24,6 +39,10 @@ Key = Annotated[
 ]
 
 
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask anew, even what was answered before.")]
+Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
+
+
 @app.command()
 def screen(
     file: File,
@@ -31,26 +50,129 @@ def screen(
     model: Model = None,
     idempotency_key: Key = None,
     detach: Detach = False,
+    no_cache: NoCache = False,
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
-    operation = Inclusion(criteria=read_criteria(criteria))
-    _submit(operation, read_records(file), file.name, model, idempotency_key, detach)
+    submit(Inclusion(criteria=read_criteria(criteria)), file, model, idempotency_key, detach, no_cache)
 
 
 @app.command(name="filter")
 def filter_(
     file: File,
     criteria: Annotated[str, typer.Option(help="The question, for example 'Is this about oncology?'")],
-    reasoning: Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")] = True,
+    reasoning: Reasoning = True,
     model: Model = None,
     idempotency_key: Key = None,
     detach: Detach = False,
+    no_cache: NoCache = False,
 ) -> None:
     """Ask one yes/no question of every record."""
-    if not criteria.strip():
-        raise typer.BadParameter("it is blank: what should the records be asked?", param_hint="--criteria")
-    operation = Filter(criteria=criteria, include_reasoning=reasoning)
-    _submit(operation, read_records(file), file.name, model, idempotency_key, detach)
+    operation = made(Filter, criteria=criteria, include_reasoning=reasoning)
+    submit(operation, file, model, idempotency_key, detach, no_cache)
+
+
+@app.command()
+def score(
+    file: File,
+    criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
+    min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
+    max_value: Annotated[float, typer.Option("--max", help="The highest score.")] = 1,
+    interval: Annotated[float | None, typer.Option(help="The step between scores.  [dim]default: any[/]")] = None,
+    reasoning: Reasoning = True,
+    model: Model = None,
+    idempotency_key: Key = None,
+    detach: Detach = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Rate every record on a scale."""
+    operation = made(
+        Score,
+        criteria=criteria,
+        min_value=min_value,
+        max_value=max_value,
+        interval=interval,
+        include_reasoning=reasoning,
+    )
+    submit(operation, file, model, idempotency_key, detach, no_cache)
+
+
+@app.command()
+def extract(
+    file: File,
+    instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
+    output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
+    value: Annotated[
+        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.", show_default=False)
+    ] = None,
+    reasoning: Reasoning = True,
+    model: Model = None,
+    idempotency_key: Key = None,
+    detach: Detach = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Extract one value from every record; nothing where a record does not hold it."""
+    operation = made(
+        Extract,
+        instruction=instruction,
+        output_type=output_type,
+        enum_values=value or None,
+        include_reasoning=reasoning,
+    )
+    submit(operation, file, model, idempotency_key, detach, no_cache)
+
+
+@app.command()
+def fields(
+    file: File,
+    schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.", show_default=False)],
+    instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
+    field: Annotated[
+        list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.", show_default=False)
+    ] = None,
+    reasoning: Reasoning = True,
+    model: Model = None,
+    idempotency_key: Key = None,
+    detach: Detach = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Extract several fields, as a JSON Schema describes them, from every record."""
+    operation = made(
+        ExtractFields,
+        schema=read_schema(schema),
+        instructions=instructions,
+        field_instructions=dict(_named(one) for one in field) if field else None,
+        include_reasoning=reasoning,
+    )
+    submit(operation, file, model, idempotency_key, detach, no_cache)
+
+
+@app.command()
+def answer(
+    instruct: Annotated[str, typer.Option(help="The question or the task.")],
+    resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
+    eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
+    file: Annotated[
+        Path | None, typer.Argument(help="Records, each answered for.  [dim]default: one answer[/]", show_default=False)
+    ] = None,
+    iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
+    score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,
+    parallel_attempts: Annotated[int, typer.Option("--attempts", help="Answers side by side, 1 to 10.")] = 1,
+    model: Model = None,
+    idempotency_key: Key = None,
+    detach: Detach = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Generate an answer, evaluate it, and refine it until it is good enough."""
+    operation = made(
+        Answer,
+        instruct=instruct,
+        resp_format=resp_format,
+        eval_crit=eval_crit,
+        iter_max=iter_max,
+        score_threshold=score_threshold,
+        parallel_attempts=parallel_attempts,
+    )
+    submit(operation, file, model, idempotency_key, detach, no_cache)
 
 
 def follow(batch: Batch) -> int:
@@ -67,19 +189,44 @@ def follow(batch: Batch) -> int:
     return EXIT_OK if counts.failed == 0 and counts.cancelled == 0 else EXIT_FAILED
 
 
-def _submit(
+def made(kind: type[Made], **parameters: Any) -> Made:
+    """The operation of these parameters. Raises `InvalidParameters` naming the one that is wrong."""
+    try:
+        return kind.model_validate(parameters)
+    except ValidationError as error:
+        raise InvalidParameters(first_complaint(error)) from error
+
+
+def submit(
     operation: Operation,
-    records: list[dict[str, Any]],
-    label: str,
+    file: Path | None,
     model: str | None,
     idempotency_key: str | None,
     detach: bool,
+    no_cache: bool,
+    *,
+    records: list[dict[str, Any]] | None = None,
+    label: str | None = None,
 ) -> None:
+    """Submit the records of a file (or those given, or one empty item), follow the batch and end the command."""
+    if records is None:
+        records = [{"id": "answer"}] if file is None else read_records(file)
+    label = label or (file.name if file else None)
     with Client() as client:
-        batch = client.submit(operation, records, model=model, idempotency_key=idempotency_key, label=label)
+        batch = client.submit(
+            operation, records, model=model, idempotency_key=idempotency_key, label=label, use_cache=not no_cache
+        )
         if detach:
             typer.echo(batch.id)
             return
-        out.print(f"batch [bold]{batch.id}[/]: {len(records)} records from {label}", highlight=False)
+        source = f" from {label}" if label else ""
+        out.print(f"batch [bold]{batch.id}[/]: {len(records)} records{escape(source)}", highlight=False)
         code = follow(batch)
     raise typer.Exit(code)
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, separator, instruction = text.partition("=")
+    if not separator or not name.strip() or not instruction.strip():
+        raise InvalidParameters(f"--field {text!r}: write NAME=INSTRUCTION")
+    return name.strip(), instruction.strip()

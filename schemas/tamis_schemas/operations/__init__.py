@@ -23,6 +23,7 @@ __all__ = [
     "Judge",
     "Operation",
     "Score",
+    "first_complaint",
     "operation_name",
     "parse_operation",
 ]
@@ -47,6 +48,11 @@ def parse_operation(params: object) -> Operation:
     try:
         return _adapter.validate_python(params)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise InvalidParameters(f"{field or 'operation'}: {first['msg']}") from error
+        raise InvalidParameters(first_complaint(error)) from error
+
+
+def first_complaint(error: ValidationError) -> str:
+    """What is wrong with the first wrong parameter: `field: message`."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return f"{field or 'operation'}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,75 @@
+"""`tamis judge`: is the reasoning behind a batch's results evidence of the right kind?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_schemas import InputError, InvalidRequest, Judge, Judgement
+
+from ..batch import Batch
+from ..client import Client
+from ..intake.decode import read_text
+from ..judging import to_judge
+from .app import app, out
+from .read import BatchId
+from .submit import Detach, Key, Model, NoCache, follow, made
+
+SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
+
+
+@app.command()
+def judge(
+    batch_id: BatchId,
+    guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.", show_default=False)],
+    noun: Annotated[str, typer.Option(help="What a reasoning cites by number: 'Email 3'.")] = "Email",
+    threshold: Annotated[float, typer.Option(help="Evidence of a lower quality blocks a result, 0 to 1.")] = 0.15,
+    model: Model = None,
+    idempotency_key: Key = None,
+    detach: Detach = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Judge the reasoning of each result of a finished batch against its record, as a batch of its own."""
+    text = read_text(guidelines)
+    if not text.strip():
+        raise InputError("the guidelines are empty: say which evidence counts", path=guidelines)
+    operation = made(Judge, guidelines=text, noun=noun, block_threshold=threshold)
+    with Client() as client:
+        judged = client.batch(batch_id)
+        view = judged.status()
+        if not view.state.terminal:
+            raise InvalidRequest(f"batch {judged.id} is {view.state.value}: judge it when it is finished")
+        items = list(to_judge(judged.results()))
+        if not items:
+            raise InvalidRequest(f"batch {judged.id} has no result with a reasoning: there is nothing to judge")
+        batch = client.submit(
+            operation,
+            items,
+            model=model,
+            idempotency_key=idempotency_key,
+            label=f"judgement of {view.label or judged.id}",
+            use_cache=not no_cache,
+        )
+        if detach:
+            typer.echo(batch.id)
+            return
+        left = view.counts.n_items - len(items)
+        out.print(f"batch [bold]{batch.id}[/]: {len(items)} results, {left} without a reasoning", highlight=False)
+        code = follow(batch)
+        _say_what_is_blocked(batch)
+    raise typer.Exit(code)
+
+
+def _say_what_is_blocked(batch: Batch) -> None:
+    blocked = 0
+    for row in batch.results():
+        judgement = None if row.detail is None else Judgement.model_validate(row.detail)
+        if judgement is None or not judgement.blocked:
+            continue
+        blocked += 1
+        if blocked <= SHOWN:
+            drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
+            issue = escape(judgement.issue or judgement.evidence_type.value)
+            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}", highlight=False)
+    out.print(f"{blocked} would be blocked." + (f" The first {SHOWN} are shown." if blocked > SHOWN else ""))

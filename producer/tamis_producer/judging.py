@@ -1,0 +1,36 @@
+"""A second stage: the results of a batch as classifications to be judged against their records (spec 5)."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tamis_schemas import EvaluationResult, FieldsResult, ItemResult, ItemStatus
+from tamis_schemas.item import shown_fields
+
+
+def to_judge(results: Iterable[ItemResult]) -> Iterator[dict[str, Any]]:
+    """One item for the `judge` operation per decided result that explains itself; the others have no evidence to judge.
+
+    `context` is the record as text, `_index` the result's place in its batch.
+    """
+    for row in results:
+        if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
+            continue
+        if (value := _value(row.result)) is None:  # the record does not hold it: nothing was claimed
+            continue
+        yield {
+            "id": row.item_id,
+            "value": value,
+            "confidence": row.result.confidence,
+            "reasoning": row.result.reasoning,
+            "context": "\n".join(f"{name}: {_text(value)}" for name, value in shown_fields(row.item).items()),
+            "_index": row.index,
+        }
+
+
+def _value(result: EvaluationResult | FieldsResult) -> Any:
+    return result.fields if isinstance(result, FieldsResult) else result.value
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

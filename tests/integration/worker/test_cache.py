@@ -1,0 +1,74 @@
+"""An answer already received is never paid for again; errors are never kept."""
+
+import pytest
+
+from llm_double import Fault, Kind
+from stage import House, abstracts
+from tamis_schemas import Filter, Score
+
+ONCOLOGY = Filter(criteria="Is this about oncology?")
+
+
+def test_a_second_identical_batch_of_500_makes_no_call(house: House) -> None:
+    client, double = house.client, house.fresh().double
+    first = client.submit(ONCOLOGY, abstracts(500))
+    assert first.wait(timeout=120).decided == 500
+    assert double.count() == 500
+    second = client.submit(ONCOLOGY, abstracts(500))
+    assert second.wait(timeout=120).decided == 500
+    assert double.count() == 500
+    for before, after in zip(first.results(), second.results(), strict=True):
+        assert before.result == after.result
+        assert after.provenance is not None
+        assert before.provenance is not None
+        assert (before.provenance.cached, before.provenance.calls) == (False, 1)
+        assert (after.provenance.cached, after.provenance.calls) == (True, 0)
+        assert after.provenance.usage.total_tokens == 0
+        assert after.provenance.model == before.provenance.model
+        assert after.provenance.prompt_sha256 == before.provenance.prompt_sha256
+    summary = second.summary()
+    assert summary is not None
+    assert (summary.calls, summary.cached, summary.prompt_tokens) == (0, 500, 0)
+
+
+@pytest.mark.parametrize(
+    ("operation", "model"),
+    [(ONCOLOGY, "other-1"), (Filter(criteria="Is this about oncology"), None), (Score(criteria="Is it?"), None)],
+    ids=["model", "criteria", "operation"],
+)
+def test_another_question_is_asked_anew(house: House, operation: Filter | Score, model: str | None) -> None:
+    client, double = house.client, house.fresh().double
+    client.submit(ONCOLOGY, abstracts(2)).wait(timeout=60)
+    client.submit(operation, abstracts(2), model=model).wait(timeout=60)
+    assert double.count() == 4
+
+
+def test_without_the_cache_everything_is_asked_and_nothing_kept(house: House) -> None:
+    client, double = house.client, house.fresh().double
+    for _ in range(2):
+        client.submit(ONCOLOGY, abstracts(3), use_cache=False).wait(timeout=60)
+    assert double.count() == 6
+    client.submit(ONCOLOGY, abstracts(3)).wait(timeout=60)
+    assert double.count() == 9
+
+
+@pytest.mark.parametrize("kind", [Kind.REFUSAL, Kind.SERVER_ERROR, Kind.WRONG_SCHEMA, Kind.TRUNCATED])
+def test_an_error_is_never_kept(house: House, kind: Kind) -> None:
+    client, double = house.client, house.fresh().double
+    double.script(faults=[Fault(kind)])
+    assert client.submit(ONCOLOGY, abstracts(1)).wait(timeout=60).failed == 1
+    double.script(faults=[])
+    batch = client.submit(ONCOLOGY, abstracts(1))
+    assert batch.wait(timeout=60).decided == 1
+    row = next(batch.results())
+    assert row.provenance is not None
+    assert not row.provenance.cached
+
+
+def test_a_repaired_answer_is_kept_under_the_question_as_it_was_first_asked(house: House) -> None:
+    client, double = house.client, house.fresh().double
+    double.script(faults=[Fault(Kind.WRONG_SCHEMA, limit=1)])
+    client.submit(ONCOLOGY, abstracts(1)).wait(timeout=60)
+    assert double.count() == 2
+    client.submit(ONCOLOGY, abstracts(1)).wait(timeout=60)
+    assert double.count() == 2
