@@ -26,7 +26,7 @@ def _bar(console: Console) -> Iterator[Report]:
 
     def report(done: int, total: int) -> None:
         progress.start()
-        progress.update(task, completed=done, total=total)
+        progress.update(task, completed=done, total=total or None)
 
     try:
         yield report

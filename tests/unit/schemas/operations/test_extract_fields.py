@@ -115,6 +115,9 @@ HOLDS_ITSELF["properties"]["b"] = HOLDS_ITSELF
 SHARED: JsonSchema = TEXT
 for _ in range(40):
     SHARED = {"anyOf": [SHARED, SHARED]}  # 2^40 schemas once written out
+UNIONS: JsonSchema = TEXT
+for _ in range(45):
+    UNIONS = {"anyOf": [UNIONS]}
 CHAIN = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(60)} | {"d60": TEXT}
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -159,6 +162,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "references that double": (doubling(15, "anyOf"), "schemas with its references, at most 1000"),
     "conditions that double": (doubling(15, "allOf"), "schemas with its references, at most 1000"),
     "a long chain of references": (fields(a={"$ref": "#/$defs/d0"}) | {"$defs": CHAIN}, "over more than 40 schemas"),
+    "unions of unions": (fields(a=UNIONS), "comes to 47 schemas inside each other, at most 40"),
     "too deep": (nested(MAX_DEPTH + 1), f"nested more than {MAX_DEPTH} deep"),
     "far too deep": (nested(5000), "nested too deeply"),
     "itself": (HOLDS_ITSELF, "holds itself"),
@@ -258,6 +262,7 @@ def test_properties_and_items_imply_their_types() -> None:
 
 def test_a_definition_is_found_under_its_own_name_only() -> None:
     assert definition("#/$defs/t", {"$defs": {"t": TEXT}}) == TEXT
+    assert definition("#/$defs/~01", {"$defs": {"~1": TEXT, "/": NODE}}) == TEXT
     with pytest.raises(ValueError, match="there are: none"):
         definition("#/definitions/t", {"$defs": {"t": TEXT}})
 

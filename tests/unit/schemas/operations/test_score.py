@@ -53,6 +53,7 @@ def test_stored_parameters_give_the_scale_back() -> None:
         ({"interval": 0.5 / MAX_STEPS}, "more than 1000000 steps"),
         ({"interval": 5e-324}, "more than 1000000 steps"),
         ({"min_value": 1e16, "max_value": 1e16 + 4, "interval": 1}, "too small to tell"),
+        ({"max_value": 5e-324, "interval": 1e300}, "does not divide"),  # 5e-324 / 1e300 is 0.0 as a float
         ({"intervall": 0.5}, "intervall"),
     ],
 )

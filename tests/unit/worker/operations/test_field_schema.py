@@ -203,6 +203,20 @@ def test_a_null_excuses_what_is_missing_and_no_other_value() -> None:
                 judge(schema, {"name": name, "effect": {"mean": 1, "sd": sd}})
 
 
+def test_what_the_callers_schema_takes_as_it_stands_is_taken() -> None:
+    loose = fields(note=TEXT)  # open: it takes what the other one refuses
+    schema = checked_schema(fields(name=TEXT, a={"anyOf": [loose, fields(b={"type": "string", "maxLength": 2})]}))
+    judge(schema, {"name": None, "a": {"b": "xyz"}})
+
+
+def test_without_any_null_nothing_is_excused() -> None:
+    full = fields(n={"type": "integer"}) | {"required": ["n"]}
+    pair = fields(x=TEXT, y=TEXT) | {"maxProperties": 1}
+    schema = checked_schema(fields(a={"anyOf": [full, pair]}))
+    with pytest.raises(InvalidAnswer, match=r"^fields\.a"):
+        judge(schema, {"a": {"x": "1", "y": "2"}})
+
+
 def test_the_deepest_schema_can_be_asked_for_and_answered() -> None:
     schema: JsonSchema = TEXT
     answer: Any = "x"
