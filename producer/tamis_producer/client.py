@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
@@ -54,6 +55,8 @@ class Client:
         idempotency_key: str | None = None,
         label: str | None = None,
         use_cache: bool = True,
+        shard_size: int | None = None,
+        window: int | None = None,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -64,15 +67,23 @@ class Client:
             idempotency_key: submitting the same key again returns the first batch.
             label: what people call the batch, for example a file's name.
             use_cache: take answers to the same questions from the ledger, at no cost.
+            shard_size: items of one shard; None: as in the settings.
+            window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
         Raises:
-            InvalidParameters: an item that JSON or Postgres cannot hold, or no item at all. Nothing is written.
+            InvalidParameters: an item that JSON or Postgres cannot hold, no item at all, or a shard size or window
+                below 1. Nothing is written.
             IdempotencyConflict: the key was used for other content.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         batch = self._new_batch(operation, items, model, idempotency_key, label, use_cache)
+        batch = replace(
+            batch,
+            shard_size=_at_least_one("shard_size", shard_size, batch.shard_size),
+            window=_at_least_one("window", window, batch.window),
+        )
         with ledger_errors(), self.engine.begin() as connection:
             batch_id = insert_batch(connection, batch)
         try:
@@ -136,6 +147,14 @@ class Client:
             use_cache=use_cache,
             items=rows,
         )
+
+
+def _at_least_one(name: str, given: int | None, otherwise: int) -> int:
+    if given is None:
+        return otherwise
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InvalidParameters(f"{name}: {given!r} is no whole number from 1")
+    return given
 
 
 def _rows(items: Iterable[Item]) -> Sequence[NewItem]:

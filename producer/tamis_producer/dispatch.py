@@ -139,7 +139,7 @@ class Dispatcher:
             args=(str(shard.batch_id), shard.round, shard.number),
             immutable=True,  # it takes its numbers from the ledger, not from the header
             ignore_result=True,
-            argsrepr=f"batch={shard.batch_id} round={shard.round} shard={shard.number}",
+            argsrepr=wire.shard_label(str(shard.batch_id), shard.round, shard.number),
         )
         header = [self._signature(shard.batch_id, shard.operation, address) for address in shard.items]
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:

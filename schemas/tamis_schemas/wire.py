@@ -13,6 +13,8 @@ KEY_PREFIX = "tamis:"
 QUEUE = "items"  # one task per item
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
+SHORT_ID = 8  # characters of a batch's id: enough to tell the batches of one ledger apart
+LONGEST_LABEL = 80  # characters of an item's id
 
 
 def limiter_key(endpoint: str, model: str) -> str:
@@ -21,8 +23,13 @@ def limiter_key(endpoint: str, model: str) -> str:
 
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
-    """How Flower and the logs name an item: never by its title."""
-    return f"batch={batch_id} index={index} item={item_id}"
+    """How Flower names an item: never by its title. The batch stands as `tamis batches` lists it."""
+    return f"batch={batch_id[:SHORT_ID]} index={index} item={item_id[:LONGEST_LABEL]}"
+
+
+def shard_label(batch_id: str, round_: int, shard: int) -> str:
+    """How Flower names the body of a shard's chord."""
+    return f"batch={batch_id[:SHORT_ID]} round={round_} shard={shard}"
 
 
 def task_name(operation: str) -> str:

@@ -4,11 +4,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_schemas import Counts, Proportion, Summary
+from tamis_schemas import Counts, Filter, Inclusion, Proportion, Summary
+from tamis_schemas.operations import operation_name
+from tamis_schemas.wire import SHORT_ID
 
 from ..view import BatchView
 
-SHORT_ID = 8  # characters: enough to tell the batches of one ledger apart
+DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
 
 
 def percent(share: Proportion) -> str:
@@ -29,7 +31,8 @@ def print_summary(summary: Summary, console: Console) -> None:
     table.add_row("items", _counts(summary.counts))
     if summary.values:
         table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
-    table.add_row("pass rate", percent(summary.pass_rate))
+    if summary.operation in DECIDING:
+        table.add_row("pass rate", percent(summary.pass_rate))
     if summary.errors:
         table.add_row("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()))
     bands = summary.confidence.bands
@@ -39,7 +42,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     table.add_row(
         "cost",
         f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens, "
-        f"{summary.wall_seconds:.1f} s",
+        f"{summary.wall_seconds:.1f} s" + (f"; {summary.cached:,} from the cache" if summary.cached else ""),
     )
     if summary.models:
         table.add_row("model", escape(", ".join(summary.models)))

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from tamis_schemas import (
     Answer,
+    EvaluationResult,
     Extract,
     ExtractFields,
     Filter,
@@ -222,7 +223,15 @@ def submit(
         source = f" from {label}" if label else ""
         out.print(f"batch [bold]{batch.id}[/]: {len(records)} records{escape(source)}", highlight=False)
         code = follow(batch)
+        if isinstance(operation, Answer) and file is None:
+            _print_answer(batch)
     raise typer.Exit(code)
+
+
+def _print_answer(batch: Batch) -> None:
+    row = next(batch.results())
+    if isinstance(row.result, EvaluationResult) and row.result.error is None:
+        typer.echo(f"\n{row.result.value}")
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -48,11 +48,12 @@ def parse_operation(params: object) -> Operation:
     try:
         return _adapter.validate_python(params)
     except ValidationError as error:
-        raise InvalidParameters(first_complaint(error)) from error
+        raise InvalidParameters(f"operation: {first_complaint(error)}") from error
 
 
 def first_complaint(error: ValidationError) -> str:
     """What is wrong with the first wrong parameter: `field: message`."""
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
-    return f"{field or 'operation'}: {first['msg'].removeprefix('Value error, ')}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}" if field else message  # what concerns several names them itself

@@ -62,6 +62,7 @@ class Flower(Part):
             "FLOWER_DB": str(self._home / "flower.db"),
             "FLOWER_STATE_SAVE_INTERVAL": str(SAVE_EVERY),
             "FLOWER_READ_ONLY": "true",
+            "FLOWER_TASKS_COLUMNS": "name,args,state,received,runtime,worker",  # the arguments name the item
             # Otherwise a flowerconfig.py in the folder where we stand would be run.
             "FLOWER_CONF": os.devnull,
         }

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tamis_schemas import Item
-from tamis_schemas.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields
+from tamis_schemas.results import FieldsResult
 
 from ..engine.chat import Message, Schema
 from . import field_schema

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from tamis_schemas.results import FieldsResult
 from tamis_schemas.operations.extract_fields import (
     MAX_CHARACTERS,
     MAX_DEPTH,
@@ -16,6 +15,7 @@ from tamis_schemas.operations.extract_fields import (
     types,
     values,
 )
+from tamis_schemas.results import FieldsResult
 
 SCHEMA: JsonSchema = {
     "type": "object",

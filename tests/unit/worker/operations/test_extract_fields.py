@@ -6,8 +6,8 @@ import pytest
 
 from llm_double.answers import answer_for
 from llm_double.strictness import objection
-from tamis_schemas.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields
+from tamis_schemas.results import FieldsResult
 from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.operations import extract_fields
 from tamis_worker.operations.evaluation import InvalidAnswer

@@ -150,8 +150,9 @@ def test_a_hostile_value_of_any_shape_is_one_line(asked: Asked, shape: Callable[
 @by_operation
 def test_what_a_hostile_record_says_is_kept_for_the_model_to_judge(asked: Asked) -> None:
     for text in HOSTILE.values():
-        user = asked.messages({"title": "Mice", "abstract": text})[1].content
-        assert f"\nabstract: {' '.join(text.split())}\n" in user
+        lines = lines_of(asked.messages({"title": "Mice", "abstract": text})[1])
+        abstract = next(line for line in lines if line.startswith("abstract: "))
+        assert "".join(abstract.split()) == "abstract:" + "".join(text.split())  # up to white space
 
 
 hostile_text = st.text(st.sampled_from('#-:{}"`<|> aI\n\r\t\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\u200b\u202e\uff03'))

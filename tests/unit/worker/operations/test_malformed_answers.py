@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tamis_schemas import ErrorKind, Filter, Inclusion, SearchCriteria
-from tamis_schemas.results import FieldsResult
 from tamis_schemas.operations.extract import Extract
 from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.operations.score import Score
+from tamis_schemas.results import FieldsResult
 from tamis_worker.engine.answer import Malformed, read_json
 from tamis_worker.operations import extract, extract_fields, inclusion, score
 from tamis_worker.operations import filter as filter_

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from llm_double.answers import answer_for
 from llm_double.strictness import objection
+from tamis_schemas import EvaluationResult
 from tamis_schemas.operations.score import Score
 from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.operations import score
@@ -23,8 +24,14 @@ def answer(value: object, **changes: Any) -> dict[str, Any]:
     return {"reasoning": "r", "value": value, "confidence": 0.5} | changes
 
 
+def result_of(operation: Score, data: object) -> EvaluationResult:
+    result = score.parse(operation, data).result
+    assert isinstance(result, EvaluationResult)
+    return result
+
+
 def value_of(operation: Score, value: object) -> object:
-    return score.parse(operation, answer(value)).result.value
+    return result_of(operation, answer(value)).value
 
 
 def test_a_score_says_what_spec_1_writes() -> None:
@@ -104,7 +111,7 @@ def test_the_value_is_a_number_within_the_range_or_one_of_a_grid_of_200(operatio
 @pytest.mark.parametrize("operation", [PLAIN, HALVES])
 def test_every_answer_that_a_grammar_allows_is_a_score(operation: Score) -> None:
     for seed in range(50):
-        result = score.parse(operation, answer_for(bounded(score.response_schema(operation)), str(seed))).result
+        result = result_of(operation, answer_for(bounded(score.response_schema(operation)), str(seed)))
         assert isinstance(result.value, float)
         assert operation.min_value <= result.value <= operation.max_value
 

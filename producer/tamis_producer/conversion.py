@@ -1,0 +1,122 @@
+"""Conversion: the item that a typed object stands for.
+
+Spec 1, "Conversion Helpers". Every field of an object becomes a field of the item, and all but `id` and empty ones are
+shown to the model: give a dict instead where one of them would tell it the answer.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from numbers import Integral, Real
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+from sqlalchemy import Row, inspect
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import InstanceState
+
+from tamis_schemas import InvalidParameters
+
+
+def to_item(source: object) -> dict[str, Any]:
+    """The item: a dict of JSON values, made of a dict, a pydantic model, a dataclass or a SQLAlchemy object.
+
+    A mapped instance becomes its columns under the names of its attributes; where it has both `id` and `pmid`, its `id`
+    is `pmid or str(id)`, as spec 1 has it. A row becomes its columns; a row of one mapped instance, that instance.
+
+    Dates and times become ISO text, a `Decimal` and a `UUID` their text, an enum member its value, a set a sorted list,
+    all of them at any depth. Floats that are no JSON numbers stay, and are refused when they are submitted.
+
+    Call it where the object may be read: a SQLAlchemy session belongs to one thread.
+
+    Raises:
+        InvalidParameters: naming the type, or the field, that cannot be converted.
+    """
+    try:
+        item = _object(source, "")
+    except RecursionError:
+        raise InvalidParameters(f"a {type(source).__name__} that is nested too deeply, or holds itself") from None
+    if item is None:
+        raise InvalidParameters(
+            f"a {type(source).__name__} is no item: give a dict, a pydantic model, a dataclass or a SQLAlchemy object"
+        )
+    return item
+
+
+def _object(source: object, place: str) -> dict[str, Any] | None:
+    """The object's fields as JSON values; None for what is no object with fields."""
+    # A mapped class may be a dataclass or a pydantic model too: its columns are what it holds.
+    state = inspect(source, raiseerr=False)
+    if isinstance(state, InstanceState):
+        return _columns(source, state, place)
+    match source:
+        case Row():
+            only = source[0] if len(source) == 1 else None
+            if isinstance(inspect(only, raiseerr=False), InstanceState):
+                return _object(only, place)
+            return _mapping(source._mapping, place)
+        case Mapping():
+            return _mapping(source, place)
+        case BaseModel():
+            try:
+                return source.model_dump(mode="json")
+            except PydanticSerializationError as error:
+                raise InvalidParameters(f"a {type(source).__name__} cannot become JSON: {error}") from error
+    if is_dataclass(source) and not isinstance(source, type):
+        return _mapping({field.name: getattr(source, field.name) for field in fields(source)}, place)
+    return None
+
+
+def _columns(source: object, state: InstanceState[Any], place: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for column in state.mapper.column_attrs:
+        try:
+            values[column.key] = getattr(source, column.key)
+        except SQLAlchemyError as error:
+            raise InvalidParameters(
+                f"a {type(source).__name__} whose {column.key!r} cannot be read any more: convert it while its session "
+                "is open, or keep it loaded with expire_on_commit=False"
+            ) from error
+    if "id" in values and "pmid" in values:
+        values["id"] = values["pmid"] or str(values["id"])
+    return _mapping(values, place)
+
+
+def _mapping(source: Mapping[Any, object], place: str) -> dict[str, Any]:
+    converted: dict[str, Any] = {}
+    for key, value in source.items():
+        name = str(key.value if isinstance(key, Enum) else key)
+        if name in converted:
+            raise InvalidParameters(f"{place}{name}: two fields of this name, one of them not as text")
+        converted[name] = _value(value, f"{place}{name}")
+    return converted
+
+
+def _value(value: object, place: str) -> Any:
+    match value:
+        case Enum():  # before text and numbers: a StrEnum is both
+            return _value(value.value, place)
+        case None | bool() | int() | float() | str():
+            return value
+        case datetime() | date() | time():
+            return value.isoformat()
+        case UUID() | Decimal():
+            return str(value)
+        case Integral():  # numpy's, for one
+            return int(value)
+        case Real():
+            return float(value)
+        case AbstractSet():  # in one order everywhere: the same item is the same question
+            return sorted((_value(part, place) for part in value), key=lambda part: (type(part).__name__, repr(part)))
+    # A row is a tuple, too.
+    item = _object(value, f"{place}.")
+    if item is not None:
+        return item
+    if isinstance(value, list | tuple):
+        return [_value(part, f"{place}.{n}") for n, part in enumerate(value)]
+    raise InvalidParameters(f"{place}: a {type(value).__name__} is no JSON value; give its text or its fields")

@@ -1,0 +1,94 @@
+"""The iterative answer service of spec 2: generate, evaluate, refine, through the workers."""
+
+from typing import Any
+
+from tamis_schemas import AnswerResult, ItemResult, OperationFailed, parse_operation
+
+from .async_client import AsyncClient
+from .client import Client
+
+ITEM_ID = "question"  # an answer without source data has no record to be named after
+
+
+class IterativeAnswerService:
+    """Every answer is a batch of one item in the ledger."""
+
+    def __init__(
+        self, score_threshold: float = 0.8, *, client: Client | None = None, timeout: float | None = None
+    ) -> None:
+        """
+        Args:
+            score_threshold: an answer of this score, from 0.0 to 1.0, is accepted.
+            client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
+            timeout: seconds to wait for one answer at most; None waits as long as it takes, for a worker too.
+
+        Raises:
+            InvalidParameters: a threshold that is none.
+        """
+        parse_operation(_params("-", "-", "-", score_threshold=score_threshold))
+        self.score_threshold = score_threshold
+        self._client = AsyncClient(client, timeout=timeout)
+
+    async def generate_answer(
+        self,
+        instruct: str,
+        resp_format: str,
+        eval_crit: str,
+        iter_max: int = 3,
+        model: str | None = None,
+        score_threshold: float | None = None,
+        *,
+        parallel_attempts: int = 1,
+    ) -> dict[str, Any]:
+        """The first answer whose score reaches the threshold, else the best of all iterations.
+
+        Args:
+            instruct: the question, or the task.
+            resp_format: what the answer should look like.
+            eval_crit: what makes an answer good.
+            iter_max: generate and evaluate at most so many times, from 1 to 10.
+            model: the model to ask. None: the one of the settings, else the workers' own; spec 2 has "gpt-4o", which
+                only endpoints that serve this model could answer.
+            score_threshold: instead of the service's own; 0.0 is a threshold, which every evaluated answer reaches.
+            parallel_attempts: answers generated and evaluated side by side in each iteration, from 1 to 10.
+
+        Returns:
+            A dict of `final_answer` (str), `iterations` (`IterationData` in the order made, failed ones among them),
+            `success` (bool: the final answer reached the threshold), `total_iterations` (int), `final_score` (float).
+
+        Raises:
+            InvalidParameters: naming the parameter that is wrong. Nothing is written.
+            OperationFailed: no attempt could be evaluated; with the kind of error and its message.
+            ConfigurationError: no broker or ledger is named.
+            LedgerUnavailable: the ledger does not answer.
+            WaitTimeout: it took longer than the timeout; the batch goes on.
+        """
+        threshold = self.score_threshold if score_threshold is None else score_threshold
+        operation = parse_operation(
+            _params(
+                instruct,
+                resp_format,
+                eval_crit,
+                iter_max=iter_max,
+                score_threshold=threshold,
+                parallel_attempts=parallel_attempts,
+            )
+        )
+        (row,) = await self._client.rows(operation, [{"id": ITEM_ID}], model=model)
+        return dict(_answered(row))
+
+    def close(self) -> None:
+        """Give its own connections back; a later call connects anew. A client that was given stays open."""
+        self._client.close()
+
+
+def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -> dict[str, object]:
+    return {"operation": "answer", "instruct": instruct, "resp_format": resp_format, "eval_crit": eval_crit, **others}
+
+
+def _answered(row: ItemResult) -> AnswerResult:
+    if row.detail is not None:
+        return AnswerResult.model_validate(row.detail)
+    if row.error_kind is not None and row.result is not None:
+        raise OperationFailed(f"{row.error_kind}: {row.result.error}")
+    raise OperationFailed(f"not answered: the item is {row.status}")  # its batch was cancelled

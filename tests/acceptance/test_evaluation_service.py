@@ -1,0 +1,395 @@
+"""The AI evaluation service of spec 1, through a real broker, ledger and worker."""
+
+import asyncio
+import inspect
+import json
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_double import Double, Fault, Kind, Scripted
+from stage import House, WorkerProcess, abstracts
+from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
+from tamis_schemas import EvaluationResult, FieldsResult, InvalidParameters, WaitTimeout
+from tamis_worker.embedded.llm import MODEL_NAME, Llm
+from tamis_worker.embedded.model import SMOLLM2, fetch_model, model_folder
+
+StartWorker = Callable[..., WorkerProcess]
+Call = Callable[[AIEvaluationService], Coroutine[Any, Any, object]]
+
+ITEM = {"title": "Cancer treatment study", "abstract": "..."}
+FIELDS = {"type": "object", "properties": {"size": {"type": "integer"}}}
+
+
+@pytest.fixture
+def service(house: House) -> Iterator[AIEvaluationService]:
+    service = AIEvaluationService(house.fresh().client, timeout=60)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def _process(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The environment of a process whose broker and ledger are the house's."""
+    house.fresh()
+    for name, value in house.environment.items():
+        monkeypatch.setenv(name, value)
+    yield
+    get_ai_evaluation_service().close()
+
+
+def scripted(text: str, **answer: object) -> Scripted:
+    return Scripted(text, {"confidence": 0.9} | answer)
+
+
+@pytest.mark.usefixtures("_process")
+async def test_the_testing_section_of_spec_1_holds_word_for_word(house: House) -> None:
+    house.double.script(
+        answers=[
+            scripted("What is the study design?", reasoning="as stated", value="randomized controlled trial"),
+            scripted("Classify the study design", reasoning="as stated", value="RCT"),
+        ]
+    )
+    service = get_ai_evaluation_service()
+
+    # Filter
+    result: Any = await service.filter(
+        item={"title": "Cancer treatment study", "abstract": "..."},
+        criteria="Is this about oncology?",
+        include_reasoning=True,
+    )
+    assert isinstance(result.value, bool)
+    assert result.reasoning is not None
+
+    # Score (default 0-1 range)
+    result = await service.score(
+        item={"title": "Cancer treatment study", "abstract": "..."},
+        criteria="Rate relevance to cardiovascular research",
+        include_reasoning=False,
+    )
+    assert isinstance(result.value, float)
+    assert 0 <= result.value <= 1
+    assert result.reasoning is None  # Not requested
+
+    # Score (custom range 1-10 with intervals)
+    result = await service.score(
+        item={"title": "Cancer treatment study", "abstract": "..."},
+        criteria="Rate the methodological quality",
+        min_value=1,
+        max_value=10,
+        interval=0.5,
+    )
+    assert 1 <= result.value <= 10
+    assert result.value % 0.5 == 0  # Respects interval
+
+    # Extract (text)
+    result = await service.extract(
+        item={"title": "Cancer treatment study", "abstract": "..."},
+        instruction="What is the study design?",
+        output_type="text",
+    )
+    assert isinstance(result.value, str)
+
+    # Extract (enum)
+    result = await service.extract(
+        item={"title": "Cancer treatment study", "abstract": "..."},
+        instruction="Classify the study design",
+        output_type="enum",
+        enum_values=["RCT", "cohort", "case-control", "meta-analysis", "other"],
+    )
+    assert result.value in ["RCT", "cohort", "case-control", "meta-analysis", "other"]
+
+    # Extract Fields
+    result = await service.extract_fields(
+        item={"title": "Cancer treatment study", "abstract": "..."},
+        schema={
+            "type": "object",
+            "properties": {
+                "study_type": {"type": "string"},
+                "sample_size": {"type": "integer"},
+                "primary_outcome": {"type": "string"},
+            },
+        },
+        instructions="Extract key study characteristics",
+        field_instructions={
+            "study_type": "Classify as RCT, cohort, case-control, or meta-analysis",
+            "sample_size": "Number of participants enrolled",
+            "primary_outcome": "Main outcome measured",
+        },
+        include_reasoning=True,
+    )
+    assert "study_type" in result.fields
+    assert "sample_size" in result.fields
+    assert 0 <= result.confidence <= 1
+    assert result.reasoning is not None  # Requested reasoning
+
+
+@pytest.mark.usefixtures("_process")
+async def test_a_process_has_one_service_which_connects_anew_after_close() -> None:
+    service = get_ai_evaluation_service()
+    assert get_ai_evaluation_service() is service
+    assert (await service.filter(ITEM, "Is it?")).error is None
+    service.close()
+    assert (await service.filter(ITEM, "Is it?")).error is None
+
+
+REQUIRED = inspect.Parameter.empty
+SIGNATURES: dict[str, dict[str, object]] = {
+    "filter": {"item": REQUIRED, "criteria": REQUIRED, "include_reasoning": True},
+    "score": {
+        "item": REQUIRED,
+        "criteria": REQUIRED,
+        "min_value": 0,
+        "max_value": 1,
+        "interval": None,
+        "include_reasoning": True,
+    },
+    "extract": {
+        "item": REQUIRED,
+        "instruction": REQUIRED,
+        "output_type": "text",
+        "enum_values": None,
+        "include_reasoning": True,
+    },
+    "extract_fields": {
+        "item": REQUIRED,
+        "schema": REQUIRED,
+        "instructions": REQUIRED,
+        "field_instructions": None,
+        "include_reasoning": True,
+    },
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_every_method_takes_what_spec_1_says_and_its_batch_form_items_and_50_at_once(name: str) -> None:
+    def taken(method: str) -> list[tuple[str, object]]:
+        function = getattr(AIEvaluationService, method)
+        assert inspect.iscoroutinefunction(function)
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        assert {parameter.kind for parameter in parameters} == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        return [(parameter.name, parameter.default) for parameter in parameters]
+
+    single = list(SIGNATURES[name].items())
+    assert taken(name) == single
+    assert taken(f"{name}_batch") == [("items", REQUIRED), *single[1:], ("max_concurrent", 50)]
+
+
+async def test_120_items_come_back_in_their_order(house: House, service: AIEvaluationService) -> None:
+    house.double.script(
+        answers=[
+            scripted(f"record number {n}.", reasoning=f"it is {n}", value=n % 3 == 0, confidence=n / 200)
+            for n in range(120)
+        ]
+    )
+    results = await service.filter_batch(abstracts(120), "Is this about oncology?")
+    assert results == [
+        EvaluationResult(value=n % 3 == 0, confidence=n / 200, reasoning=f"it is {n}") for n in range(120)
+    ]
+
+
+async def test_every_batch_method_returns_a_result_of_its_kind_for_each_item(
+    house: House, service: AIEvaluationService
+) -> None:
+    house.double.script(
+        answers=[
+            scripted("Rate it", value=7.5),
+            scripted("How many took part?", value=None, confidence=0.0),
+            scripted("Extract the size", fields={"size": 12}),
+        ]
+    )
+    items = abstracts(3)
+    assert (
+        await service.score_batch(items, "Rate it", 1, 10, 0.5, include_reasoning=False)
+        == [EvaluationResult(value=7.5, confidence=0.9)] * 3
+    )
+    assert (
+        await service.extract_batch(items, "How many took part?", "number", include_reasoning=False)
+        == [
+            EvaluationResult(value=None, confidence=0.0, error=None)  # not present is a result
+        ]
+        * 3
+    )
+    assert (
+        await service.extract_fields_batch(items, FIELDS, "Extract the size", include_reasoning=False)
+        == [FieldsResult(fields={"size": 12}, confidence=0.9)] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda service: service.filter(ITEM, "Is it?", include_reasoning=False),
+        lambda service: service.score(ITEM, "Is it?", include_reasoning=False),
+        lambda service: service.extract(ITEM, "Is it?", include_reasoning=False),
+        lambda service: service.extract_fields(ITEM, FIELDS, "Is it?", include_reasoning=False),
+    ],
+    ids=list(SIGNATURES),
+)
+async def test_without_reasoning_none_is_asked_for_and_none_is_given(
+    house: House, service: AIEvaluationService, call: Call
+) -> None:
+    result: Any = await call(service)
+    assert (result.reasoning, result.error) == (None, None)
+    (asked,) = house.double.calls()
+    assert "reasoning" not in json.dumps(asked.response_format)
+
+
+async def test_at_most_max_concurrent_items_of_a_batch_are_in_flight(
+    house: House, service: AIEvaluationService
+) -> None:
+    house.double.script(latency=0.4)
+    results = await service.filter_batch(abstracts(20), "Is it?", max_concurrent=7)
+    assert len(results) == 20
+    assert max(call.in_flight for call in house.double.calls()) == 7
+    house.double.reset()
+    house.double.script(latency=0.01)
+    await service.filter_batch(abstracts(4), "Is it one by one?", max_concurrent=1)
+    assert [call.in_flight for call in house.double.calls()] == [1, 1, 1, 1]
+
+
+async def test_calls_run_side_by_side_without_blocking_the_event_loop(
+    house: House, service: AIEvaluationService
+) -> None:
+    house.double.script(latency=1.0)
+    calls = [asyncio.create_task(service.filter({"title": f"T{n}"}, "Is it?")) for n in range(5)]
+    await asyncio.to_thread(house.double.wait, in_flight=5)
+    assert all(result.error is None for result in await asyncio.gather(*calls))
+
+
+async def test_one_service_serves_several_event_loops(house: House, service: AIEvaluationService) -> None:
+    def in_a_loop_of_its_own(n: int) -> EvaluationResult:
+        return asyncio.run(service.filter({"title": f"T{n}"}, "Is it?"))
+
+    results = await asyncio.gather(*(asyncio.to_thread(in_a_loop_of_its_own, n) for n in range(2)))
+    assert [result.error for result in results] == [None, None]
+    assert house.double.count() == 2
+
+
+async def test_a_failed_item_is_an_error_in_its_place_and_never_a_decision(
+    house: House, service: AIEvaluationService
+) -> None:
+    house.double.script(faults=[Fault(Kind.REFUSAL, contains="record number 1.")])
+    items = [*abstracts(3), {"id": "nothing-to-read"}]
+    refused, empty = (await service.filter_batch(items, "Is it?"))[1::2]
+    for result in (refused, empty):
+        assert (result.value, result.confidence) == (None, 0.0)
+        assert result.error
+    fields = await service.extract_fields_batch(items, FIELDS, "Is it?")
+    assert [result.fields is None for result in fields] == [False, True, False, True]
+    assert [bool(result.error) for result in fields] == [False, True, False, True]
+
+
+async def test_typed_objects_are_items_too(house: House, service: AIEvaluationService) -> None:
+    @dataclass
+    class Article:
+        title: str
+        published: date
+
+    assert (await service.filter(Article("A trial", date(2024, 1, 15)), "Is it?")).error is None
+    (call,) = house.double.calls()
+    assert "title: A trial\npublished: 2024-01-15" in call.prompt
+
+
+async def test_the_model_of_the_service_is_the_one_asked(house: House) -> None:
+    house.fresh()
+    await AIEvaluationService(house.client, model="other-1", timeout=60).filter(ITEM, "Is it?")
+    assert [call.model for call in house.double.calls()] == ["other-1"]
+
+
+WRONG: dict[str, tuple[Call, str]] = {
+    "blank criteria": (lambda service: service.filter(ITEM, " "), "criteria"),
+    "swapped range": (lambda service: service.score(ITEM, "Rate it", 1, 0), "swapped"),
+    "interval that does not fit": (lambda service: service.score(ITEM, "Rate it", 0, 1, 0.3), "interval 0.3"),
+    "unknown type": (lambda service: service.extract(ITEM, "What?", "date"), "output_type"),  # type: ignore[arg-type] # the mistake under test
+    "enum without values": (lambda service: service.extract(ITEM, "What?", "enum"), "enum_values"),
+    "schema of no object": (lambda service: service.extract_fields(ITEM, {"type": "string"}, "What?"), "schema"),
+    "unknown field": (lambda service: service.extract_fields(ITEM, FIELDS, "What?", {"sise": "n"}), "'size' meant"),
+    "no items, wrong parameters": (lambda service: service.filter_batch([], ""), "criteria"),
+    "no concurrency": (lambda service: service.filter_batch([ITEM], "Is it?", max_concurrent=0), "max_concurrent: 0"),
+    "one item for many": (lambda service: service.filter_batch(ITEM, "Is it?"), "items: a dict, not a list"),
+    "no items at all": (lambda service: service.filter_batch(None, "Is it?"), "items: a NoneType"),  # type: ignore[arg-type] # the mistake under test
+    "item of no kind": (lambda service: service.filter_batch([ITEM, "text"], "Is it?"), "item 1: a str is no item"),
+    "not a number": (lambda service: service.filter({"share": float("nan")}, "Is it?"), "item 0 .*not JSON compliant"),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), WRONG.values(), ids=list(WRONG))
+async def test_a_wrong_call_is_an_error_and_nothing_is_written(client: Client, call: Call, said: str) -> None:
+    with pytest.raises(InvalidParameters, match=said):
+        await call(AIEvaluationService(client, timeout=5))
+    assert client.batches() == []
+
+
+async def test_no_items_give_no_results_and_no_batch(client: Client) -> None:
+    service = AIEvaluationService(client)
+    assert await service.filter_batch([], "Is it?") == []
+    assert await service.extract_fields_batch(iter(()), FIELDS, "What?") == []
+    assert client.batches() == []
+
+
+async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        caplog.at_level(logging.WARNING, "tamis_producer"),
+        pytest.raises(WaitTimeout, match=r"0 of 2 items done after 0\.2 s; it goes on, once a worker runs") as caught,
+    ):
+        await AIEvaluationService(client, timeout=0.2).filter_batch(abstracts(2), "Is it?")
+    (view,) = client.batches()
+    assert view.id in str(caught.value)
+    assert not view.state.terminal
+    assert [record.getMessage() for record in caplog.records] == [
+        f"batch {view.id} waits: no worker is running; `tamis worker` starts one"
+    ]
+
+
+def test_a_cancelled_call_leaves_no_thread_that_waits(client: Client) -> None:
+    async def cancelled() -> None:
+        await asyncio.wait_for(AIEvaluationService(client).filter(ITEM, "Is it?"), 0.5)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(cancelled(), 20))  # run() waits for threads at its end: one that waits is seen
+    (view,) = client.batches()
+    assert not view.state.terminal
+
+
+async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(client: Client) -> None:
+    from sqlalchemy import text
+
+    call = asyncio.create_task(AIEvaluationService(client, timeout=60).filter_batch(abstracts(2), "Is it?"))
+    while not client.batches():
+        await asyncio.sleep(0)
+    with client.engine.begin() as connection:
+        connection.execute(text("UPDATE items SET state = 'cancelled'"))
+        connection.execute(text("UPDATE batches SET state = 'cancelled'"))
+    assert [(result.value, result.error) for result in await call] == [
+        (None, "not evaluated: the item is cancelled")
+    ] * 2
+
+
+async def test_the_real_small_model_gives_results_of_the_right_shape(
+    tmp_path: Path, client: Client, start_worker: StartWorker
+) -> None:
+    llm = Llm(fetch_model(model_folder(), SMOLLM2), tmp_path / "llm.log")
+    llm.start()
+    try:
+        start_worker(llm_base_url=llm.base_url, model=MODEL_NAME, max_output_tokens="300")
+        service = AIEvaluationService(client, timeout=150, model=MODEL_NAME)
+        filtered, scored = await asyncio.gather(
+            service.filter(ITEM, "Is this about oncology?"),
+            service.score(ITEM, "Rate the methodological quality", 1, 10, 0.5, include_reasoning=False),
+        )
+    finally:
+        llm.stop()
+    assert isinstance(filtered.value, bool), filtered.error
+    assert filtered.reasoning
+    assert isinstance(scored.value, float), scored.error
+    assert 1 <= scored.value <= 10
+    assert scored.value % 0.5 == 0
+    assert scored.reasoning is None
