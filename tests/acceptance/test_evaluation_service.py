@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
-from llm_double import Double, Fault, Kind, Scripted
-from stage import House, WorkerProcess, abstracts
+from llm_double import Fault, Kind, Scripted
+from stage import House, WorkerProcess, abstracts, wait_until
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
 from tamis_schemas import EvaluationResult, FieldsResult, InvalidParameters, WaitTimeout
 from tamis_worker.embedded.llm import MODEL_NAME, Llm
-from tamis_worker.embedded.model import SMOLLM2, fetch_model, model_folder
+from tamis_worker.embedded.model import fetch_model, model_folder
 
 StartWorker = Callable[..., WorkerProcess]
 Call = Callable[[AIEvaluationService], Coroutine[Any, Any, object]]
@@ -360,11 +361,8 @@ def test_a_cancelled_call_leaves_no_thread_that_waits(client: Client) -> None:
 
 
 async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(client: Client) -> None:
-    from sqlalchemy import text
-
     call = asyncio.create_task(AIEvaluationService(client, timeout=60).filter_batch(abstracts(2), "Is it?"))
-    while not client.batches():
-        await asyncio.sleep(0)
+    await asyncio.to_thread(wait_until, client.batches, within=20, what="the batch is in the ledger")
     with client.engine.begin() as connection:
         connection.execute(text("UPDATE items SET state = 'cancelled'"))
         connection.execute(text("UPDATE batches SET state = 'cancelled'"))
@@ -376,7 +374,7 @@ async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(
 async def test_the_real_small_model_gives_results_of_the_right_shape(
     tmp_path: Path, client: Client, start_worker: StartWorker
 ) -> None:
-    llm = Llm(fetch_model(model_folder(), SMOLLM2), tmp_path / "llm.log")
+    llm = Llm(fetch_model(model_folder()), tmp_path / "llm.log")
     llm.start()
     try:
         start_worker(llm_base_url=llm.base_url, model=MODEL_NAME, max_output_tokens="300")
