@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+import hypothesis
 import psycopg
 import pytest
 import redis
@@ -18,6 +19,10 @@ from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey
 
 TEMPLATE = "template_ledger"
+
+# A slow machine fails no test: examples are not timed.
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

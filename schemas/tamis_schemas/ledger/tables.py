@@ -6,6 +6,7 @@ All times are the database's: no clock of a worker or a producer is ever written
 from enum import StrEnum
 
 from sqlalchemy import (
+    JSON,
     Boolean,
     CheckConstraint,
     Column,
@@ -61,7 +62,7 @@ batches = Table(
     Column("content_sha256", Text, nullable=False),  # of operation, model and items: tells a reused key
     Column("label", Text),  # what people call it: a file's name
     Column("operation", Text, nullable=False),
-    Column("params", JSONB, nullable=False),
+    Column("params", JSON, nullable=False),  # JSON, not JSONB: the order of names is the caller's
     Column("model", Text),  # None: the worker's own
     Column("state", Text, nullable=False, server_default=BatchStatus.PENDING.value),
     Column("n_items", Integer, nullable=False),
@@ -98,7 +99,7 @@ items = Table(
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
     Column("idx", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
-    Column("payload", JSONB, nullable=False),
+    Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
     Column("state", Text, nullable=False, server_default=ItemStatus.PENDING.value),
     Column("attempts", Integer, nullable=False, server_default="0"),  # claims in this round
     Column("fence", Integer, nullable=False, server_default="0"),  # claims ever: only the last one may write
@@ -116,8 +117,8 @@ results = Table(
     Column("idx", Integer, nullable=False),
     Column("fence", Integer, nullable=False),
     Column("round", Integer, nullable=False),
-    Column("value", JSONB),
-    Column("detail", JSONB),  # what stands behind the value: an inclusion's verdicts and the criteria that decided
+    Column("value", JSON),
+    Column("detail", JSON),  # what stands behind the value: an inclusion's verdicts and the criteria that decided
     Column("confidence", Double),
     Column("reasoning", Text),
     Column("error_kind", Text),

@@ -42,10 +42,17 @@ def test_a_submitted_batch_is_in_the_ledger_item_for_item(client: Client) -> Non
     assert view.counts.identity_holds
     assert (view.label, view.model, view.operation) == ("seven.csv", "m-1", "filter")
     stored = list(batch.results())
-    assert [row.item for row in stored] == items
+    assert [list(row.item.items()) for row in stored] == [list(item.items()) for item in items]  # in their order
     assert [row.index for row in stored] == list(range(7))
     assert [row.item_id for row in stored] == [item["id"] for item in items]
     assert all(row.result is None and row.status == ItemStatus.PENDING for row in stored)
+
+
+def test_fields_keep_the_order_in_which_they_were_given(client: Client) -> None:
+    item = {"publication_date": "2024", "title": "T", "abstract": "A", "id": "1", "nested": {"zz": 1, "a": 2}}
+    stored = next(client.submit(ONCOLOGY, [item]).results()).item
+    assert list(stored) == list(item)
+    assert list(stored["nested"]) == ["zz", "a"]
 
 
 def test_at_most_a_window_of_shards_is_published(client: Client, settings: ProducerSettings) -> None:

@@ -33,8 +33,8 @@ class Outcome:
 # One statement, one commit: the item's state under its fence, and for the accepted ones the row.
 _RECORD = text("""
 WITH given AS (
-    SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r(
-        batch_id uuid, idx int, fence int, state text, value jsonb, detail jsonb, confidence float8,
+    SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
+        batch_id uuid, idx int, fence int, state text, value json, detail json, confidence float8,
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
         prompt_tokens int, completion_tokens int, calls int, cached bool, latency_ms int)
 ), accepted AS (

@@ -22,7 +22,7 @@ from .evaluation import (
     object_schema,
     validated,
 )
-from .prompt import CONFIDENCE_RUBRIC, source_data, user_message
+from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
 
@@ -31,7 +31,7 @@ You are an extraction function that extracts specific information from data.
 Given source data and an instruction, extract the requested value.
 If the information is not present in the source data, return null for value.
 
-{CONFIDENCE_RUBRIC}"""
+{SYSTEM_END}"""
 
 
 class _Answer(StrictAnswer):
@@ -49,12 +49,6 @@ def messages(operation: Extract, item: Item) -> tuple[Message, ...]:
         Message("system", SYSTEM),
         Message("user", user_message(source_data(item), f"## Instruction\n{asked}")),
     )
-
-
-def callers_words(text: str) -> str:
-    """The caller's words with their lines as they are, except that none can begin a heading."""
-    lines = [line.rstrip() for line in text.splitlines()]
-    return "\n".join(f"\\{line.lstrip()}" if line.lstrip().startswith("#") else line for line in lines)
 
 
 def response_schema(operation: Extract) -> Schema:

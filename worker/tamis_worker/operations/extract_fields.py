@@ -18,8 +18,7 @@ from .evaluation import (
     object_schema,
     validated,
 )
-from .extract import callers_words
-from .prompt import CONFIDENCE_RUBRIC, one_line, source_data, user_message
+from .prompt import SYSTEM_END, callers_words, one_line, source_data, user_message
 
 SYSTEM = f"""\
 You are an extraction function that extracts structured data.
@@ -27,7 +26,7 @@ Given source data and a schema, extract all requested fields.
 Follow per-field instructions where provided.
 For fields where information is not present, return null.
 
-{CONFIDENCE_RUBRIC}"""
+{SYSTEM_END}"""
 
 
 class _Answer(StrictAnswer):

@@ -15,14 +15,14 @@ from .evaluation import (
     object_schema,
     validated,
 )
-from .prompt import CONFIDENCE_RUBRIC, source_data, user_message
+from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 SYSTEM = f"""\
 You are a classification function that answers yes/no questions about data.
 Given source data and criteria, determine whether the answer is Yes or No.
 You must provide an answer (True or False) even when uncertain—use low confidence to signal unreliability.
 
-{CONFIDENCE_RUBRIC}"""
+{SYSTEM_END}"""
 
 
 class _Answer(StrictAnswer):
@@ -35,7 +35,7 @@ def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
     """System and user message for one item."""
     return (
         Message("system", SYSTEM),
-        Message("user", user_message(source_data(item), f"## Instruction\n{operation.criteria}")),
+        Message("user", user_message(source_data(item), f"## Instruction\n{callers_words(operation.criteria)}")),
     )
 
 

@@ -29,7 +29,7 @@ from .evaluation import (
     object_schema,
     validated,
 )
-from .prompt import CONFIDENCE_RUBRIC, one_line, source_data, user_message
+from .prompt import SYSTEM_END, one_line, source_data, user_message
 
 SYSTEM = f"""\
 You are a screening function that evaluates records for a systematic review against explicit criteria.
@@ -41,7 +41,7 @@ For each criterion, say whether what it describes is met, not met, or unclear fr
 - uncertain: the source data does not allow a clear decision; a person will decide
 When in doubt, answer uncertain rather than exclude.
 
-{CONFIDENCE_RUBRIC}"""
+{SYSTEM_END}"""
 
 
 class _Answer(StrictAnswer):

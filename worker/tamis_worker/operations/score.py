@@ -18,8 +18,7 @@ from .evaluation import (
     object_schema,
     validated,
 )
-from .extract import callers_words
-from .prompt import CONFIDENCE_RUBRIC, source_data, user_message
+from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other can be answered
 
@@ -41,7 +40,7 @@ def messages(operation: Score, item: Item) -> tuple[Message, ...]:
     rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
     instruction = "\n".join(["## Instruction", callers_words(operation.criteria), "", *_scale(operation)])
     return (
-        Message("system", "\n".join([*rules, "", CONFIDENCE_RUBRIC])),
+        Message("system", "\n".join([*rules, "", SYSTEM_END])),
         Message("user", user_message(source_data(item), instruction)),
     )
 

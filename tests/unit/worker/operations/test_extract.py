@@ -13,8 +13,7 @@ from tamis_schemas.operations.extract import Extract
 from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.operations import extract
 from tamis_worker.operations.evaluation import InvalidAnswer
-from tamis_worker.operations.extract import callers_words
-from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC
+from tamis_worker.operations.prompt import SYSTEM_END, callers_words
 
 DESIGNS = ["RCT", "cohort", "case-control", "meta-analysis", "other"]
 TEXT = Extract(instruction="What is the study design?")
@@ -42,7 +41,7 @@ def test_an_extraction_says_what_spec_1_writes() -> None:
         "You are an extraction function that extracts specific information from data.\n"
         "Given source data and an instruction, extract the requested value.\n"
         "If the information is not present in the source data, return null for value.\n"
-        "\n" + CONFIDENCE_RUBRIC
+        "\n" + SYSTEM_END
     )
     assert user.content == (
         "## Source Data\ntitle: Cancer treatment study\n\n## Instruction\nWhat is the study design?"

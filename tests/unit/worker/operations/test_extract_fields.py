@@ -11,7 +11,7 @@ from tamis_schemas.results import FieldsResult
 from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.operations import extract_fields
 from tamis_worker.operations.evaluation import InvalidAnswer
-from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC
+from tamis_worker.operations.prompt import SYSTEM_END
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -54,7 +54,7 @@ def test_an_extraction_of_fields_says_what_spec_1_writes() -> None:
         "Given source data and a schema, extract all requested fields.\n"
         "Follow per-field instructions where provided.\n"
         "For fields where information is not present, return null.\n"
-        "\n" + CONFIDENCE_RUBRIC
+        "\n" + SYSTEM_END
     )
     assert user.content == (
         "## Source Data\n"

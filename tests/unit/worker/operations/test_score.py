@@ -13,7 +13,7 @@ from tamis_schemas.operations.score import Score
 from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.operations import score
 from tamis_worker.operations.evaluation import InvalidAnswer
-from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC
+from tamis_worker.operations.prompt import SYSTEM_END
 
 PLAIN = Score(criteria="Rate relevance to cardiovascular research")
 HALVES = Score(criteria="Rate the methodological quality", min_value=1, max_value=10, interval=0.5)
@@ -41,7 +41,7 @@ def test_a_score_says_what_spec_1_writes() -> None:
         "You are a scoring function that rates data on a numeric scale.\n"
         "Given source data and criteria, provide a score within the specified range.\n"
         "You must provide a score even when uncertain—use low confidence to signal unreliability.\n"
-        "\n" + CONFIDENCE_RUBRIC
+        "\n" + SYSTEM_END
     )
     assert user.content == (
         "## Source Data\n"
@@ -61,7 +61,7 @@ def test_intervals_are_spoken_of_only_where_there_are_any() -> None:
         "Given source data and criteria, provide a score within the specified range.\n"
         "Use only values at the specified intervals.\n"
         "You must provide a score even when uncertain—use low confidence to signal unreliability.\n"
-        "\n" + CONFIDENCE_RUBRIC
+        "\n" + SYSTEM_END
     )
     assert user.content.endswith(
         "## Instruction\n"
