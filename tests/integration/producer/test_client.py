@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import redis
@@ -98,7 +99,9 @@ def test_the_same_key_submitted_by_many_at_once_makes_one_batch(client: Client) 
     ],
     ids=["other items", "other criteria", "other model"],
 )
-def test_a_key_reused_for_another_batch_is_refused(client: Client, operation, items, model) -> None:  # type: ignore[no-untyped-def] # parametrized
+def test_a_key_reused_for_another_batch_is_refused(
+    client: Client, operation: Filter, items: list[dict[str, Any]], model: str | None
+) -> None:
     client.submit(ONCOLOGY, abstracts(4), idempotency_key="k")
     with pytest.raises(IdempotencyConflict, match="'k' belongs to batch"):
         client.submit(operation, items, model=model, idempotency_key="k")

@@ -1,5 +1,8 @@
 """Settings come from the environment, once; a wrong one is named."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from tamis_producer import ProducerSettings
@@ -8,6 +11,8 @@ from tamis_producer.stack_file import StackFile
 from tamis_schemas import ConfigurationError
 from tamis_worker.settings import WorkerSettings
 
+Put = Callable[..., None]
+
 SERVERS = {
     "TAMIS_BROKER_URL": "redis://:s3cret@broker.example:6379/3",
     "TAMIS_DATABASE_URL": "postgresql+psycopg://tamis:s3cret@ledger.example/tamis",
@@ -15,7 +20,7 @@ SERVERS = {
 
 
 @pytest.fixture
-def environ(monkeypatch: pytest.MonkeyPatch, tmp_path):  # type: ignore[no-untyped-def] # a fixture that returns a function
+def environ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Put:
     monkeypatch.chdir(tmp_path)
 
     def put(**values: str) -> None:
@@ -25,7 +30,7 @@ def environ(monkeypatch: pytest.MonkeyPatch, tmp_path):  # type: ignore[no-untyp
     return put
 
 
-def test_named_servers_are_used(environ) -> None:  # type: ignore[no-untyped-def]
+def test_named_servers_are_used(environ: Put) -> None:
     environ(**SERVERS)
     settings = ProducerSettings.load()
     assert settings.broker == SERVERS["TAMIS_BROKER_URL"]
@@ -33,7 +38,7 @@ def test_named_servers_are_used(environ) -> None:  # type: ignore[no-untyped-def
     assert settings.result_backend == "redis://:s3cret@broker.example:6379/4"
 
 
-def test_broker_backend_and_limiter_use_three_databases(environ) -> None:  # type: ignore[no-untyped-def]
+def test_broker_backend_and_limiter_use_three_databases(environ: Put) -> None:
     environ(**SERVERS)
     settings = WorkerSettings.load()
     assert [url.rsplit("/", 1)[1] for url in (settings.broker, settings.result_backend, settings.limiter)] == [
@@ -43,7 +48,7 @@ def test_broker_backend_and_limiter_use_three_databases(environ) -> None:  # typ
     ]
 
 
-def test_no_password_and_no_key_is_in_a_repr(environ) -> None:  # type: ignore[no-untyped-def]
+def test_no_password_and_no_key_is_in_a_repr(environ: Put) -> None:
     environ(**SERVERS, TAMIS_LLM_API_KEY="sk-s3cret")
     assert "s3cret" not in repr(WorkerSettings.load())
     assert "s3cret" not in str(WorkerSettings.load())
@@ -60,18 +65,18 @@ def test_no_password_and_no_key_is_in_a_repr(environ) -> None:  # type: ignore[n
         ({"TAMIS_DATABASE_URL": "postgresql://h/t"}, "TAMIS_BROKER_URL is not set"),
     ],
 )
-def test_a_wrong_setting_is_named(environ, values: dict[str, str], named: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_wrong_setting_is_named(environ: Put, values: dict[str, str], named: str) -> None:
     environ(**values)
     with pytest.raises(ConfigurationError, match=named):
         WorkerSettings.load()
 
 
-def test_an_empty_variable_counts_as_not_set(environ) -> None:  # type: ignore[no-untyped-def]
+def test_an_empty_variable_counts_as_not_set(environ: Put) -> None:
     environ(TAMIS_BROKER_URL="", TAMIS_SHARD_SIZE="")
     assert ProducerSettings.load().shard_size == 500
 
 
-def test_without_servers_the_running_stack_is_used(environ, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_without_servers_the_running_stack_is_used(environ: Put, tmp_path: Path) -> None:
     environ(TAMIS_HOME=str(tmp_path))
     with pytest.raises(ConfigurationError, match="tamis up"):
         _ = ProducerSettings.load().broker
@@ -84,7 +89,7 @@ def test_without_servers_the_running_stack_is_used(environ, tmp_path) -> None:  
     assert (settings.endpoint, settings.default_model) == ("http://l/v1", "small")
 
 
-def test_the_usual_names_of_key_and_endpoint_stand_in(environ) -> None:  # type: ignore[no-untyped-def]
+def test_the_usual_names_of_key_and_endpoint_stand_in(environ: Put) -> None:
     environ(**SERVERS, OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="http://usual/v1/", TAMIS_MODEL="m")
     settings = WorkerSettings.load()
     assert settings.names_an_llm
@@ -93,17 +98,17 @@ def test_the_usual_names_of_key_and_endpoint_stand_in(environ) -> None:  # type:
     assert settings.llm_api_key.get_secret_value() == "sk-1"
 
 
-def test_tamis_own_names_go_before_the_usual_ones(environ) -> None:  # type: ignore[no-untyped-def]
+def test_tamis_own_names_go_before_the_usual_ones(environ: Put) -> None:
     environ(OPENAI_API_KEY="sk-1", OPENAI_BASE_URL="http://usual/v1", TAMIS_LLM_BASE_URL="http://own/v1")
     assert WorkerSettings.load().endpoint == "http://own/v1"
 
 
-def test_a_key_alone_means_openais_own_endpoint(environ) -> None:  # type: ignore[no-untyped-def]
+def test_a_key_alone_means_openais_own_endpoint(environ: Put) -> None:
     environ(TAMIS_LLM_API_KEY="sk-1")
     assert WorkerSettings.load().endpoint == "https://api.openai.com/v1"
 
 
-def test_no_llm_and_no_model_say_what_to_set(environ) -> None:  # type: ignore[no-untyped-def]
+def test_no_llm_and_no_model_say_what_to_set(environ: Put) -> None:
     environ(**SERVERS)
     with pytest.raises(ConfigurationError, match="TAMIS_LLM_API_KEY"):
         _ = WorkerSettings.load().endpoint
@@ -111,7 +116,7 @@ def test_no_llm_and_no_model_say_what_to_set(environ) -> None:  # type: ignore[n
         _ = WorkerSettings.load().default_model
 
 
-def test_temperature_can_be_left_out(environ) -> None:  # type: ignore[no-untyped-def]
+def test_temperature_can_be_left_out(environ: Put) -> None:
     environ(TAMIS_TEMPERATURE="none")
     assert WorkerSettings.load().temperature is None
 
