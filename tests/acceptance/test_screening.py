@@ -3,6 +3,10 @@
 import csv
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,3 +142,39 @@ def test_a_worker_without_a_model_says_which_setting_is_missing(tmp_path: Path, 
     done = tamis("worker", env=env, cwd=tmp_path)
     assert done.code == 2
     assert "TAMIS_MODEL is not set" in done.err
+
+
+def test_ctrl_c_detaches_and_the_batch_goes_on(
+    tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
+) -> None:
+    double.script(latency=0.3)
+    start_worker(concurrency="4")
+    items = tmp_path / "items.jsonl"
+    items.write_text("".join(f'{{"id": "{n}", "title": "T{n}"}}\n' for n in range(40)), "utf-8")
+    command = [sys.executable, "-m", "tamis_worker", "filter", str(items), "--criteria", "Is it?"]
+    with subprocess.Popen(
+        command, env={**os.environ, **environment}, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as screening:
+        double.wait(calls=4, in_flight=4, bound=40)
+        screening.send_signal(signal.SIGINT)
+        said, _ = screening.communicate(timeout=30)
+    assert screening.returncode == 130
+    assert "the batch goes on" in said
+    watch_on = said.split("tamis status ")[1].split(" ")[0]
+    done = tamis("status", watch_on, "--watch", env=environment, cwd=tmp_path)
+    assert done.code == 0
+    assert "40/40" in done.out
+
+
+def test_a_wrong_key_fails_every_item_with_its_kind_and_shows_no_key(
+    tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
+) -> None:
+    double.script(api_key="another-key")
+    worker = start_worker()
+    items = tmp_path / "items.jsonl"
+    items.write_text('{"id": "a", "title": "A"}\n', "utf-8")
+    done = tamis("filter", str(items), "--criteria", "Is it?", env=environment, cwd=tmp_path)
+    assert done.code == 1
+    assert "authentication 1" in done.out
+    written = tamis("results", done.out.split("batch ")[1].split(":")[0], env=environment, cwd=tmp_path)
+    assert environment["TAMIS_LLM_API_KEY"] not in done.out + done.err + written.out + worker.text()
