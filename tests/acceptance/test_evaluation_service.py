@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from sqlalchemy import text
 from llm_double import Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts, wait_until
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
-from tamis_schemas import EvaluationResult, FieldsResult, InvalidParameters, WaitTimeout
+from tamis_schemas import EvaluationResult, FieldsResult, Filter, InvalidParameters, WaitTimeout
 from tamis_worker.embedded.llm import MODEL_NAME, Llm
 from tamis_worker.embedded.model import fetch_model, model_folder
 
@@ -46,6 +47,13 @@ def _process(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def scripted(text: str, **answer: object) -> Scripted:
     return Scripted(text, {"confidence": 0.9} | answer)
+
+
+def cancel(client: Client) -> None:
+    """Cancel every batch of a ledger whose items nobody has begun."""
+    with client.engine.begin() as connection:
+        connection.execute(text("UPDATE items SET state = 'cancelled'"))
+        connection.execute(text("UPDATE batches SET state = 'cancelled'"))
 
 
 @pytest.mark.usefixtures("_process")
@@ -327,6 +335,13 @@ async def test_a_wrong_call_is_an_error_and_nothing_is_written(client: Client, c
     assert client.batches() == []
 
 
+@pytest.mark.parametrize("cut", [{"shard_size": 0}, {"window": -1}, {"window": True}, {"shard_size": 2.0}], ids=str)
+def test_a_batch_is_not_cut_into_shards_or_windows_below_1(client: Client, cut: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameters, match="no whole number from 1"):
+        client.submit(Filter(criteria="Is it?"), [ITEM], **cut)
+    assert client.batches() == []
+
+
 async def test_no_items_give_no_results_and_no_batch(client: Client) -> None:
     service = AIEvaluationService(client)
     assert await service.filter_batch([], "Is it?") == []
@@ -351,21 +366,27 @@ async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
 
 
 def test_a_cancelled_call_leaves_no_thread_that_waits(client: Client) -> None:
-    async def cancelled() -> None:
-        await asyncio.wait_for(AIEvaluationService(client).filter(ITEM, "Is it?"), 0.5)
+    ended: list[BaseException] = []
 
-    with pytest.raises(TimeoutError):
-        asyncio.run(asyncio.wait_for(cancelled(), 20))  # run() waits for threads at its end: one that waits is seen
+    def run() -> None:
+        try:
+            asyncio.run(asyncio.wait_for(AIEvaluationService(client).filter(ITEM, "Is it?"), 0.5))
+        except TimeoutError as error:
+            ended.append(error)
+
+    runner = Thread(target=run, daemon=True)  # asyncio.run returns only when no thread of its own works any more
+    runner.start()
+    runner.join(20)
     (view,) = client.batches()
+    cancel(client)  # a thread that should wait after all has its end
+    assert ended
     assert not view.state.terminal
 
 
 async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(client: Client) -> None:
     call = asyncio.create_task(AIEvaluationService(client, timeout=60).filter_batch(abstracts(2), "Is it?"))
     await asyncio.to_thread(wait_until, client.batches, within=20, what="the batch is in the ledger")
-    with client.engine.begin() as connection:
-        connection.execute(text("UPDATE items SET state = 'cancelled'"))
-        connection.execute(text("UPDATE batches SET state = 'cancelled'"))
+    cancel(client)
     assert [(result.value, result.error) for result in await call] == [
         (None, "not evaluated: the item is cancelled")
     ] * 2
@@ -374,17 +395,13 @@ async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(
 async def test_the_real_small_model_gives_results_of_the_right_shape(
     tmp_path: Path, client: Client, start_worker: StartWorker
 ) -> None:
-    llm = Llm(fetch_model(model_folder()), tmp_path / "llm.log")
-    llm.start()
-    try:
-        start_worker(llm_base_url=llm.base_url, model=MODEL_NAME, max_output_tokens="300")
+    with Llm(fetch_model(model_folder()), tmp_path / "llm.log") as llm:
+        start_worker(llm_base_url=llm.base_url, model=MODEL_NAME)
         service = AIEvaluationService(client, timeout=150, model=MODEL_NAME)
         filtered, scored = await asyncio.gather(
             service.filter(ITEM, "Is this about oncology?"),
             service.score(ITEM, "Rate the methodological quality", 1, 10, 0.5, include_reasoning=False),
         )
-    finally:
-        llm.stop()
     assert isinstance(filtered.value, bool), filtered.error
     assert filtered.reasoning
     assert isinstance(scored.value, float), scored.error
