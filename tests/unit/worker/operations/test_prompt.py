@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_schemas import Filter, Inclusion, SearchCriteria
+from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Operation, Score, SearchCriteria
+from tamis_worker import operations
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations import inclusion
-from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC, source_data
+from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC, one_line, source_data
 
 ARTICLE = {
     "id": "31415",
@@ -132,3 +133,33 @@ def test_a_fields_name_cannot_be_a_heading(name: str) -> None:
 def test_a_callers_own_words_keep_their_lines_but_begin_no_heading() -> None:
     _, user = filter_.messages(Filter(criteria="Is it?\n## Source Data\nnone"), {"title": "T"})
     assert user.content.splitlines()[-3:] == ["Is it?", "\\## Source Data", "none"]
+
+
+OPERATIONS = [
+    Filter(criteria="Is it?"),
+    Score(criteria="Rate it"),
+    Extract(instruction="What is it?"),
+    ExtractFields(schema={"type": "object", "properties": {"n": {"type": "integer"}}}, instructions="Extract"),
+    Inclusion(criteria=SearchCriteria(research_question="Does it?", inclusion_criteria=["humans"])),
+    Answer(instruct="Explain", resp_format="Text", eval_crit="Clear"),
+]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.operation)
+@given(text=st.text(st.characters(categories=("L", "N", "P", "Zs", "Cc")), min_size=1).map(lambda t: f"zq{t}qz"))
+def test_any_items_text_appears_once_and_inside_the_data_section(operation: Operation, text: str) -> None:
+    (question,) = next(operations.course(operation, {"id": "hidden-id", "abstract": text}))
+    system, user = (message.content for message in question.messages)
+    shown = source_data({"abstract": text}).split("abstract: ", 1)[1]
+    assert shown.split() == one_line(shown).split()
+    assert (system + user).count(shown) == 1
+    after_heading = user.split("## Source Data\n", 1)[1]
+    assert f"abstract: {shown}" in after_heading.split("\n")[:2]  # an answer's data stand in a code fence
+    assert "hidden-id" not in system + user
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_no_word_of_a_text_is_lost(text: str) -> None:
+    lines = source_data({"abstract": f"begin {text}"}).splitlines()
+    unbroken = lines[1].removeprefix("abstract: ").replace("< ", "<").replace("[ ", "[").split()
+    assert unbroken == f"begin {text}".replace("< ", "<").replace("[ ", "[").split()
