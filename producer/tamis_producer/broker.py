@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from amqp.exceptions import ChannelError
 from celery import Celery
 from kombu import Exchange, Queue
-from kombu.exceptions import OperationalError
+from kombu.exceptions import ChannelError, OperationalError
 
 from tamis_schemas import BrokerUnavailable, wire
 
