@@ -3,7 +3,18 @@
 import pytest
 from pydantic import ValidationError
 
-from tamis_schemas import Filter, Inclusion, InvalidParameters, SearchCriteria, parse_operation
+from tamis_schemas import (
+    EvaluationResult,
+    Extract,
+    ExtractFields,
+    FieldsResult,
+    Filter,
+    Inclusion,
+    InvalidParameters,
+    Score,
+    SearchCriteria,
+    parse_operation,
+)
 
 QUESTION = {"research_question": "Does it work?"}
 
@@ -55,3 +66,26 @@ def test_criteria_are_labelled_inclusion_first() -> None:
 def test_an_operation_cannot_be_changed_after_it_was_made() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         Filter(criteria="x").criteria = "y"  # type: ignore[misc] # the wrong use
+
+
+def test_reasoning_is_asked_for_unless_said_otherwise() -> None:
+    schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    for operation in (
+        Filter(criteria="x"),
+        Score(criteria="x"),
+        Extract(instruction="x"),
+        ExtractFields(schema=schema, instructions="x"),
+    ):
+        assert operation.include_reasoning is True
+
+
+@pytest.mark.parametrize("kind", [EvaluationResult, FieldsResult])
+def test_both_kinds_of_result_have_the_same_indicators_and_no_item_id(
+    kind: type[EvaluationResult] | type[FieldsResult],
+) -> None:
+    value = "value" if kind is EvaluationResult else "fields"
+    assert list(kind.model_fields) == [value, "confidence", "reasoning", "error"]
+    assert set(kind().model_dump().values()) == {None, 0.0}
+    for outside in (-0.1, 1.1):
+        with pytest.raises(ValidationError, match="confidence"):
+            kind(confidence=outside)

@@ -250,6 +250,30 @@ async def test_no_more_than_max_workers_are_judged_at_a_time() -> None:
     assert client.most == 2
 
 
+async def test_five_are_judged_at_a_time_unless_said_otherwise() -> None:
+    class Counting(Client):
+        """Lets go of its callers when five of them are there."""
+
+        def __init__(self) -> None:
+            super().__init__(lambda _: REPLY)
+            self.inside = self.most = 0
+            self.full = asyncio.Event()
+
+        async def call_json(self, system_prompt: str, user_prompt: str, temperature: float) -> object:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            if self.inside == 5:
+                self.full.set()
+            await asyncio.wait_for(self.full.wait(), 5)
+            self.inside -= 1
+            return REPLY
+
+    client = Counting()
+    found = await evaluate_evidence_quality_batch([CLASSIFICATION] * 12, "c", "g", client)
+    assert [evaluation["evidence_type"] for evaluation in found] == ["explicit"] * 12
+    assert client.most == 5
+
+
 @pytest.mark.parametrize("max_workers", [0, -1])
 async def test_no_workers_at_all_are_refused(max_workers: int) -> None:
     with pytest.raises(InvalidParameters, match=f"max_workers: {max_workers} "):
@@ -322,3 +346,36 @@ def test_a_drop_of_more_than_20_percent_is_warned_of(
         adjust_confidence_with_evidence_quality(dict(CLASSIFICATION), evaluation(score, "weak"))
     assert [record.levelname for record in caplog.records] == ["WARNING"] * warned
     assert "Male" not in caplog.text  # a value may be personal
+
+
+async def test_a_batch_is_judged_blocked_and_adjusted_as_spec_5_uses_it() -> None:
+    replies: dict[str, object] = {
+        "a": REPLY | {"quality_score": 1.0},
+        "b": REPLY | {"quality_score": 0.7, "evidence_type": "contextual"},
+        "c": REPLY | {"quality_score": 0.4, "evidence_type": "weak", "issue": "Indirect."},
+        "d": REPLY | {"quality_score": 0.0, "evidence_type": "inappropriate", "is_valid": False, "issue": "Products."},
+        "e": None,  # a judge that fails
+    }
+    classifications = [CLASSIFICATION | {"value": value} for value in replies]
+    client = Client(lambda prompt: replies[prompt.split("- Taxonomy Value: ")[1][0]])
+    evaluations = await evaluate_evidence_quality_batch(
+        classifications=classifications,
+        email_context="c",
+        section_guidelines="g",
+        llm_client=client,
+        max_workers=5,
+        actual_batch_size=20,
+    )
+    kept = []
+    for classification, found in zip(classifications, evaluations, strict=True):
+        if should_block_classification(found["quality_score"]):
+            continue
+        adjust_confidence_with_evidence_quality(classification, found)
+        kept.append(classification)
+    assert [(one["value"], one["confidence"], one["evidence_type"]) for one in kept] == [
+        ("a", pytest.approx(0.9), "explicit"),  # 0.9 x 1.0
+        ("b", pytest.approx(0.765), "contextual"),  # 0.9 x min(0.85, 0.7 + 0.15)
+        ("c", pytest.approx(0.585), "weak"),  # 0.9 x min(0.65, 0.4 + 0.25)
+        ("e", pytest.approx(0.765), "unknown"),  # neutral: quality 0.7
+    ]
+    assert "original_confidence" not in classifications[3]

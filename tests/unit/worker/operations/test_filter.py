@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_schemas import Filter
+from tamis_schemas import EvaluationResult, Filter
 from tamis_worker.operations import InvalidAnswer
 from tamis_worker.operations import filter as filter_
 
@@ -24,7 +24,16 @@ def test_the_schema_is_strict(operation: Filter) -> None:
 
 def test_a_valid_answer_is_a_result() -> None:
     result = filter_.parse(WITH, {"reasoning": "r", "value": False, "confidence": 1}).result
+    assert isinstance(result, EvaluationResult)
     assert (result.value, result.confidence, result.reasoning, result.error) == (False, 1.0, "r", None)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.1, 0.39])
+@pytest.mark.parametrize("value", [True, False])
+def test_a_low_confidence_is_an_answer_all_the_same(value: bool, confidence: float) -> None:
+    result = filter_.parse(WITH, {"reasoning": "r", "value": value, "confidence": confidence}).result
+    assert isinstance(result, EvaluationResult)
+    assert (result.value, result.confidence, result.error) == (value, confidence, None)
 
 
 def test_reasoning_that_was_not_asked_for_is_none() -> None:
