@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from llm_double.answers import answer_for
 from llm_double.strictness import objection
 from tamis_schemas import Filter, Inclusion, SearchCriteria
+from tamis_worker import operations
 from tamis_worker.engine.schema_dialect import PORTABLE, UNIT_INTERVAL, bounded, instruction, portable
-from tamis_worker.operations import parse, response_schema
 
 CONFIDENCE = {"type": "number", "minimum": 0, "maximum": 1}
 SCHEMA: dict[str, Any] = {
@@ -101,13 +101,15 @@ def test_portable_passes_strict_mode_where_the_schema_itself_does_not() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.operation)
 def test_every_operations_schema_passes_strict_mode_when_portable(operation: Filter | Inclusion) -> None:
-    assert objection(portable(response_schema(operation))) is None
+    (question,) = next(operations.course(operation, {"title": "T"}))
+    assert objection(portable(question.schema)) is None
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.operation)
 def test_every_answer_allowed_by_a_bounded_schema_can_be_parsed(operation: Filter | Inclusion) -> None:
+    (question,) = next(operations.course(operation, {"title": "T"}))
     for seed in range(50):
-        parse(operation, answer_for(bounded(response_schema(operation)), str(seed)))
+        question.parse(answer_for(bounded(question.schema), str(seed)))
 
 
 @pytest.mark.parametrize("dialect", [bounded, portable])
