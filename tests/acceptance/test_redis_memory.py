@@ -49,7 +49,8 @@ def test_10_000_items_take_no_more_redis_memory_than_2_000(
     with Client(settings) as client:
         for n in (2_000, 10_000):
             with watched(broker_url) as peak:
-                batch = client.submit(Filter(criteria="Is it?", include_reasoning=False), abstracts(n))
+                question = Filter(criteria="Is it?", include_reasoning=False)
+                batch = client.submit(question, abstracts(n), use_cache=False)
                 counts = batch.wait(timeout=240)
             assert counts.decided == n
             assert len(list(batch.results())) == n
