@@ -392,12 +392,13 @@ async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(
     ] * 2
 
 
+@pytest.mark.timeout(700)  # a bound for the slowest machine, not a measure: it takes seconds on a quiet one
 async def test_the_real_small_model_gives_results_of_the_right_shape(
     tmp_path: Path, client: Client, start_worker: StartWorker
 ) -> None:
     with Llm(fetch_model(model_folder()), tmp_path / "llm.log") as llm:
         start_worker(llm_base_url=llm.base_url, model=MODEL_NAME)
-        service = AIEvaluationService(client, timeout=150, model=MODEL_NAME)
+        service = AIEvaluationService(client, timeout=600, model=MODEL_NAME)
         filtered, scored = await asyncio.gather(
             service.filter(ITEM, "Is this about oncology?"),
             service.score(ITEM, "Rate the methodological quality", 1, 10, 0.5, include_reasoning=False),
