@@ -1,10 +1,14 @@
 """A dialogue: questions asked side by side, one reading for each, an evaluation at the end or a kind of error."""
 
+from typing import Any
+
 import pytest
 
 from courses import in_order, play, silent
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, Inclusion, Operation, SearchCriteria
 from tamis_worker import operations
+from tamis_worker.operations import filter as filter_
+from tamis_worker.operations import inclusion
 from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Unanswered, asked
 from tamis_worker.operations.evaluation import Evaluation, InvalidAnswer
 
@@ -35,25 +39,26 @@ def one_question(operation: Operation) -> Course:
 
 
 @pytest.mark.parametrize(
-    ("operation", "reply", "value"),
+    ("operation", "module", "reply", "value"),
     [
-        (FILTER, {"reasoning": "r", "value": False, "confidence": 0.9}, False),
+        (FILTER, filter_, {"reasoning": "r", "value": False, "confidence": 0.9}, False),
         (
             INCLUSION,
+            inclusion,
             {"rationale": "r", "verdicts": {"I1": "met"}, "status": "include", "confidence": 0.9},
             "include",
         ),
     ],
 )
 def test_an_operation_of_one_call_is_a_course_of_one_question(
-    operation: Operation, reply: object, value: object
+    operation: Operation, module: Any, reply: object, value: object
 ) -> None:
     played = play(one_question(operation), in_order(reply))
     assert played.evaluated().result.value == value
     ((asked_once,),) = played.rounds
-    assert [message.role for message in asked_once.messages] == ["system", "user"]
+    assert asked_once.messages == module.messages(operation, ITEM)
     assert (asked_once.schema_name, asked_once.temperature) == (operation.operation, None)
-    assert asked_once.schema["required"] == list(asked_once.schema["properties"])
+    assert asked_once.schema == module.response_schema(operation)
 
 
 def test_an_unanswered_question_ends_a_single_course_with_its_kind() -> None:
