@@ -17,6 +17,7 @@ from .errors import (
     UnknownBatch,
     WaitTimeout,
 )
+from .exclusion import Exclusion
 from .item import Item, resolve_item_id
 from .iterations import AnswerEvaluation, AnswerResult, IterationData
 from .judgement import EvidenceType, Judgement
@@ -42,6 +43,7 @@ from .results import (
     Usage,
     Verdict,
 )
+from .source import Source
 from .status import BatchStatus, ItemStatus
 from .summary import ConfidenceDistribution, Counts, Summary
 
@@ -58,6 +60,7 @@ __all__ = [
     "ErrorKind",
     "EvaluationResult",
     "EvidenceType",
+    "Exclusion",
     "Extract",
     "ExtractFields",
     "FieldsResult",
@@ -83,6 +86,7 @@ __all__ = [
     "Provenance",
     "Score",
     "SearchCriteria",
+    "Source",
     "Summary",
     "TamisError",
     "Unavailable",

@@ -6,6 +6,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from .errors import ErrorKind
+from .exclusion import Exclusion
 
 Confidence = float  # 0 to 1, after the rubric of spec 1
 
@@ -109,6 +110,7 @@ class ItemResult(BaseModel):
     item_id: str
     status: str  # an ItemStatus
     result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
+    exclusion: Exclusion | None = None  # of an item that was kept out before any model was asked
     decision: InclusionDecision | None = None  # of an inclusion
     detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
     error_kind: ErrorKind | None = None

@@ -1,5 +1,16 @@
 """The ledger: the Postgres tables that hold the truth about every item, and their migrations."""
 
-from .tables import batches, items, llm_cache, metadata, results, shards, summaries, workers
+from .tables import batches, exclusions, items, llm_cache, metadata, results, reviews, shards, summaries, workers
 
-__all__ = ["batches", "items", "llm_cache", "metadata", "results", "shards", "summaries", "workers"]
+__all__ = [
+    "batches",
+    "exclusions",
+    "items",
+    "llm_cache",
+    "metadata",
+    "results",
+    "reviews",
+    "shards",
+    "summaries",
+    "workers",
+]

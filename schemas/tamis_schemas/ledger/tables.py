@@ -19,6 +19,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    UniqueConstraint,
     Uuid,
     func,
     text,
@@ -54,6 +55,16 @@ metadata = MetaData(
 
 _INSTANT = DateTime(timezone=True)
 
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("content_sha256", Text, nullable=False, unique=True),  # of plan and records: the same again resumes it
+    Column("label", Text, nullable=False),
+    Column("plan", JSON, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+)
+
 batches = Table(
     "batches",
     metadata,
@@ -69,11 +80,16 @@ batches = Table(
     Column("shard_size", Integer, nullable=False),
     Column("window_size", Integer, nullable=False),
     Column("use_cache", Boolean, nullable=False, server_default=text("true")),
+    Column("source", JSON),  # where its records come from: a `Source`; None: from a program, not from a file
+    Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
+    Column("stage", Integer),  # place in its review, from 0
     Column("round", Integer, nullable=False, server_default="1"),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
     _one_of("state", BatchStatus),
+    CheckConstraint("(review_id IS NULL) = (stage IS NULL)", name="stage_of_review"),
+    UniqueConstraint("review_id", "stage", name="uq_batches_review_id_stage"),
     Index("ix_batches_created_at", "created_at"),
 )
 
@@ -106,8 +122,19 @@ items = Table(
     Column("worker", Text),  # who holds the claim; it is valid as long as that worker's lease
     Column("claimed_at", _INSTANT),
     Column("republished_at", _INSTANT),  # when a message of its own replaced one that was lost
+    Column("origin", Integer),  # in a later stage of a review: the record's place in the first one
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("state", ItemStatus),
+)
+
+exclusions = Table(
+    "exclusions",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("exclusion", JSON, nullable=False),  # an `Exclusion`
+    PrimaryKeyConstraint("batch_id", "idx"),
 )
 
 results = Table(

@@ -1,0 +1,20 @@
+"""An exclusion: why a record never reached a model."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DUPLICATE = "duplicate"  # the rule under which copies of a record are kept out
+
+
+class Exclusion(BaseModel):
+    """What kept a record out before screening: the initial filter (tier 1, spec 3), or another copy of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    rule: str  # a `FilterRule` of the initial filter, or `duplicate`
+    reason: str  # one sentence for a reader
+    confidence: float = Field(default=1.0, ge=0.0, le=1.0)
+    matched: str | None = None  # the text of the record that decided
+    field: str | None = None  # in which field it stands: title, abstract, year ...
+    start: int | None = None  # characters of that field
+    end: int | None = None  # one past the last
+    duplicate_of: int | None = None  # place in the batch, from 0, of the copy that stays

@@ -1,0 +1,18 @@
+"""A source: the file from which a batch's records come, and what was done before any model saw them."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Source(BaseModel):
+    """What a methods section says of the records: where from, how read, how filtered."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file: str  # its name, without the folder
+    format: str  # RIS, CSV, ...
+    encoding: str  # utf-8, utf-16, cp1252, ...
+    replaced: int = 0  # bytes that were not valid in that encoding, and were read as cp1252
+    sha256: str  # of the file's bytes
+    duplicates_kept: bool = False  # True: copies of a record were screened as well
+    initial_filter: bool = False  # True: tier 1 rejected records before any model was asked
+    switched_off: dict[str, str] = Field(default_factory=dict)  # rules of tier 1 that did not apply -> why not
