@@ -1,30 +1,18 @@
 """The client: submit a batch, find one again."""
 
-import hashlib
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import Self
-from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from tamis_schemas import BrokerUnavailable, InvalidParameters, Item, Operation, resolve_item_id
-from tamis_schemas.operations import OPERATIONS
+from tamis_schemas import BrokerUnavailable, Exclusion, InvalidParameters, Item, Operation, Source
 
 from .batch import Batch
 from .broker import make_app
 from .dispatch import Dispatcher
-from .ledger import (
-    NewBatch,
-    NewItem,
-    connect,
-    find_batch,
-    insert_batch,
-    ledger_errors,
-    read_views,
-    to_json,
-)
+from .ledger import connect, find_batch, insert_batch, ledger_errors, read_views
+from .new_batch import NewBatch, parameters, rows_of
 from .settings import ProducerSettings
 from .view import BatchView
 
@@ -57,6 +45,8 @@ class Client:
         use_cache: bool = True,
         shard_size: int | None = None,
         window: int | None = None,
+        exclusions: Mapping[int, Exclusion] | None = None,
+        source: Source | None = None,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -69,20 +59,32 @@ class Client:
             use_cache: take answers to the same questions from the ledger, at no cost.
             shard_size: items of one shard; None: as in the settings.
             window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
+            exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They
+                stand in the batch all the same, as `excluded_by_filter`.
+            source: the file from which the items come.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
         Raises:
-            InvalidParameters: an item that JSON or Postgres cannot hold, no item at all, or a shard size or window
-                below 1. Nothing is written.
+            InvalidParameters: an item that JSON or Postgres cannot hold, no item at all, an exclusion of an item that
+                is not there, or a shard size or window below 1. Nothing is written.
             IdempotencyConflict: the key was used for other content.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
-        batch = self._new_batch(operation, items, model, idempotency_key, label, use_cache)
-        batch = replace(
-            batch,
-            shard_size=_at_least_one("shard_size", shard_size, batch.shard_size),
-            window=_at_least_one("window", window, batch.window),
+        if idempotency_key is not None and not idempotency_key.strip():
+            raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
+        params = parameters(operation)
+        batch = NewBatch(
+            operation=params["operation"],
+            params=params,
+            model=model or self.settings.model,
+            items=rows_of(items, exclusions),
+            shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
+            window=_at_least_one("window", window, self.settings.window),
+            label=label,
+            idempotency_key=idempotency_key,
+            use_cache=use_cache,
+            source=source,
         )
         with ledger_errors(), self.engine.begin() as connection:
             batch_id = insert_batch(connection, batch)
@@ -113,41 +115,6 @@ class Client:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _new_batch(
-        self,
-        operation: Operation,
-        items: Iterable[Item],
-        model: str | None,
-        idempotency_key: str | None,
-        label: str | None,
-        use_cache: bool,
-    ) -> NewBatch:
-        if not isinstance(operation, OPERATIONS):
-            names = ", ".join(known.__name__ for known in OPERATIONS)
-            raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
-        if idempotency_key is not None and not idempotency_key.strip():
-            raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
-        model = model or self.settings.model
-        params = operation.model_dump(mode="json")
-        rows = _rows(items)
-        digest = hashlib.sha256(to_json([params, model]).encode())
-        for row in rows:
-            digest.update(b"\x00")
-            digest.update(row.payload.encode())
-        return NewBatch(
-            id=uuid4(),
-            operation=operation.operation,
-            params=params,
-            model=model,
-            label=label,
-            idempotency_key=idempotency_key,
-            content_sha256=digest.hexdigest(),
-            shard_size=self.settings.shard_size,
-            window=self.settings.window,
-            use_cache=use_cache,
-            items=rows,
-        )
-
 
 def _at_least_one(name: str, given: int | None, otherwise: int) -> int:
     if given is None:
@@ -155,17 +122,3 @@ def _at_least_one(name: str, given: int | None, otherwise: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InvalidParameters(f"{name}: {given!r} is no whole number from 1")
     return given
-
-
-def _rows(items: Iterable[Item]) -> Sequence[NewItem]:
-    rows: list[NewItem] = []
-    for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
-        try:
-            rows.append(NewItem(item_id=resolve_item_id(item), payload=to_json(item)))
-        except (TypeError, ValueError) as error:
-            raise InvalidParameters(f"item {index} (id {resolve_item_id(item)!r}): {error}") from error
-    if not rows:
-        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
-    return rows

@@ -4,11 +4,8 @@ The one seam to SQLAlchemy and psycopg on this floor: what they raise comes out 
 `ConfigurationError`.
 """
 
-import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +18,7 @@ from tamis_schemas import (
     Counts,
     ErrorKind,
     EvaluationResult,
+    Exclusion,
     ExtractFields,
     FieldsResult,
     IdempotencyConflict,
@@ -35,39 +33,14 @@ from tamis_schemas import (
     UnknownBatch,
     Usage,
 )
-from tamis_schemas.ledger import batches, items, results, shards, summaries, workers
+from tamis_schemas.ledger import batches, exclusions, items, results, shards, summaries, workers
 from tamis_schemas.operations import operation_name
 
+from .new_batch import NewBatch
 from .view import BatchView
 
 STREAM_ROWS = 500  # fetched at once when results are streamed
 UNDEFINED_TABLE = "42P01"
-NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
-
-
-@dataclass(frozen=True)
-class NewItem:
-    """One row to be written: the payload is JSON text."""
-
-    item_id: str
-    payload: str
-
-
-@dataclass(frozen=True)
-class NewBatch:
-    """A batch as it is submitted."""
-
-    id: UUID
-    operation: str
-    params: dict[str, Any]
-    model: str | None
-    label: str | None
-    idempotency_key: str | None
-    content_sha256: str
-    shard_size: int
-    window: int
-    use_cache: bool
-    items: Sequence[NewItem]
 
 
 def connect(database_url: str) -> Engine:
@@ -132,6 +105,9 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             shard_size=batch.shard_size,
             window_size=batch.window,
             use_cache=batch.use_cache,
+            source=None if batch.source is None else batch.source.model_dump(mode="json"),
+            review_id=None if batch.stage is None else batch.stage.review_id,
+            stage=None if batch.stage is None else batch.stage.number,
         )
     )
     connection.execute(insert(shards), _shard_rows(batch))
@@ -159,10 +135,18 @@ def _copy_items(connection: Connection, batch: NewBatch) -> None:
     batch_id = str(batch.id)
     with (
         driver.cursor() as cursor,
-        cursor.copy("COPY items (batch_id, idx, item_id, payload) FROM STDIN") as copy,
+        cursor.copy("COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN") as copy,
     ):
         for index, item in enumerate(batch.items):
-            copy.write_row((batch_id, index, item.item_id, item.payload))
+            state = ItemStatus.PENDING if item.exclusion is None else ItemStatus.EXCLUDED_BY_FILTER
+            copy.write_row((batch_id, index, item.item_id, item.payload, state.value, item.origin))
+    excluded = [(index, item.exclusion) for index, item in enumerate(batch.items) if item.exclusion is not None]
+    with (
+        driver.cursor() as cursor,
+        cursor.copy("COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN") as copy,
+    ):
+        for index, exclusion in excluded:
+            copy.write_row((batch_id, index, exclusion.rule, exclusion.model_dump_json()))
 
 
 def find_batch(connection: Connection, prefix: str) -> UUID:
@@ -250,9 +234,10 @@ def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResul
     statement = (
         select(
             *(items.c.idx, items.c.item_id, items.c.state, items.c.payload),
-            *(batches.c.operation, results.c.fence, *columns),
+            *(batches.c.operation, exclusions.c.exclusion, results.c.fence, *columns),
         )
         .join(batches, batches.c.id == items.c.batch_id)
+        .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .where(items.c.batch_id == batch_id)
         .order_by(items.c.idx)
@@ -265,7 +250,8 @@ def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResul
 
 def _item_result(row: Row[Any]) -> ItemResult:
     if row.fence is None:
-        return ItemResult(index=row.idx, item_id=row.item_id, status=row.state, item=row.payload)
+        exclusion = None if row.exclusion is None else Exclusion.model_validate(row.exclusion)
+        return ItemResult(index=row.idx, item_id=row.item_id, status=row.state, item=row.payload, exclusion=exclusion)
     inclusion = row.operation == operation_name(Inclusion)
     return ItemResult(
         index=row.idx,
@@ -301,12 +287,3 @@ def read_summary(connection: Connection, batch_id: UUID) -> Summary | None:
     )
     stored = connection.execute(statement).scalar_one_or_none()
     return None if stored is None else Summary.model_validate(stored)
-
-
-def to_json(value: object) -> str:
-    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if NUL_ESCAPE.search(text):
-        raise ValueError("it holds a NUL character, which Postgres cannot store")
-    text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
-    return text

@@ -68,6 +68,7 @@ class Summary(BaseModel):
     values: dict[str, int]  # decided items by value, where there are few: of a filter, an inclusion, a judgement
     pass_rate: Proportion  # of a filter or an inclusion: passed (true, include) out of decided; else out of none
     errors: dict[ErrorKind, int]  # failed items by kind
+    exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
     confidence: ConfidenceDistribution
     prompt_tokens: int
     completion_tokens: int

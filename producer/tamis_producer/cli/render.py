@@ -33,6 +33,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
     if summary.operation in DECIDING:
         table.add_row("pass rate", percent(summary.pass_rate))
+    if summary.exclusions:
+        table.add_row("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())))
     if summary.errors:
         table.add_row("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()))
     bands = summary.confidence.bands

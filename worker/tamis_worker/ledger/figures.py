@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Float, case, func, literal_column, select
+from sqlalchemy import Float, Table, case, func, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tamis_schemas import (
@@ -18,7 +18,7 @@ from tamis_schemas import (
     Summary,
     wilson,
 )
-from tamis_schemas.ledger import batches, items, results
+from tamis_schemas.ledger import batches, exclusions, items, results
 from tamis_schemas.operations import operation_name
 from tamis_schemas.summary import CONFIDENCE_BANDS
 
@@ -36,6 +36,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
     values = await _tally(connection, batch_id, AS_TEXT, results.c.error_kind.is_(None)) if countable else {}
     errors = await _tally(connection, batch_id, results.c.error_kind, results.c.error_kind.is_not(None))
     models = await _tally(connection, batch_id, results.c.model, results.c.model.is_not(None))
+    kept_out = await _tally(connection, batch_id, exclusions.c.rule, exclusions.c.rule.is_not(None), table=exclusions)
     totals = await _totals(connection, batch_id)
     counts = await _counts(connection, batch_id, batch.n_items)
     seconds = (batch.finished_at - batch.started_at).total_seconds()
@@ -47,6 +48,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         values=values,
         pass_rate=wilson(sum(values.get(value, 0) for value in PASSING), counts.decided if decides else 0),
         errors={ErrorKind(kind): n for kind, n in errors.items()},
+        exclusions=kept_out,
         confidence=await _confidence(connection, batch_id),
         prompt_tokens=totals.prompt or 0,
         completion_tokens=totals.completion or 0,
@@ -68,10 +70,12 @@ async def _counts(connection: AsyncConnection, batch_id: UUID, n_items: int) -> 
     return Counts(n_items=n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
 
 
-async def _tally(connection: AsyncConnection, batch_id: UUID, column: Any, condition: Any) -> dict[str, int]:
+async def _tally(
+    connection: AsyncConnection, batch_id: UUID, column: Any, condition: Any, *, table: Table = results
+) -> dict[str, int]:
     statement = (
         select(column.label("name"), func.count().label("n"))
-        .where(results.c.batch_id == batch_id, condition)
+        .where(table.c.batch_id == batch_id, condition)
         .group_by("name")
         .order_by("name")
     )

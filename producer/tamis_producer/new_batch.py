@@ -1,0 +1,106 @@
+"""A batch before it is in the ledger: its operation, its items as JSON text, and what identifies its content."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from tamis_schemas import Exclusion, InvalidParameters, Item, Operation, Source, resolve_item_id
+from tamis_schemas.operations import OPERATIONS
+
+NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """One row to be written: the payload is JSON text."""
+
+    item_id: str
+    payload: str
+    exclusion: Exclusion | None = None  # why no model is asked about it; None: one is
+    origin: int | None = None  # in a later stage of a review: the record's place in the first one
+
+    @classmethod
+    def of(cls, item: Item, *, exclusion: Exclusion | None = None, origin: int | None = None) -> "NewItem":
+        """The row of an item. Raises `ValueError` for what JSON or Postgres cannot hold."""
+        return cls(resolve_item_id(item), to_json(item), exclusion, origin)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A batch's place in a review."""
+
+    review_id: UUID
+    number: int  # from 0
+
+
+@dataclass(frozen=True)
+class NewBatch:
+    """A batch as it is submitted."""
+
+    operation: str
+    params: dict[str, Any]
+    model: str | None
+    items: Sequence[NewItem]
+    shard_size: int
+    window: int
+    label: str | None = None
+    idempotency_key: str | None = None
+    use_cache: bool = True
+    source: Source | None = None
+    stage: Stage | None = None
+    id: UUID = field(default_factory=uuid4)
+
+    @property
+    def content_sha256(self) -> str:
+        """Of operation, model, items and exclusions: what an idempotency key stands for."""
+        digest = hashlib.sha256(to_json([self.params, self.model]).encode())
+        for row in self.items:
+            digest.update(b"\x00")
+            digest.update(row.payload.encode())
+            if row.exclusion is not None:
+                digest.update(b"\x01")
+                digest.update(row.exclusion.model_dump_json().encode())
+        return digest.hexdigest()
+
+
+def rows_of(items: Iterable[Item], exclusions: Mapping[int, Exclusion] | None = None) -> list[NewItem]:
+    """The rows of items in their order; those whose place, from 0, has an exclusion are kept out.
+
+    Raises:
+        InvalidParameters: no item at all, one that JSON or Postgres cannot hold, or an exclusion without an item.
+    """
+    excluded = exclusions or {}
+    rows: list[NewItem] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
+        try:
+            rows.append(NewItem.of(item, exclusion=excluded.get(index)))
+        except (TypeError, ValueError) as error:
+            raise InvalidParameters(f"item {index} (id {resolve_item_id(item)!r}): {error}") from error
+    if not rows:
+        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+    if stray := sorted(set(excluded) - set(range(len(rows)))):
+        raise InvalidParameters(f"exclusions: {stray[0]} is the place of no item; there are {len(rows)}")
+    return rows
+
+
+def parameters(operation: Operation) -> dict[str, Any]:
+    """The operation as the ledger keeps it. Raises `InvalidParameters` for what is no operation."""
+    if not isinstance(operation, OPERATIONS):
+        names = ", ".join(known.__name__ for known in OPERATIONS)
+        raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
+    return operation.model_dump(mode="json")
+
+
+def to_json(value: object) -> str:
+    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if NUL_ESCAPE.search(text):
+        raise ValueError("it holds a NUL character, which Postgres cannot store")
+    text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
+    return text
