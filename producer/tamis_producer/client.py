@@ -1,20 +1,33 @@
 """The client: submit a batch, find one again."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Self
+from uuid import UUID
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
-from tamis_schemas import BrokerUnavailable, Exclusion, InvalidParameters, Item, Operation, Source
+from tamis_schemas import BrokerUnavailable, Exclusion, InvalidParameters, Item, Operation, ReviewPlan, Source
 
 from .batch import Batch
 from .broker import make_app
 from .dispatch import Dispatcher
-from .ledger import connect, find_batch, insert_batch, ledger_errors, read_views
+from .ledger import (
+    connect,
+    find_batch,
+    find_either,
+    find_review,
+    insert_batch,
+    ledger_errors,
+    read_reviews,
+    read_views,
+)
 from .new_batch import NewBatch, parameters, rows_of
+from .review import Review
 from .settings import ProducerSettings
-from .view import BatchView
+from .stages import begin
+from .view import BatchView, ReviewView
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +101,68 @@ class Client:
         )
         with ledger_errors(), self.engine.begin() as connection:
             batch_id = insert_batch(connection, batch)
-        try:
-            self._dispatcher.fill_window(batch_id)
-        except BrokerUnavailable as error:
-            log.warning("batch %s is in the ledger; the workers will dispatch it: %s", batch_id, error)
+        self._dispatch(batch_id)
         return Batch(self, batch_id)
+
+    def submit_review(
+        self,
+        plan: ReviewPlan,
+        items: Iterable[Item],
+        *,
+        label: str,
+        use_cache: bool = True,
+        exclusions: Mapping[int, Exclusion] | None = None,
+        source: Source | None = None,
+        again: bool = False,
+    ) -> Review:
+        """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
+
+        Submitting the same plan with the same records returns the review that is there, however far it has come;
+        `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. The
+        other arguments, and what is raised, are those of `submit`.
+        """
+        plan = plan.asking(self.settings.model)
+        params = parameters(plan.stages[0].operation)
+        first = NewBatch(
+            operation=params["operation"],
+            params=params,
+            model=plan.stages[0].model,
+            items=rows_of(items, exclusions),
+            shard_size=self.settings.shard_size,
+            window=self.settings.window,
+            label=f"{label}: {plan.stages[0].name}",
+            use_cache=use_cache,
+            source=source,
+        )
+        with ledger_errors(), self.engine.begin() as connection:
+            begun = begin(connection, plan, first, label=label, again=again)
+        self._dispatch(begun.batch_id)
+        return Review(self, begun.review_id)
+
+    def review(self, review_id: str) -> Review:
+        """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return Review(self, find_review(connection, review_id))
+
+    def reviews(self, limit: int = 20) -> list[ReviewView]:
+        """The latest reviews, newest first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.snapshot() as connection:
+            return read_reviews(connection, limit=limit)
+
+    def batch_or_review(self, prefix: str) -> Batch | Review:
+        """Whatever has this id, or the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            found = find_either(connection, prefix)
+        if found.review_id is not None:
+            return Review(self, found.review_id)
+        assert found.batch_id is not None  # noqa: S101 - one of the two is set
+        return Batch(self, found.batch_id)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection whose every statement sees the same moment."""
+        with self.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+            yield connection
 
     def batch(self, batch_id: str) -> Batch:
         """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
@@ -108,6 +178,12 @@ class Client:
         """Give every connection back."""
         self.engine.dispose()
         self._app.close()
+
+    def _dispatch(self, batch_id: UUID) -> None:
+        try:
+            self._dispatcher.fill_window(batch_id)
+        except BrokerUnavailable as error:
+            log.warning("batch %s is in the ledger; the workers will dispatch it: %s", batch_id, error)
 
     def __enter__(self) -> Self:
         return self

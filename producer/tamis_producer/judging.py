@@ -8,24 +8,30 @@ from tamis_schemas import EvaluationResult, FieldsResult, ItemResult, ItemStatus
 from tamis_schemas.item import shown_fields
 
 
-def to_judge(results: Iterable[ItemResult]) -> Iterator[dict[str, Any]]:
-    """One item for the `judge` operation per decided result that explains itself; the others have no evidence to judge.
+def judge_item(row: ItemResult) -> dict[str, Any] | None:
+    """The item for the `judge` operation; None for a result that does not explain itself: it has no evidence to judge.
 
     `context` is the record as text, `_index` the result's place in its batch.
     """
+    if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
+        return None
+    if (value := _value(row.result)) is None:  # the record does not hold it: nothing was claimed
+        return None
+    return {
+        "id": row.item_id,
+        "value": value,
+        "confidence": row.result.confidence,
+        "reasoning": row.result.reasoning,
+        "context": "\n".join(f"{name}: {_text(value)}" for name, value in shown_fields(row.item).items()),
+        "_index": row.index,
+    }
+
+
+def to_judge(results: Iterable[ItemResult]) -> Iterator[dict[str, Any]]:
+    """One item for the `judge` operation per result that explains itself."""
     for row in results:
-        if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
-            continue
-        if (value := _value(row.result)) is None:  # the record does not hold it: nothing was claimed
-            continue
-        yield {
-            "id": row.item_id,
-            "value": value,
-            "confidence": row.result.confidence,
-            "reasoning": row.result.reasoning,
-            "context": "\n".join(f"{name}: {_text(value)}" for name, value in shown_fields(row.item).items()),
-            "_index": row.index,
-        }
+        if (item := judge_item(row)) is not None:
+            yield item
 
 
 def _value(result: EvaluationResult | FieldsResult) -> Any:

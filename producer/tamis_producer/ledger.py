@@ -6,10 +6,11 @@ The one seam to SQLAlchemy and psycopg on this floor: what they raise comes out 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Row, create_engine, func, insert, select
+from sqlalchemy import Connection, Engine, Row, Table, create_engine, func, insert, select
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
 
 from tamis_schemas import (
@@ -29,18 +30,27 @@ from tamis_schemas import (
     ItemStatus,
     LedgerUnavailable,
     Provenance,
+    ReviewPlan,
     Summary,
     UnknownBatch,
     Usage,
 )
-from tamis_schemas.ledger import batches, exclusions, items, results, shards, summaries, workers
+from tamis_schemas.ledger import batches, exclusions, items, results, reviews, shards, summaries, workers
 from tamis_schemas.operations import operation_name
 
 from .new_batch import NewBatch
-from .view import BatchView
+from .view import BatchView, ReviewView
 
 STREAM_ROWS = 500  # fetched at once when results are streamed
 UNDEFINED_TABLE = "42P01"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an id is the id of: one of the two is set."""
+
+    batch_id: UUID | None
+    review_id: UUID | None
 
 
 def connect(database_url: str) -> Engine:
@@ -151,23 +161,66 @@ def _copy_items(connection: Connection, batch: NewBatch) -> None:
 
 def find_batch(connection: Connection, prefix: str) -> UUID:
     """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
+    if (found := _find(connection, batches, prefix)) is None:
+        raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
+    return found
+
+
+def find_review(connection: Connection, prefix: str) -> UUID:
+    """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    if (found := _find(connection, reviews, prefix)) is None:
+        raise UnknownBatch(f"there is no review {prefix!r}: `tamis review list` lists them")
+    return found
+
+
+def find_either(connection: Connection, prefix: str) -> Found:
+    """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    review, batch = _find(connection, reviews, prefix), _find(connection, batches, prefix)
+    if review is not None and batch is not None:
+        raise InvalidRequest(f"a review and a batch begin with {prefix!r}: give more of the id")
+    if review is None and batch is None:
+        raise UnknownBatch(f"there is no batch or review {prefix!r}: `tamis batches` and `tamis review list` list them")
+    return Found(batch_id=batch, review_id=review)
+
+
+def _find(connection: Connection, table: Table, prefix: str) -> UUID | None:
     wanted = prefix.strip().lower()
     if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
-        raise UnknownBatch(f"{prefix!r} is no batch id: `tamis batches` lists them")
-    text_id = func.cast(batches.c.id, type_=items.c.item_id.type)
-    found = connection.execute(select(batches.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
-    if not found:
-        raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
+        raise UnknownBatch(f"{prefix!r} is no id of a batch or review: `tamis batches` lists them")
+    text_id = func.cast(table.c.id, type_=items.c.item_id.type)
+    found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
     if len(found) > 1:
-        raise InvalidRequest(f"several batches begin with {prefix!r}: give more of the id")
-    return UUID(str(found[0]))
+        raise InvalidRequest(f"several {table.name} begin with {prefix!r}: give more of the id")
+    return UUID(str(found[0])) if found else None
 
 
-def read_views(connection: Connection, *, batch_id: UUID | None = None, limit: int = 20) -> list[BatchView]:
-    """How batches stand, newest first: the one asked for, or the last `limit`."""
+def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
+    """How reviews stand, newest first: the one asked for, or the last `limit`."""
+    wanted = select(reviews).order_by(reviews.c.created_at.desc()).limit(limit)
+    if review_id is not None:
+        wanted = select(reviews).where(reviews.c.id == review_id)
+    return [
+        ReviewView(
+            id=str(row.id),
+            label=row.label,
+            created_at=row.created_at,
+            finished_at=row.finished_at,
+            planned=tuple(stage.name for stage in ReviewPlan.model_validate(row.plan).stages),
+            stages=tuple(sorted(read_views(connection, review_id=row.id), key=lambda view: view.stage or 0)),
+        )
+        for row in connection.execute(wanted).all()
+    ]
+
+
+def read_views(
+    connection: Connection, *, batch_id: UUID | None = None, review_id: UUID | None = None, limit: int = 20
+) -> list[BatchView]:
+    """How batches stand, newest first: the one asked for, those of a review, or the last `limit`."""
     wanted = select(batches).order_by(batches.c.created_at.desc()).limit(limit)
     if batch_id is not None:
         wanted = select(batches).where(batches.c.id == batch_id)
+    elif review_id is not None:
+        wanted = select(batches).where(batches.c.review_id == review_id)
     b = wanted.subquery("b")
     # One statement, so that all of it is one snapshot and the accounting identity holds in every read.
     counted = (
@@ -225,6 +278,7 @@ def _view(row: Row[Any]) -> BatchView:
         finished_at=row.finished_at,
         elapsed_seconds=None if row.elapsed is None else float(row.elapsed),
         live_workers=row.live_workers,
+        stage=row.stage,
     )
 
 
@@ -233,7 +287,7 @@ def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResul
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     statement = (
         select(
-            *(items.c.idx, items.c.item_id, items.c.state, items.c.payload),
+            *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
             *(batches.c.operation, exclusions.c.exclusion, results.c.fence, *columns),
         )
         .join(batches, batches.c.id == items.c.batch_id)
@@ -251,11 +305,19 @@ def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResul
 def _item_result(row: Row[Any]) -> ItemResult:
     if row.fence is None:
         exclusion = None if row.exclusion is None else Exclusion.model_validate(row.exclusion)
-        return ItemResult(index=row.idx, item_id=row.item_id, status=row.state, item=row.payload, exclusion=exclusion)
+        return ItemResult(
+            index=row.idx,
+            item_id=row.item_id,
+            origin=row.origin,
+            status=row.state,
+            item=row.payload,
+            exclusion=exclusion,
+        )
     inclusion = row.operation == operation_name(Inclusion)
     return ItemResult(
         index=row.idx,
         item_id=row.item_id,
+        origin=row.origin,
         status=row.state,
         item=row.payload,
         result=_result(row),

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -53,6 +53,10 @@ class NewBatch:
     source: Source | None = None
     stage: Stage | None = None
     id: UUID = field(default_factory=uuid4)
+
+    def at(self, stage: Stage) -> "NewBatch":
+        """The same batch, in its place in a review."""
+        return replace(self, stage=stage)
 
     @property
     def content_sha256(self) -> str:

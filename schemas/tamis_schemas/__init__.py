@@ -43,6 +43,7 @@ from .results import (
     Usage,
     Verdict,
 )
+from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
 from .summary import ConfidenceDistribution, Counts, Summary
@@ -84,6 +85,8 @@ __all__ = [
     "OperationFailed",
     "Proportion",
     "Provenance",
+    "ReviewPlan",
+    "ReviewStage",
     "Score",
     "SearchCriteria",
     "Source",

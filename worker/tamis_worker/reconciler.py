@@ -7,14 +7,16 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from celery import Celery
+from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.broker import queue_depth
 from tamis_producer.dispatch import Dispatcher, ItemAddress
+from tamis_producer.stages import advance
 from tamis_schemas import Unavailable
 
 from .ledger import recovery
@@ -33,10 +35,11 @@ class Swept:
     lost: int = 0
     closed: int = 0
     dispatched: int = 0
+    begun: int = 0  # stages of reviews
 
     @property
     def anything(self) -> bool:
-        return bool(self.given_up or self.released or self.lost or self.closed or self.dispatched)
+        return any(asdict(self).values())
 
 
 class Reconciler:
@@ -45,6 +48,7 @@ class Reconciler:
     def __init__(
         self,
         engine: AsyncEngine,
+        dispatch_engine: Engine,
         app: Celery,
         dispatcher: Dispatcher,
         *,
@@ -53,6 +57,7 @@ class Reconciler:
         max_claims: int,
     ) -> None:
         self._engine = engine
+        self._dispatch_engine = dispatch_engine
         self._app = app
         self._dispatcher = dispatcher
         self._interval = interval
@@ -84,6 +89,7 @@ class Reconciler:
             lost = await recovery.find_lost(connection, grace=self._grace, queue_empty=depth == 0)
             unclosed = await recovery.find_unclosed(connection, grace=self._grace)
             waiting = await recovery.find_undispatched(connection, grace=self._grace)
+            passed = await recovery.find_unadvanced(connection, grace=self._grace)
         await self._republish([*released, *lost])
         closed = 0
         for shard in unclosed:
@@ -92,7 +98,13 @@ class Reconciler:
         dispatched = 0
         for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting]):
             dispatched += await asyncio.to_thread(self._dispatcher.fill_window, batch_id)
-        return Swept(given_up, len(released), len(lost), closed, dispatched)
+        begun = 0
+        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed]):
+            following = await asyncio.to_thread(advance, self._dispatch_engine, batch_id)
+            if following is not None:
+                begun += 1
+                dispatched += await asyncio.to_thread(self._dispatcher.fill_window, following)
+        return Swept(given_up, len(released), len(lost), closed, dispatched, begun)
 
     async def _republish(self, found: Sequence[recovery.LostItem]) -> None:
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)

@@ -59,8 +59,8 @@ class Runtime:
         self._draining = Draining()
         self._background: list[asyncio.Task[None]] = []
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
-        self._dispatch_engine = connect_producer(settings.database)
-        self.dispatcher = Dispatcher(self._dispatch_engine, app)
+        self.dispatch_engine = connect_producer(settings.database)
+        self.dispatcher = Dispatcher(self.dispatch_engine, app)
 
     def start(self) -> None:
         """Open connections and begin to hold the lease. Raises `LedgerUnavailable`."""
@@ -79,7 +79,7 @@ class Runtime:
         """Give up the lease and close everything."""
         self._loop.run(self._close())
         self._loop.stop()
-        self._dispatch_engine.dispose()
+        self.dispatch_engine.dispose()
 
     async def _open(self) -> None:
         settings = self.settings
@@ -104,6 +104,7 @@ class Runtime:
         self.evaluator = Evaluator(self._writers, terms, asker, default_model=self._model, patience=patience)
         reconciler = Reconciler(
             self.engine,
+            self.dispatch_engine,
             self._app,
             self.dispatcher,
             interval=settings.sweep,

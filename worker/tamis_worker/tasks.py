@@ -9,6 +9,7 @@ from uuid import UUID
 
 from celery import Celery
 
+from tamis_producer.stages import advance
 from tamis_schemas import Unavailable, wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
@@ -35,6 +36,9 @@ def register(app: Celery, runtime: Runtime) -> None:
                 runtime.dispatcher.fill_window(UUID(batch_id))
             elif closing is Closing.COMPLETED:
                 log.info("batch=%s completed", batch_id)
+                if (following := advance(runtime.dispatch_engine, UUID(batch_id))) is not None:
+                    log.info("batch=%s takes up what passed batch=%s", following, batch_id)
+                    runtime.dispatcher.fill_window(following)
         except Unavailable as error:
             log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
         except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it

@@ -61,8 +61,10 @@ reviews = Table(
     Column("id", Uuid, primary_key=True),
     Column("content_sha256", Text, nullable=False, unique=True),  # of plan and records: the same again resumes it
     Column("label", Text, nullable=False),
-    Column("plan", JSON, nullable=False),
+    Column("plan", JSON, nullable=False),  # a `ReviewPlan`
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("finished_at", _INSTANT),  # the last stage is completed, or nothing passed on to the next
+    Index("ix_reviews_open", "created_at", postgresql_where=text("finished_at IS NULL")),
 )
 
 batches = Table(

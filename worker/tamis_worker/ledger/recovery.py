@@ -120,6 +120,14 @@ ORDER BY b.created_at
 """)
 
 
+_UNADVANCED = text("""
+SELECT b.id FROM reviews r JOIN batches b ON b.review_id = r.id
+WHERE r.finished_at IS NULL AND b.state = 'completed' AND b.finished_at < now() - make_interval(secs => :grace)
+  AND NOT EXISTS (SELECT FROM batches later WHERE later.review_id = r.id AND later.stage > b.stage)
+ORDER BY b.finished_at
+""")
+
+
 async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int:
     """Fail the items that were claimed `max_claims` times without a result; how many."""
     await connection.execute(_FORGET_WORKERS)
@@ -147,3 +155,8 @@ async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequenc
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
     """Batches with shards waiting although their window has room."""
     return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()
+
+
+async def find_unadvanced(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
+    """Completed batches of reviews after which nobody began the next stage, or marked the review as finished."""
+    return (await connection.execute(_UNADVANCED, {"grace": grace})).scalars().all()

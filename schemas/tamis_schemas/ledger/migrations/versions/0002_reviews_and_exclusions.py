@@ -20,8 +20,12 @@ def upgrade() -> None:
         sa.Column("label", sa.Text(), nullable=False),
         sa.Column("plan", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_reviews")),
         sa.UniqueConstraint("content_sha256", name=op.f("uq_reviews_content_sha256")),
+    )
+    op.create_index(
+        "ix_reviews_open", "reviews", ["created_at"], unique=False, postgresql_where=sa.text("finished_at IS NULL")
     )
     op.add_column("batches", sa.Column("source", sa.JSON(), nullable=True))
     op.add_column("batches", sa.Column("review_id", sa.Uuid(), nullable=True))

@@ -1,0 +1,67 @@
+"""A review as its submitter holds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tamis_schemas import WaitTimeout
+
+from .batch import FIRST_POLL, SLOWEST_POLL, Batch
+from .ledger import ledger_errors, read_reviews
+from .view import ReviewView
+
+if TYPE_CHECKING:
+    from .client import Client
+
+
+class Review:
+    """A handle on a review in the ledger; any number may exist for one review, in any process."""
+
+    def __init__(self, client: Client, review_id: UUID) -> None:
+        self._client = client
+        self._id = review_id
+
+    @property
+    def id(self) -> str:
+        """The review's id, a UUID as text."""
+        return str(self._id)
+
+    def status(self) -> ReviewView:
+        """How the review stands now, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_reviews(connection, review_id=self._id)[0]
+
+    def stages(self) -> list[Batch]:
+        """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
+        return [Batch(self._client, UUID(view.id)) for view in self.status().stages]
+
+    def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
+        """How the review stands, again and again (at first quickly, then every second), until nothing more happens.
+
+        Raises:
+            WaitTimeout: it took longer than `timeout` seconds; the review goes on.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = FIRST_POLL
+        while True:
+            view = self.status()
+            yield view
+            if view.finished:
+                return
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                begun, planned = len(view.stages), len(view.planned)
+                raise WaitTimeout(f"review {self.id}: in stage {begun} of {planned} after {timeout:g} s; it goes on")
+            time.sleep(pause if left is None else min(pause, left))
+            pause = min(SLOWEST_POLL, pause * 1.5)
+
+    def wait(self, timeout: float | None = None) -> ReviewView:
+        """The last view, once nothing more happens. Raises as `watch` does."""
+        for view in self.watch(timeout):
+            if view.finished:
+                return view
+        raise AssertionError("watch ends with a finished review or raises")

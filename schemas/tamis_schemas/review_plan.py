@@ -1,0 +1,78 @@
+"""A review's plan: which stages a record goes through, and what passes from one to the next."""
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name
+from .results import EvaluationResult, InclusionStatus, ItemResult
+from .status import ItemStatus
+from .words import Words
+
+PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
+
+
+class ReviewStage(BaseModel):
+    """One operation of a review, and which of its records go on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operation: Annotated[Operation, Field(discriminator="operation")]
+    model: Words | None = None  # None: the workers' own
+    passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # of an inclusion: the statuses that go on
+    at_least: float | None = None  # of a score: the lowest that goes on; None: every score
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        name = self.name
+        if self.passes != PASSES_BY_DEFAULT and not isinstance(self.operation, Inclusion):
+            raise ValueError(f"passes belongs to an inclusion, not to {name}")
+        if InclusionStatus.EXCLUDE in self.passes or not self.passes:
+            raise ValueError("passes names include, uncertain or both: what is excluded does not go on")
+        if self.at_least is not None and not isinstance(self.operation, Score):
+            raise ValueError(f"at_least belongs to a score, not to {name}")
+        return self
+
+    @property
+    def name(self) -> str:
+        """The operation's name: inclusion, extract_fields, ..."""
+        return operation_name(type(self.operation))
+
+    def lets_pass(self, row: ItemResult) -> bool:
+        """True where a record goes on to the next stage. An error never does: what is not decided did not pass."""
+        if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+            return False
+        match self.operation:
+            case Inclusion():
+                return row.decision is not None and row.decision.status in self.passes
+            case Filter():
+                return isinstance(row.result, EvaluationResult) and row.result.value is True
+            case Score():
+                value = row.result.value if isinstance(row.result, EvaluationResult) else None
+                return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
+            case _:
+                return True
+
+
+class ReviewPlan(BaseModel):
+    """The stages of a review in order; each but the first takes what passed the one before it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stages: tuple[ReviewStage, ...] = Field(min_length=1, max_length=10)
+
+    def asking(self, model: str | None) -> Self:
+        """The same plan, with this model in every stage that names none."""
+        stages = [stage if stage.model else stage.model_copy(update={"model": model}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        for place, stage in enumerate(self.stages):
+            if not isinstance(stage.operation, Judge):
+                continue
+            if place == 0:
+                raise ValueError("stages: a judge needs a stage before it whose results it judges")
+            if place < len(self.stages) - 1:
+                raise ValueError("stages: a judge is the last stage; what it judges are results, not records")
+        return self
