@@ -19,6 +19,7 @@ from jsonschema.protocols import Validator
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..words import Words
+from .schema_pattern import check_patterns, linear
 
 JsonSchema: TypeAlias = dict[str, Any]  # any JSON value under any keyword
 
@@ -28,11 +29,12 @@ MAX_PARTS = 1_000  # schemas in a schema, a reference counted as all that it ref
 MAX_STEPS = 40  # schemas inside schemas, references counted: all that walk through them are recursive
 MAX_NESTING = 100  # of the JSON text
 
+_LATEST = linear(Draft202012Validator)
 _DIALECTS: dict[object, type[Validator]] = {
-    "https://json-schema.org/draft/2020-12/schema": Draft202012Validator,
-    "https://json-schema.org/draft/2019-09/schema": Draft201909Validator,
-    "http://json-schema.org/draft-07/schema": Draft7Validator,
-    "http://json-schema.org/draft-06/schema": Draft6Validator,
+    "https://json-schema.org/draft/2020-12/schema": _LATEST,
+    "https://json-schema.org/draft/2019-09/schema": linear(Draft201909Validator),
+    "http://json-schema.org/draft-07/schema": linear(Draft7Validator),
+    "http://json-schema.org/draft-06/schema": linear(Draft6Validator),
 }
 _REFERENCE = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # the ledger cannot store it
@@ -130,7 +132,7 @@ def definition(reference: str, root: JsonSchema) -> JsonSchema:
 def dialect(schema: JsonSchema) -> type[Validator]:
     """The validator of the draft that `$schema` names: draft 6 to 2020-12, the latter where none is named."""
     if "$schema" not in schema:
-        return Draft202012Validator
+        return _LATEST
     named = _DIALECTS.get(str(schema["$schema"]).removesuffix("#"))
     if named is None:
         raise ValueError(f"$schema {schema['$schema']!r}: is none of the drafts 6, 7, 2019-09 and 2020-12")
@@ -153,6 +155,7 @@ def checked_schema(given: JsonSchema) -> JsonSchema:
         raise ValueError(f"{place or 'schema'}: {error.message[:200]}") from error
     except (OverflowError, RecursionError) as error:  # Python's patterns have bounds of their own
         raise ValueError(f"holds a pattern that is too large: {error}") from error
+    check_patterns(schema)
     _check_references(schema)
     for visit in _visits(schema):
         _check_part(visit, schema)

@@ -200,6 +200,15 @@ REFUSED: dict[str, tuple[Any, str]] = {
         fields(a={"type": "string", "pattern": "a{99999999999}"}),
         "pattern that is too large",
     ),
+    "a pattern that looks ahead": (
+        fields(a={"type": "string", "pattern": "^(?=x)"}),
+        "properties.a.pattern: '\\^\\(\\?=x\\)' is not a pattern: .*RE2 has no lookaround",
+    ),
+    "a pattern that is too long": (fields(a={"type": "string", "pattern": "a" * 1001}), "at most 1000"),
+    "a pattern in a condition that refers back": (
+        fields(a=TEXT) | {"if": {"properties": {"a": {"pattern": r"(a)\1"}}}, "then": {"properties": {"a": TEXT}}},
+        "if.properties.a.pattern",
+    ),
     "a name that is a pattern and none": (
         fields(a=TEXT) | {"patternProperties": {"[": TEXT}},
         "patternProperties: '\\[' is not",

@@ -153,6 +153,9 @@ EITHER = fields(x=TEXT, y=TEXT) | {"oneOf": [{"required": ["x"]}, {"required": [
     [
         (fields(a={"type": "string", "maxLength": 2}), {"a": "xyz"}, "fields.a: 'xyz' is too long"),
         (fields(a={"type": "string", "pattern": "^x"}), {"a": "y"}, "fields.a: 'y' does not match '^x'"),
+        # Python's own patterns would take longer than the universe is old
+        (fields(a={"type": "string", "pattern": "^(x+x+)+$"}), {"a": "x" * 80 + "!"}, "fields.a: "),
+        (fields(a=TEXT) | {"patternProperties": {"^a": {"maxLength": 2}}}, {"a": "abc"}, "fields.a: "),
         (fields(a={"type": "array", "items": TEXT, "minItems": 2}), {"a": ["x"]}, "fields.a: ['x'] is too short"),
         (fields(a={"type": "array", "items": TEXT, "uniqueItems": True}), {"a": ["x", "x"]}, "fields.a: "),
         (fields(a={"type": "array", "items": TEXT}), {"a": [None]}, "fields.a.0: None is not of type 'string'"),

@@ -1,0 +1,79 @@
+"""The patterns of a caller's JSON schema, judged in linear time.
+
+JSON Schema's own library takes them for Python's, of which a hostile one can keep a worker busy for hours. RE2 knows no
+lookaround and no references back, and its `\\d`, `\\w` and `\\b` are ASCII's.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import re2
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+
+KEYWORD, OF_NAMES = "pattern", "patternProperties"
+LONGEST = 1_000  # characters
+
+
+def linear(dialect: type[Validator]) -> type[Validator]:
+    """The validator of a draft, with RE2's patterns."""
+    made: type[Validator] = extend(  # type: ignore[no-untyped-call]  # its stubs leave it out
+        dialect, {KEYWORD: _judge_text, OF_NAMES: _judge_names}
+    )
+    return made
+
+
+def check_patterns(schema: Mapping[str, Any]) -> None:
+    """Return if RE2 takes every pattern in a schema. Raises `ValueError` naming the place and what is wrong."""
+    open_parts: list[tuple[str, Any]] = [("", schema)]
+    while open_parts:
+        place, part = open_parts.pop()
+        if isinstance(part, list):
+            open_parts += [(f"{place}.{n}", inner) for n, inner in enumerate(part)]
+        if not isinstance(part, Mapping):
+            continue
+        open_parts += [(f"{place}.{name}", inner) for name, inner in part.items()]
+        names = part.get(OF_NAMES)
+        written = [part.get(KEYWORD), *(names if isinstance(names, Mapping) else ())]
+        for pattern in written:
+            if isinstance(pattern, str):
+                _check(pattern, f"{place}.{KEYWORD}".removeprefix("."))
+
+
+def _check(pattern: str, place: str) -> None:
+    if len(pattern) > LONGEST:
+        raise ValueError(f"{place}: a pattern that is too large: {len(pattern)} characters, at most {LONGEST}")
+    try:
+        _compiled(pattern)
+    except re2.error as error:
+        said = error.args[0] if error.args else b""
+        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        hint = "; RE2 has no lookaround and no references back" if "(?" in reason or "escape" in reason else ""
+        raise ValueError(f"{place}: {pattern!r:.100} is not a pattern: {reason}{hint}") from error
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+def _judge_text(
+    validator: Validator, pattern: str, instance: object, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and _compiled(pattern).search(instance) is None:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _judge_names(
+    validator: Any, patterns: Mapping[str, Any], instance: object, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    if not isinstance(instance, dict):
+        return
+    for pattern, inner in patterns.items():
+        for name, value in instance.items():
+            if _compiled(pattern).search(name) is not None:
+                yield from validator.descend(value, inner, path=name, schema_path=pattern)
