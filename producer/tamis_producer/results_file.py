@@ -19,6 +19,8 @@ COLUMNS = (
     "confidence",
     "reasoning",
     "deciding_criteria",
+    "exclusion_reason",
+    "flagged",  # true: the model quotes what the record does not say
     "error_kind",
     "error",
     "model",
@@ -36,7 +38,7 @@ def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
     writer.writerow(COLUMNS)
     rows = 0
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
-        writer.writerow([_guarded(cell) for cell in _cells(result)])
+        writer.writerow([guarded(cell) for cell in _cells(result)])
     return rows
 
 
@@ -46,6 +48,11 @@ def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
         stream.write(result.model_dump_json() + "\n")
     return rows
+
+
+def guarded(cell: object) -> object:
+    """The cell as a spreadsheet takes it for what it is: a text that looks like a formula, behind an apostrophe."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 @contextmanager
@@ -82,6 +89,8 @@ def _cells(row: ItemResult) -> list[object]:
         "" if result is None or result.error is not None else result.confidence,
         "" if result is None else result.reasoning or "",
         criteria,
+        row.exclusion_reason or "",
+        "true" if row.decision is not None and row.decision.flagged else "",
         row.error_kind.value if row.error_kind else "",
         "" if result is None else result.error or "",
         "" if provenance is None else provenance.model or "",
@@ -98,7 +107,3 @@ def _value(result: EvaluationResult | FieldsResult) -> object:
     if isinstance(result.value, bool):
         return str(result.value).lower()
     return "" if result.value is None else result.value
-
-
-def _guarded(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from .decision import DECISION_FIELDS
+
 ACCESSION = "accession"  # serves as id where there is no better one; otherwise kept under its own name
 
 # Canonical name -> what exports call it (Embase, Scopus, PubMed, Web of Science, Zotero, EndNote, Rayyan,
@@ -45,6 +47,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "url": ("url", "urls", "link", "links", "full text link", "embase link"),
     ACCESSION: ("accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid"),
 }
+# The columns of the decision -> where the record keeps it.
+DECISION_COLUMNS: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 _CANONICAL = {synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms}
 
 
@@ -53,8 +57,19 @@ def canonical_name(column: str) -> str | None:
     return _CANONICAL.get(_plain(column))
 
 
+def is_decision(column: str) -> bool:
+    """True for the columns that hold what Tamis decided."""
+    return column.strip().casefold() in DECISION_COLUMNS
+
+
 def _plain(column: str) -> str:
     return re.sub(r"[\s_]+", " ", column).strip().casefold()
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"_{name}"
+    return name
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,9 @@ class SortedCells:
     kept: Mapping[str, str]
     column_of: Mapping[str, str]  # canonical name -> the column that served
     accession: str | None
+    roles: Mapping[int, str]  # position -> the canonical name that it serves, or would serve if it were not empty
+    kept_at: Mapping[int, str]  # position -> the name in `kept`
+    accession_at: int | None
 
 
 @dataclass(frozen=True)
@@ -111,6 +129,15 @@ class Columns:
             for name, positions in by_name.items()
         ]
 
+    @cached_property
+    def own_names(self) -> list[str]:
+        """What each column is called where it keeps its own name; one without a name is called by its position."""
+        taken = set(self.names)
+        return [
+            name.casefold() if is_decision(name) else name or _free(f"column_{position}", taken)
+            for position, name in enumerate(self.names, 1)
+        ]
+
     def sort(self, cells: Sequence[str]) -> SortedCells:
         """The cells of one row, by what they hold. Cells beyond the header are the caller's business."""
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
@@ -122,9 +149,14 @@ class Columns:
         if accession_at is not None and not served.keys().isdisjoint(("id", "pmid", "nct_id")):
             accession_at = None
         used = {*served.values(), accession_at}
+        kept_at = {at: self.own_names[at] for at in filled if at not in used}
+        would_serve = {name: positions[0] for name, positions in self._order if name != ACCESSION}
         return SortedCells(
             canonical={name: filled[at].strip() for name, at in served.items()},
-            kept={self.names[at] or f"column_{at + 1}": cell for at, cell in filled.items() if at not in used},
+            kept={name: filled[at] for at, name in kept_at.items()},
             column_of={name: self.names[at] for name, at in served.items()},
             accession=None if accession_at is None else filled[accession_at].strip(),
+            roles={at: name for name, at in {**would_serve, **served}.items() if at not in kept_at},
+            kept_at=kept_at,
+            accession_at=accession_at,
         )

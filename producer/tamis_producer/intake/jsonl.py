@@ -1,28 +1,114 @@
 """JSONL: one JSON object a line, under the names it has."""
 
 import json
+import math
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from tamis_schemas import InputError
 
-from .record import with_id_and_line
+from .decision import DECISION_FIELDS, decision_value
+from .recognise import Format
+from .record import LINE, own_id, with_id_and_line
+from .source import SOURCE, layout_of, remember
+
+NAMES = "names"  # the object's names in their order; a pair where the record has another: [name, record's name]
+DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
+EMPTY_ID = "empty_id"  # what the object had there, where it was as good as nothing
+RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
+
+_HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def read_jsonl(text: str, path: Path) -> list[dict[str, Any]]:
-    """The objects in `text`; blank lines are skipped. Raises `InputError` naming the first line that is none."""
+    """The objects in `text`; blank lines are skipped.
+
+    `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that
+    Tamis gives a meaning of its own (`_line`, `_source`, `_tamis_decision` ...) gets one more underscore in front.
+
+    Raises:
+        InputError: naming the first line that is no object.
+    """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if content.strip():
             own = _object(content, path, line)
-            records.append(with_id_and_line(own, line=line, number=len(records) + 1))
+            key_of = _keys(own)
+            record = {key_of[name]: _value(key_of[name], value) for name, value in own.items()}
+            names = [name if name == key else [name, key] for name, key in key_of.items()]
+            record = with_id_and_line(record, line=line, number=len(records) + 1)
+            layout: dict[str, Any] = {NAMES: names}
+            if "id" in own and record["id"] != own["id"]:
+                layout[EMPTY_ID] = own["id"]
+            records.append(remember(record, Format.JSONL, (), layout))
     return records
+
+
+def write_jsonl(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write one object a line: all of the record under the names that it had, the decision as `tamis_decision` ...
+
+    Records of other formats keep their hidden fields too, behind their underscore: here is room for them. Not written
+    are an id that was made up for lack of one, the line, and what the record remembers of its source. A number keeps
+    its value, not its spelling (`1e2` becomes `100.0`).
+    """
+    for record in records:
+        members = dict(_members(record))
+        written = json.dumps(members, ensure_ascii=False, allow_nan=False)
+        if _HALF_OF_A_PAIR.search(written):  # no UTF-8 has it; JSON can name it
+            written = json.dumps(members)
+        stream.write(written + "\n")
+
+
+def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    layout = layout_of(record, Format.JSONL)
+    names = {key: name for name, key in _named(layout.get(NAMES))}
+    for key, name in names.items():
+        if key == "id" and EMPTY_ID in layout and own_id(record) is None:
+            yield name, layout[EMPTY_ID]
+        elif key in record:
+            yield name, record[key]
+    for key, value in record.items():
+        if key in names or key in (LINE, SOURCE) or (key == "id" and own_id(record) is None):
+            continue
+        if key in DECISION_FIELDS:
+            yield key.removeprefix("_"), value
+        else:
+            yield key, value
+
+
+def _named(names: object) -> Iterator[tuple[str, str]]:
+    for name in names if isinstance(names, list) else ():
+        match name:
+            case str():
+                yield name, name
+            case [str(own), str(key)]:
+                yield own, key
+
+
+def _keys(names: Iterable[str]) -> dict[str, str]:
+    """Name in the object -> name in the record."""
+    names = list(names)
+    taken = {name for name in names if name not in RESERVED} | RESERVED
+    found: dict[str, str] = {}
+    for name in names:
+        key = DECISION_NAMES.get(name, name)
+        if name in RESERVED:
+            while key in taken:
+                key = f"_{key}"
+            taken.add(key)
+        found[name] = key
+    return found
+
+
+def _value(key: str, value: Any) -> Any:
+    return decision_value(key, value) if key in DECISION_FIELDS and isinstance(value, str) else value
 
 
 def _object(content: str, path: Path, line: int) -> dict[str, Any]:
     try:
-        value = json.loads(content, parse_constant=_refuse, object_pairs_hook=_without_repeats)
+        value = json.loads(content, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         hint = "; an object must begin and end in one line" if content.strip() == "{" else ""
         raise InputError(f"not JSON: {error.msg} (column {error.colno}){hint}", path=path, line=line) from error
@@ -40,6 +126,12 @@ _KINDS = {list: "array", str: "string", int: "number", float: "number", bool: "b
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number")  # the ledger could not store it
+
+
+def _finite(digits: str) -> float:
+    if math.isinf(number := float(digits)):
+        raise ValueError(f"{digits[:20]} is beyond what a number can hold")
+    return number
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,39 +7,84 @@ LOOKED_AT = 20_000  # characters; a format shows itself in its first record
 
 
 class Format(StrEnum):
-    """The formats that are recognised; the values are how messages name them."""
+    """The formats that are recognised; the values are how messages, and a batch's source, name them."""
 
     RIS = "RIS"
-    DELIMITED = "CSV"
-    JSONL = "JSONL"
-    JSON_ARRAY = "a JSON array"
-    NBIB = "MEDLINE/NBIB (as PubMed exports it)"
+    NBIB = "NBIB"
     BIBTEX = "BibTeX"
     ENDNOTE_XML = "EndNote XML"
+    DELIMITED = "CSV"
+    TSV = "TSV"  # as a format to write, and of a record; a text is recognised as `DELIMITED`, whatever its delimiter
+    JSONL = "JSONL"
+    JSON_ARRAY = "a JSON array"
     XML = "XML"
     HTML = "a web page (HTML)"
     ENDNOTE_TAGGED = "EndNote's tagged format (.enw)"
     WOS_TAGGED = "the plain-text format of Web of Science"
 
 
-# In this order: the first that is found decides. MEDLINE before RIS: both have `TI  - `, only MEDLINE has `PMID- `.
+WRITABLE = (
+    Format.RIS,
+    Format.NBIB,
+    Format.BIBTEX,
+    Format.ENDNOTE_XML,
+    Format.DELIMITED,
+    Format.TSV,
+    Format.JSONL,
+)
+# What people call the formats that can be written, in small letters, besides their own names.
+ALIASES = {
+    "medline": Format.NBIB,
+    "pubmed": Format.NBIB,
+    "bib": Format.BIBTEX,
+    "endnote": Format.ENDNOTE_XML,
+    "endnote-xml": Format.ENDNOTE_XML,
+    "xml": Format.ENDNOTE_XML,
+}
+
+
+# In this order: the first that is found decides. EndNote XML may have its declaration, DOCTYPE and comments before it.
 SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.JSON_ARRAY, re.compile(r"\s*\[\s*[\]\[{\"]")),
     (Format.JSONL, re.compile(r"\s*\{")),
-    (Format.ENDNOTE_XML, re.compile(r"\s*(?:<\?xml.*?\?>\s*)?<xml>\s*<records>", re.DOTALL)),
+    (Format.ENDNOTE_XML, re.compile(r"\s*(?:<[?!][^<]*>\s*)*<xml>\s*<records[\s/>]", re.IGNORECASE)),
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
-    (Format.XML, re.compile(r"\s*<(?:\?xml|[A-Za-z])")),
-    (Format.NBIB, re.compile(r"\s*(?:PMID|STAT|OWN )- ")),
-    (Format.BIBTEX, re.compile(r"(?:\s*%[^\n]*\n)*\s*@\w+\s*[{(]")),
+    (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
     (Format.ENDNOTE_TAGGED, re.compile(r"\s*%0 ")),
     (Format.WOS_TAGGED, re.compile(r"\s*(?:FN [^\r\n]*\s+VR |PT [A-Z]\s)")),
-    (Format.RIS, re.compile(r"(?:.*[\r\n])?TY {1,2}-(?:[ \r\n]|$)", re.DOTALL)),
-    # A file that lost its first lines still has tags: better the reader of RIS says so than that of CSV.
-    (Format.RIS, re.compile(r"\s*[A-Z][A-Z0-9]  - ")),
 )
+# How a record begins. Text may stand before the first one (comments, numbering, a line of the program's own), and the
+# beginning of another format may stand within a record: the first beginning decides.
+BEGINNINGS = re.compile(
+    r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*(?:"
+    r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
+    r"|(?P<RIS>TY {1,2}-(?:\s|$))"
+    r"|(?P<BIBTEX>@[A-Za-z]+\s*[{(])"
+    # A file that lost its first lines still has tags: better the readers of these say so than that of CSV.
+    r"|(?P<HEADLESS_NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
+    r"|(?P<HEADLESS_RIS>[A-Z][A-Z0-9]  - ))"
+)
+FORMAT_OF_BEGINNING = {
+    "NBIB": Format.NBIB,
+    "RIS": Format.RIS,
+    "BIBTEX": Format.BIBTEX,
+    "HEADLESS_NBIB": Format.NBIB,
+    "HEADLESS_RIS": Format.RIS,
+}
 
 
 def recognise(text: str) -> Format:
     """The format of `text`; `DELIMITED` where nothing tells another."""
-    beginning = text[:LOOKED_AT]
-    return next((found for found, sign in SIGNS if sign.match(beginning)), Format.DELIMITED)
+    beginning = text[:LOOKED_AT].lstrip("\ufeff")
+    for found, sign in SIGNS:
+        if sign.match(beginning):
+            return found
+    first = BEGINNINGS.search(beginning)
+    return FORMAT_OF_BEGINNING[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
+
+
+def format_named(name: str) -> Format | None:
+    """The format that a person calls `name`, in any case, if it is one that can be written."""
+    plain = name.strip().casefold()
+    named = {form.value.casefold(): form for form in WRITABLE}
+    return named.get(plain) or ALIASES.get(plain)

@@ -24,7 +24,9 @@ CANONICAL = (
 )
 LINE = "_line"
 
-_DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(?=10\.)", re.IGNORECASE)
+_DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)+(?=10\.)", re.IGNORECASE)
+_GIVEN = re.compile(r"record-\d+")
+_LINE_END = re.compile(r"[\r\n]")
 _YEAR = re.compile(r"(\d{4})(?!\d)")
 _NOTHING_BUT_A_YEAR = re.compile(r"\d{4}(?:/*|\.0)")
 _INITIALS = re.compile(r"[^\W\d_](?:[.-]?[^\W\d_]){0,4}\.?")
@@ -63,6 +65,27 @@ def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[
     return record
 
 
+def own_id(record: Mapping[str, Any]) -> str | None:
+    """The record's id where it says something of its own: neither a number given here nor the PubMed id, trial id or
+    DOI over again."""
+    own = record.get("id")
+    if own is None or own == "" or own in [record.get(name) for name in ("pmid", "nct_id", "doi")]:
+        return None
+    return None if _GIVEN.fullmatch(str(own)) else str(own)
+
+
+def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
+    """The record, with these fields of it (or each element of a list) on one line, where they are not."""
+
+    def folded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [folded(element) for element in value]
+        return " ".join(value.split()) if isinstance(value, str) and _LINE_END.search(value) else value
+
+    changed = {name: now for name in names if (now := folded(was := record.get(name))) != was}
+    return {**record, **changed} if changed else record
+
+
 def hide(name: str) -> str:
     """The name under which a field stays with the item but is never shown to a model."""
     return name if name.startswith("_") and name != LINE else f"_{name}"
@@ -70,7 +93,9 @@ def hide(name: str) -> str:
 
 def bare_doi(text: str) -> str:
     """A DOI without the address of its resolver."""
-    return _DOI_PREFIX.sub("", text.strip(), count=1)
+    bare = text.strip()
+    prefix = _DOI_PREFIX.match(bare)
+    return bare[prefix.end() :] if prefix else bare
 
 
 def year_of(text: str) -> int | None:

@@ -1,68 +1,40 @@
 """RIS: `TY  - JOUR` begins a record, `ER  - ` ends it, a line without a tag continues the one above.
 
-The text is cut into records here, since `rispy` neither knows line numbers nor complains: it drops a record that
-has no end, what stands between two records, and all but the first of a repeated tag. It gets one record at a time,
-with every tag a list, so that nothing can be dropped.
+A continuation may be indented by three blanks, as Web of Science has it. So that every text reads back as it was, the
+writer indents what would otherwise be lost or taken for something else: an empty line, one that begins with a blank,
+one that looks like a tag (`ER  - ` within an abstract).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import rispy
+from typing import Any, TextIO
 
 from tamis_schemas import InputError
 
-from .record import assemble, is_bare_year, year_of
+from .decision import is_withdrawn
+from .fields import fields_of
+from .recognise import Format
+from .record import one_line
+from .record_type import kind_of
+from .ris_tags import PLACES, Tagged, record_of
 
-# Canonical name -> the tags that may hold it, best first. The others of them are kept under their own names.
-SOURCES: Mapping[str, tuple[str, ...]] = {
-    "title": ("TI", "T1", "CT", "BT"),
-    "abstract": ("AB", "N2"),
-    "authors": ("AU", "A1"),
-    "year": ("PY", "Y1", "DA"),
-    "journal": ("JF", "T2", "JO", "JA", "J1", "J2"),
-    "keywords": ("KW",),
-    "type": ("M3", "TY"),  # "Review" says more than "JOUR"
-    "language": ("LA",),
-    "doi": ("DO", "DI"),
-    "url": ("UR",),
-}
-LISTS = frozenset(("authors", "keywords"))
-ACCESSIONS = ("AN", "ID")
-# Embase has no tag for them: it puts the PubMed id and its own number into custom fields.
-EMBASE_PMID, EMBASE_ACCESSION = "C5", "U2"
-VALUE_A_LINE = frozenset(("KW", "AU", "A1", "DB", "UR"))  # EndNote writes the tag once and a value a line
+INDENT = "   "
+_ENDS = frozenset(("TY", "ER"))  # what begins and ends a record
 
-_TAGGED = re.compile(r"([A-Z][A-Z0-9])( {1,2})-(?: (.*)|$)", re.DOTALL)
+_TAG = re.compile(r"[A-Z][A-Z0-9]")
+_TAGGED = re.compile(r"([A-Z][A-Z0-9])( {1,2})-(?:\s(.*)|$)", re.DOTALL)
+_LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 _NUMBERING = re.compile(r"\s*\d+\.\s*")  # some programs number the records: "1." on a line of its own
 
 
 @dataclass(frozen=True)
 class _Block:
-    """The lines of one record, continuation lines already joined to theirs; without `ER`."""
+    """The fields of one record as they stand in the file, without `ER`."""
 
     line: int
-    lines: list[str] = field(default_factory=list)
-
-
-class _Verbatim(dict[str, str]):
-    """Every tag under its own name, so that none is unknown to `rispy`."""
-
-    def __missing__(self, tag: str) -> str:
-        return tag
-
-
-class _Tags(rispy.RisParser):  # type: ignore[misc]  # rispy ships no types
-    """Reads a record as tag -> values."""
-
-    DEFAULT_MAPPING = _Verbatim()
-    DEFAULT_DELIMITER_MAPPING: Mapping[str, str] = {}  # a URL may hold semicolons
-
-    def parse_line(self, line: str) -> tuple[str, str]:
-        return line[:2], line[2:].lstrip(" ")[1:].strip()
+    fields: list[Tagged] = field(default_factory=list)
 
 
 def read_ris(text: str, path: Path) -> list[dict[str, Any]]:
@@ -71,21 +43,51 @@ def read_ris(text: str, path: Path) -> list[dict[str, Any]]:
     Raises:
         InputError: naming the line where a record has no end, or text stands outside of any record.
     """
-    records = [_record(block, number) for number, block in enumerate(_blocks(text, path), 1)]
+    records = [
+        record_of(block.fields, line=block.line, number=number) for number, block in enumerate(_blocks(text, path), 1)
+    ]
     if not records:
         raise InputError("no record: none of its lines begins with `TY  - `", path=path)
     return records
 
 
+def write_ris(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write the records. What comes from RIS keeps its tags; else `id`, canonical fields and decision get theirs.
+
+    Line ends within a value become line feeds; in a name, a keyword or an address a line break becomes a blank, since
+    there it separates values. Other hidden fields of a record that does not come from RIS have no tag: left out.
+    """
+    for record in records:
+        for tag, text in _written(record):
+            first, *others = re.split(r"\r\n|\r|\n", text)
+            stream.write(f"{tag}  - {first}\n")
+            for line in others:
+                stream.write(f"{INDENT if _LOOKS_TAGGED.match(line) else ''}{line}\n")
+        stream.write("ER  - \n\n")
+
+
+def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    tidy = one_line(record, ("authors", "keywords", "url"))
+    fields = [field for field in fields_of(tidy, Format.RIS, PLACES) if not is_withdrawn(field)]
+    kind, stated = kind_of(record.get("type")), record.get("type")
+    own = next((field.text for field in fields if field.name == "TY"), None)
+    yield "TY", kind.ris if own is None else own
+    if isinstance(stated, str) and not any(field.key == "type" for field in fields) and stated != kind.ris:
+        yield "M3", stated
+    # A source is data from elsewhere: no field of it may end the record, or begin another.
+    yield from ((field.name, field.text) for field in fields if _TAG.fullmatch(field.name) and field.name not in _ENDS)
+
+
 def _blocks(text: str, path: Path) -> Iterator[_Block]:
     # One blank before the dash instead of two: only where the file writes its record starts that way, since
     # "US - based" may begin a line of an abstract.
-    start = re.search(r"^TY( {1,2})-", text, re.MULTILINE)
+    start = re.search(r"^\ufeff?TY( {1,2})-", text, re.MULTILINE)
     gap = start[1] if start else "  "
     block: _Block | None = None
+    empty = 0  # lines since the last that said something: they belong to the value if it goes on after them
     for number, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
-        found = _TAGGED.fullmatch(line.rstrip())
+        found = _TAGGED.fullmatch(line)
         tag = found[1] if found and found[2] == gap else None
         if tag == "TY":
             if block is not None:
@@ -94,7 +96,7 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
                     path=path,
                     line=number,
                 )
-            block = _Block(number, [line])
+            block = _Block(number)
         elif block is None:
             if line.strip() and not _NUMBERING.fullmatch(line):
                 raise InputError(
@@ -102,70 +104,21 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
                     path=path,
                     line=number,
                 )
-        elif tag == "ER":
+            continue
+        if tag == "ER":
             yield block
             block = None
-        elif tag is not None:
-            block.lines.append(line)
-        elif line.strip():
-            block.lines[-1] += f"\n{line.strip()}"
+        elif tag is not None and found is not None:
+            block.fields.append(Tagged(tag, [found[3] or ""]))
+        elif not line.strip() and not line.startswith(INDENT):
+            empty += 1
+            continue
+        else:
+            block.fields[-1].lines.extend([*[""] * empty, line.removeprefix(INDENT)])
+        empty = 0
     if block is not None:
         raise InputError(
             f"the file ends before the record that began in line {block.line} does (no `ER  - `): is it cut off?",
             path=path,
             line=block.line,
         )
-
-
-def _record(block: _Block, number: int) -> dict[str, Any]:
-    tags = _tags(block)
-    embase = any("embase" in name.lower() for name in tags.get("DB", []))
-    fields: dict[str, Any] = {}
-    for name, candidates in SOURCES.items():
-        held = [tag for tag in candidates if tag in tags]
-        if name == "year":
-            # `DA` may hold a month alone: it serves only where it begins with a year.
-            held = [tag for tag in held if year_of(tags[tag][0])] or [tag for tag in held if tag != "DA"]
-        elif name == "type" and held[:1] == ["M3"] and tags["M3"][0].startswith("10."):
-            held = held[1:]  # some exports put the DOI there
-        if held:
-            _take(fields, name, held[0], tags)
-    if embase and tags.get(EMBASE_PMID, [""])[0].isdigit():
-        _take(fields, "pmid", EMBASE_PMID, tags)
-    accession = None
-    if "pmid" not in fields:
-        sources = (*ACCESSIONS, EMBASE_ACCESSION) if embase else ACCESSIONS
-        if tag := next((tag for tag in sources if tag in tags), None):
-            accession = tags[tag].pop(0)
-    kept = {f"ris_{tag}": values[0] if len(values) == 1 else values for tag, values in tags.items() if values}
-    return assemble(fields, kept, accession=accession, line=block.line, number=number)
-
-
-def _tags(block: _Block) -> dict[str, list[str]]:
-    """Tag -> its values, in order; without empty ones."""
-    names = {line[:2] for line in block.lines}
-    lines = iter([*block.lines, "ER  - "])
-    found = _Tags(list_tags=names).parse_lines(lines)[0]
-    found["TY"] = [found["TY"]]  # rispy never makes a list of the tag that begins a record
-    tags: dict[str, list[str]] = {}
-    for tag, values in found.items():
-        if tag in VALUE_A_LINE:
-            values = [value.strip() for joined in values for value in joined.split("\n")]
-        if kept := [value for value in values if value]:
-            tags[tag] = kept
-    return tags
-
-
-def _take(fields: dict[str, Any], name: str, tag: str, tags: dict[str, list[str]]) -> None:
-    """Move a tag's values to the canonical field; values for which it has no room stay behind."""
-    values = tags[tag]
-    if name in LISTS:
-        fields[name], tags[tag] = values, []
-    elif name == "abstract":
-        fields[name], tags[tag] = "\n".join(values), []
-    elif name == "year" and (year := year_of(values[0])):
-        fields[name] = year
-        tags[tag] = values[1:] if is_bare_year(values[0]) else values
-    else:
-        fields[name] = values[0] if name != "title" else values[0].replace("\n", " ")
-        tags[tag] = values[1:]

@@ -1,6 +1,7 @@
 """CSV and its kin: what the columns mean, and what cannot be a table of records."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,18 +12,21 @@ from tamis_schemas.item import shown_fields
 PATH = Path("export.csv")
 
 
+def read(text: str) -> list[dict[str, Any]]:
+    """The records, but for what they remember of their source."""
+    return [{name: value for name, value in own.items() if name != "_source"} for own in read_delimited(text, PATH)]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_the_one_that_makes_a_header(delimiter: str) -> None:
     rows = [["Title", "Abstract", "Year"], ['"a, b; c | d"', '"e\n""f"""', "2020"]]
     text = "\r\n".join(delimiter.join(row) for row in rows)
-    assert read_delimited(text, PATH) == [
-        {"id": "record-1", "title": "a, b; c | d", "abstract": 'e\n"f"', "year": 2020, "_line": 2}
-    ]
+    assert read(text) == [{"id": "record-1", "title": "a, b; c | d", "abstract": 'e\n"f"', "year": 2020, "_line": 2}]
 
 
 def test_labels_stay_with_the_record_and_are_never_shown() -> None:
     text = "id,title,abstract,label,label_ta,Included,_note\n7,t,a,1,0,yes,n\n"
-    (record,) = read_delimited(text, PATH)
+    (record,) = read(text)
     assert record == {
         "id": "7",
         "title": "t",
@@ -37,7 +41,7 @@ def test_labels_stay_with_the_record_and_are_never_shown() -> None:
 
 
 def test_names_that_meet_behind_the_underscore_are_both_kept() -> None:
-    (record,) = read_delimited("title,label,_label,_line\nt,1,0,9\n", PATH)
+    (record,) = read("title,label,_label,_line\nt,1,0,9\n")
     assert record == {
         "id": "record-1",
         "title": "t",
@@ -62,18 +66,18 @@ def test_names_that_meet_behind_the_underscore_are_both_kept() -> None:
     ],
 )
 def test_the_id_is_the_best_that_the_row_has(header: str, row: str, expected: str) -> None:
-    assert read_delimited(f"{header}\n{row}\n", PATH)[0]["id"] == expected
+    assert read(f"{header}\n{row}\n")[0]["id"] == expected
 
 
 def test_the_first_filled_column_of_several_serves_and_the_others_are_kept() -> None:
     text = "Title,Original Title,Author Keywords,Index Keywords\n,Titel,k,i; j\nt,Titel,,i; j\n"
-    first, second = read_delimited(text, PATH)
+    first, second = read(text)
     assert (first["title"], first["keywords"], first["_Index Keywords"]) == ("Titel", ["k"], "i; j")
     assert (second["title"], second["_Original Title"], second["keywords"]) == ("t", "Titel", ["i", "j"])
 
 
 def test_the_two_letter_columns_of_web_of_science_are_known() -> None:
-    (record,) = read_delimited("PT\tAU\tTI\tSO\tID\tUT\nJ\tA, B; C, D\tt\tJ WALK\tplus\tWOS:3\n", PATH)
+    (record,) = read("PT\tAU\tTI\tSO\tID\tUT\nJ\tA, B; C, D\tt\tJ WALK\tplus\tWOS:3\n")
     assert record == {
         "id": "WOS:3",
         "title": "t",
@@ -98,11 +102,11 @@ def test_the_two_letter_columns_of_web_of_science_are_known() -> None:
     ],
 )
 def test_authors_are_separated_as_each_database_writes_them(cell: str, authors: list[str]) -> None:
-    assert read_delimited(f'title,authors\nt,"{cell}"\n', PATH)[0]["authors"] == authors
+    assert read(f'title,authors\nt,"{cell}"\n')[0]["authors"] == authors
 
 
 def test_a_year_with_more_than_a_year_keeps_the_rest() -> None:
-    first, second, third = read_delimited("title,Publication Date\na,2020-05\nb,2021.0\nc,soon\n", PATH)
+    first, second, third = read("title,Publication Date\na,2020-05\nb,2021.0\nc,soon\n")
     assert (first["year"], first["_Publication Date"]) == (2020, "2020-05")
     assert second == {"id": "record-2", "title": "b", "year": 2021, "_line": 3}
     assert third["year"] == "soon"
@@ -110,20 +114,20 @@ def test_a_year_with_more_than_a_year_keeps_the_rest() -> None:
 
 def test_lines_are_counted_through_quoted_line_breaks_and_empty_rows_are_no_records() -> None:
     text = 'title,abstract\r\na,"1\r\n2\r\n3"\r\n\r\n,\r\nb,c\r\n'
-    assert [(r["title"], r["_line"]) for r in read_delimited(text, PATH)] == [("a", 2), ("b", 7)]
+    assert [(r["title"], r["_line"]) for r in read(text)] == [("a", 2), ("b", 7)]
 
 
 def test_what_stands_above_the_header_is_passed_over() -> None:
     text = '"SEARCH QUERY","walks:ti"\n-------\n\n"Title","Abstract"\na,b\n'
-    assert read_delimited(text, PATH) == [{"id": "record-1", "title": "a", "abstract": "b", "_line": 5}]
+    assert read(text) == [{"id": "record-1", "title": "a", "abstract": "b", "_line": 5}]
 
 
 def test_a_column_without_a_name_is_kept_by_its_position() -> None:
-    assert read_delimited(",title,\n0,t,\n", PATH)[0]["_column_1"] == "0"
+    assert read(",title,\n0,t,\n")[0]["_column_1"] == "0"
 
 
 def test_a_cell_larger_than_csv_allows_by_itself_is_read() -> None:
-    assert len(read_delimited("title,abstract\nt," + "x" * 200_000, PATH)[0]["abstract"]) == 200_000
+    assert len(read("title,abstract\nt," + "x" * 200_000)[0]["abstract"]) == 200_000
 
 
 @pytest.mark.parametrize(
@@ -143,4 +147,4 @@ def test_a_cell_larger_than_csv_allows_by_itself_is_read() -> None:
 )
 def test_a_fault_is_an_error_naming_its_line(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_delimited(text, PATH)
+        read(text)

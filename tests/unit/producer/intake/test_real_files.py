@@ -1,22 +1,26 @@
 """Real exports, held against an independent reading of the same bytes."""
 
 import csv
+import hashlib
 import io
+import json
 import re
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stage.shared_data import DATA, needs_real_records
-from tamis_producer.intake import read_records
-from tamis_schemas import InputError
+from tamis_producer.intake import Format, read_file, read_records, write_records
 
 EXPORTS = DATA / "exports"
 SCREENING = DATA / "screening"
 ODD_CSV = EXPORTS / "CSV" / "cdss_ro_utf8_with_22_cp1252_bytes_semicolon.csv"
 RIS = [f"_baseline_{source}.ris" for source in ("embase", "endnote", "scopus", "webofscience", "zotero")]
+NBIB = EXPORTS / "RIS" / "_baseline_pubmed.ris"
+FILES = sorted([*EXPORTS.glob("*/*"), *SCREENING.glob("*/records.csv")])
 
 pytestmark = needs_real_records
 
@@ -31,7 +35,7 @@ def _words(value: object) -> Counter[str]:
 
 
 def _content(record: dict[str, Any]) -> Counter[str]:
-    return _words({name: value for name, value in record.items() if name not in ("id", "_line")})
+    return _words({name: value for name, value in record.items() if name not in ("id", "_line", "_source")})
 
 
 @pytest.mark.parametrize("name", RIS)
@@ -53,9 +57,123 @@ def test_every_word_of_a_ris_export_is_in_its_record(name: str) -> None:
         assert not {word for word in missing if not re.fullmatch(r"\d{4}/+", word)}
 
 
-def test_pubmed_s_export_under_the_name_of_ris_is_recognised_as_medline() -> None:
-    with pytest.raises(InputError, match="MEDLINE"):
-        read_records(EXPORTS / "RIS" / "_baseline_pubmed.ris")
+def test_pubmed_s_export_under_the_name_of_ris_is_read_as_medline() -> None:
+    intake = read_file(NBIB)
+    assert (intake.format, intake.encoding, len(intake.records)) == (Format.NBIB, "utf-8", 50)
+    assert all(record["id"] == record["pmid"] for record in intake.records)
+    assert all(record["title"] and record["authors"] and record["doi"] for record in intake.records)
+    assert sum("abstract" in record for record in intake.records) == 49
+    assert intake.records[0]["year"] == 2020
+    assert intake.records[0]["doi"] == "10.1016/j.ejmg.2019.03.004"
+    assert intake.records[0]["type"] == "Historical Article; Journal Article; Review"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_what_is_written_is_read_again_as_the_same_records(path: Path, tmp_path: Path) -> None:
+    intake = read_file(path)
+    write_records(intake.records, tmp_path / "written")
+    again = read_file(tmp_path / "written")
+    assert again.format is intake.format
+    assert list(map(_own, again.records)) == list(map(_own, intake.records))
+    write_records(again.records, tmp_path / "twice")
+    assert (tmp_path / "twice").read_bytes() == (tmp_path / "written").read_bytes()
+
+
+@pytest.mark.parametrize("path", [*(EXPORTS / "RIS" / name for name in RIS), NBIB], ids=lambda path: path.name)
+def test_every_field_of_a_tagged_export_is_written_again_in_its_place(path: Path, tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = json.loads(json.dumps(read_records(path)))  # as the ledger hands them back
+    write_records(records, tmp_path / "written")
+    original, written = (_fields(one) for one in (path, tmp_path / "written"))
+    assert len(original) > len(records) * 15
+    assert written == original
+
+
+def test_a_decision_changes_nothing_else_in_an_export(tmp_path: Path) -> None:
+    for path, line in ((EXPORTS / "RIS" / "_baseline_zotero.ris", "N1  - "), (NBIB, "GN  - ")):
+        records = read_records(path)
+        for outcome in ("include", "exclude"):
+            decided = [{**record, "_tamis_decision": outcome, "_tamis_confidence": 0.5} for record in records]
+            write_records(decided, tmp_path / "decided")
+            records = read_records(tmp_path / "decided")
+            assert {record["_tamis_decision"] for record in records} == {outcome}
+        notes = [f"{line}Tamis decision: exclude", f"{line}Tamis confidence: 0.5"]
+        lines = (tmp_path / "decided").read_text("utf-8").splitlines()
+        assert [sum(one == note for one in lines) for note in notes] == [len(records)] * 2
+        assert [one for one in lines if one not in notes] == path.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (
+            "RIS/_baseline_embase.ris",
+            "RIS/_baseline_endnote.ris",
+            "RIS/_baseline_zotero.ris",
+            "CSV/_baseline_embase.csv",
+        ),
+        ("RIS/_baseline_scopus.ris", "CSV/_baseline_scopus.csv"),
+        ("RIS/_baseline_pubmed.ris", "CSV/_baseline_pubmed.csv"),
+    ],
+)
+def test_exports_of_the_same_records_give_the_same_records(names: tuple[str, ...]) -> None:
+    first, *others = ({_key(record): record for record in read_records(EXPORTS / name)} for name in names)
+    for other in others:
+        # PubMed's CSV holds ten of the fifty records of its NBIB; the others hold the same ten.
+        assert len(other) == 10
+        assert other.keys() <= first.keys()
+        assert len(first) == (50 if "pubmed" in names[0] else 10)
+        for key, record in other.items():
+            assert record["doi"].lower() == first[key]["doi"].lower()
+            assert _family_name(record) == _family_name(first[key])
+            assert len(record["authors"]) == len(first[key]["authors"])
+            # EndNote and Zotero have no tag for the PubMed id.
+            assert record.get("pmid", first[key].get("pmid")) == first[key].get("pmid")
+
+
+def test_what_two_databases_hold_of_one_article_agrees_but_for_the_markup_of_its_title() -> None:
+    pubmed, wos = (
+        {record["doi"].lower(): record for record in read_records(path)}
+        for path in (NBIB, EXPORTS / "RIS" / "_baseline_webofscience.ris")
+    )
+    shared = pubmed.keys() & wos.keys()
+    assert len(shared) == 2
+    for doi in shared:
+        one, other = pubmed[doi], wos[doi]
+        # Web of Science loses a blank beside italics: "Spinosaurusis not an aquatic dinosaur".
+        assert _folded(one["title"]).replace(" ", "") == _folded(other["title"]).replace(" ", "")
+        assert (one["year"], _family_name(one)) == (other["year"], _family_name(other))
+        assert len(one["authors"]) == len(other["authors"])
+
+
+def _key(record: dict[str, Any]) -> tuple[str, int]:
+    return _folded(record["title"]), record["year"]
+
+
+def _folded(title: str) -> str:
+    return " ".join(re.sub(r"[\W_]+", " ", title).casefold().split())
+
+
+def _family_name(record: dict[str, Any]) -> str:
+    """`Yang, Z.`, `Yang Z.` and `Yang Z` give `yang`."""
+    first: str = record["authors"][0]
+    family = first.partition(",")[0] if "," in first else first.rpartition(" ")[0]
+    return family.casefold()
+
+
+def _own(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in ("_line", "_source")}
+
+
+def _fields(path: Path) -> list[tuple[str, str]]:
+    """Tag and text of every field of a RIS or NBIB file, in order, read without the reader; white space folded."""
+    lines = [line for line in re.split(r"\r?\n", path.read_bytes().decode("utf-8-sig")) if line.strip()]
+    fields: list[tuple[str, str]] = []
+    for line in lines:
+        if tagged := re.fullmatch(r"([A-Z][A-Z0-9]{1,3}) {0,2}-( .*)?", line):
+            fields.append((tagged[1], tagged[2] or ""))
+        else:
+            fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line}")
+    return [(tag, " ".join(text.split())) for tag, text in fields]
 
 
 @pytest.mark.parametrize(("name", "header"), [("embase", 3), ("pubmed", 0), ("scopus", 0)])
@@ -103,8 +221,13 @@ def test_a_screening_set_has_the_numbers_of_its_readme(
         assert row.get("doi", "").endswith(record.get("doi", ""))
 
 
-def test_stray_bytes_cost_no_record_and_become_the_same_text_as_in_the_cleaned_set() -> None:
-    odd = read_records(ODD_CSV)
+def test_stray_bytes_cost_no_record_are_reported_and_become_the_same_text_as_in_the_cleaned_set() -> None:
+    intake = read_file(ODD_CSV)
+    odd = intake.records
+    assert (intake.encoding, len(intake.replaced)) == ("utf-8", 22)
+    lines = ODD_CSV.read_bytes().split(b"\n")
+    assert all(bytes([one.byte]) in lines[one.line - 1] for one in intake.replaced)
+    assert intake.sha256 == hashlib.sha256(ODD_CSV.read_bytes()).hexdigest()
     clean = read_records(SCREENING / "cdss_ro" / "records.csv")
     assert [record["_label_included"] for record in odd] == [record["_label"] for record in clean]
     for one, other in zip(odd, clean, strict=True):

@@ -20,8 +20,20 @@ from tamis_schemas import InputError
         ('[\n {"id": 1}]', Format.JSON_ARRAY),
         ("[]", Format.JSON_ARRAY),
         ("PMID- 1\nOWN - NLM\nTI  - a\n", Format.NBIB),
+        ("\r\n\r\n\ufeffPMID- 1\r\nTI  - a\r\n", Format.NBIB),
+        ("TI  - a\nFAU - Rossi, Ada\nTY  - no tag of NBIB\n", Format.RIS),
+        ("PMID- 1\nTI  - a\nAB  - b\nTY  - JOUR\n", Format.NBIB),
+        ("TY  - JOUR\nAB  - a\nPMID- 1\n@article{x,\nER  - \n", Format.RIS),
         ("% exported\n@article{a, title={b}}", Format.BIBTEX),
+        ("Exported today by a program\n\n  @Article (a, title={b})", Format.BIBTEX),
+        ("@comment{TY  - JOUR}\n@article{a}", Format.BIBTEX),
         ('<?xml version="1.0"?><xml><records><record>', Format.ENDNOTE_XML),
+        (
+            '\ufeff<?xml version="1.0" encoding="UTF-8" ?>\n<!DOCTYPE xml>\n<!-- a -->\n<xml><records>',
+            Format.ENDNOTE_XML,
+        ),
+        ("<XML>\n<RECORDS>", Format.ENDNOTE_XML),
+        ("<!-- a page --><PubmedArticleSet>", Format.XML),
         ("<PubmedArticleSet>", Format.XML),
         ("<!DOCTYPE html><title>Log in</title>", Format.HTML),
         ("%0 Journal Article\n%T a\n", Format.ENDNOTE_TAGGED),
@@ -38,9 +50,9 @@ def test_the_format_is_known_by_its_content(text: str, expected: Format) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("PMID- 1\n", "MEDLINE/NBIB .* cannot be read yet; what can be read is RIS, CSV"),
-        ("@article{a,}", "BibTeX"),
-        ("<xml><records></records></xml>", "EndNote XML"),
+        ("<PubmedArticleSet/>", "this is XML, which cannot be read; what can be read is RIS, NBIB, .*JSONL"),
+        ("<!DOCTYPE html><title>Log in</title>", r"a web page \(HTML\)"),
+        ("%0 Journal Article\n%T a\n", r"EndNote's tagged format \(\.enw\)"),
         ('[{"id": 1}]', "one object a line"),
     ],
 )

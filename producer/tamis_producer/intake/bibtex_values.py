@@ -1,0 +1,183 @@
+"""The values of BibTeX: what stands behind the `=` of a field, and what it says in a canonical field.
+
+A value is text in braces or quotes, a number, a name that `@string` defines, or several of these joined by `#`.
+"""
+
+import calendar
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from .decision import DECISION_FIELDS, decision_value
+from .latex import balanced, decode, encode
+from .record import bare_doi, split_keywords, year_of
+from .source import as_text
+
+MONTHS = {name[:3].lower(): name for name in calendar.month_name[1:]}
+LONGEST = 2**20  # characters that a name may stand for; names made of names grow by powers
+
+_AND = re.compile(r" and(?= )", re.IGNORECASE)
+_MARKS = re.compile(r"(?<!\\)[{}]| and(?= )", re.IGNORECASE)
+_PART = re.compile(r"\s*(?:(?P<number>\d+)|(?P<name>[^\s\"#%'(),={}]+)|(?P<open>[{\"]))")
+_JOINED = re.compile(r"\s*(#)?")
+_MARK = re.compile(r'(?<!\\)[{}"]')
+_BLOCK_BEGINS = re.compile(r"\n[^\S\n]*@\w*[ \t]*[{(]")
+
+
+class Style(StrEnum):
+    """What stands around a value."""
+
+    BRACES = "{"
+    QUOTES = '"'
+    BARE = ""  # a number, a name, or several values joined
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value as it stands in a file, and as one text."""
+
+    written: str  # without what stands around it
+    style: Style
+    latex: str  # `written` with names replaced by what they stand for
+    names: Mapping[str, str]  # the names in it -> what they stand for
+    unknown: frozenset[str] = frozenset()  # the names in it that stand for nothing that is known
+
+
+@dataclass
+class Macros:
+    """The names that a file gives to texts."""
+
+    defined: dict[str, str] = field(default_factory=dict)
+
+    def read(self, raw: str) -> Value | None:
+        """The value that `raw` is, or None where it is none: a comma or a quote is missing."""
+        parts = list(_parts(raw))
+        if not parts or parts[-1].kind == "fault":
+            return None
+        if len(parts) == 1 and parts[0].kind in ("{", '"'):
+            return Value(parts[0].text, Style(parts[0].kind), parts[0].text, {})
+        used = [part.text for part in parts if part.kind == "name"]
+        names = {name: self.defined[name.lower()] for name in used if name.lower() in self.defined}
+        known = names | {name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS}
+        latex = "".join(known.get(part.text, part.text) if part.kind == "name" else part.text for part in parts)
+        return Value(raw, Style.BARE, latex, names, frozenset(used) - known.keys())
+
+    def define(self, name: str, raw: str) -> bool:
+        """Let `name` stand for `raw`; False where that is no value, or too long."""
+        value = self.read(raw)
+        if value is None or len(value.latex) > LONGEST:
+            return False
+        self.defined[name.lower()] = value.latex
+        return True
+
+
+@dataclass(frozen=True)
+class _Part:
+    kind: str  # { " number name fault
+    text: str
+
+
+def _parts(raw: str) -> Iterator[_Part]:
+    """What is joined by `#`; the last is a fault where something else stands in between."""
+    at = 0
+    while True:
+        found = _PART.match(raw, at)
+        if found is None:
+            yield _Part("fault", raw[at:])
+            return
+        at = found.end()
+        if opened := found["open"]:
+            end = _end_of(raw, at, opened)
+            if end is None:
+                yield _Part("fault", raw[at:])
+                return
+            yield _Part(opened, raw[at:end])
+            at = end + 1
+        else:
+            yield _Part("number", found["number"]) if found["number"] else _Part("name", found["name"])
+        joined = _JOINED.match(raw, at)
+        at = joined.end() if joined else at
+        if joined is None or joined[1] is None:
+            if at < len(raw):
+                yield _Part("fault", raw[at:])
+            return
+
+
+def _end_of(raw: str, at: int, opened: str) -> int | None:
+    """Where the text ends that began at `at`, behind `opened`."""
+    depth = 0
+    for mark in _MARK.finditer(raw, at):
+        if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
+            return mark.start()
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if depth < 0:
+            return None
+    return None
+
+
+def written(latex: str, style: Style) -> str:
+    """A field's value around `latex`: in this style where that is possible, else in braces."""
+    if _BLOCK_BEGINS.search(latex) or not balanced(latex):
+        latex, style = encode(latex), Style.BRACES
+    if style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex):
+        return f'"{latex}"'
+    return f"{{{latex}}}"
+
+
+def value_of(key: str, latex: str) -> Any:
+    """What `latex` says in the record's field `key`; a line break matters in the abstract and the decision alone."""
+    if key == "authors":
+        names = (_one_line(decode(name)) for name in _split_names(latex))
+        return [name for name in names if name]
+    text = decode(latex, typeset=key not in ADDRESSES)
+    if key in DECISION_FIELDS:
+        return decision_value(key, text)
+    if key == "abstract":
+        return text
+    if key == "keywords":
+        return split_keywords(text)
+    text = _one_line(text)
+    if key == "year":
+        return year if (year := year_of(text)) is not None else text
+    return bare_doi(text) if key == "doi" else text
+
+
+def latex_of(key: str, value: object) -> str:
+    """LaTeX that says `value` in the field `key`; `value_of` gives it back, but for what separates keywords."""
+    if key == "authors" and isinstance(value, list):
+        return " and ".join(_name(text) for name in value if (text := as_text(name)).strip())
+    if key == "keywords" and isinstance(value, list):
+        plain = "; ".join(as_text(word).replace(";", ",") for word in value)
+        return encode(plain if split_keywords(plain) == value else f"{plain};")
+    text = as_text(value)
+    if key in ADDRESSES and balanced(text) and not re.search(r"[\r\n]", text) and value_of(key, text) == value:
+        return text
+    return encode(text)
+
+
+ADDRESSES = frozenset(("doi", "url", "pmid", "nct_id", "id"))  # here `~`, `--` and `$` stand for themselves
+
+
+def _name(name: str) -> str:
+    latex = encode(name)
+    return f"{{{latex}}}" if _AND.search(f" {' '.join(latex.split())} ") or name.strip().lower() == "others" else latex
+
+
+def _split_names(latex: str) -> Iterator[str]:
+    """Authors are separated by `and`, but for one in braces: {World Health and Safety Organization}."""
+    latex = " ".join(latex.split())
+    depth = start = 0
+    for mark in _MARKS.finditer(latex):
+        if mark[0] in "{}":
+            depth += 1 if mark[0] == "{" else -1
+        elif depth == 0:
+            yield latex[start : mark.start()]
+            start = mark.end()
+    if latex[start:].strip().lower() != "others":  # "and others": there are more than are named
+        yield latex[start:]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split("\n")) if "\n" in text else text

@@ -1,0 +1,126 @@
+"""BibTeX, written: every entry with the fields that it had, in their order, and those that the record has gained."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, TextIO
+
+from .bibtex_values import Macros, Style, latex_of, value_of, written
+from .decision import DECISION_FIELDS
+from .fields import Place, fields_of
+from .recognise import Format
+from .record_type import kind_of
+from .source import Field, layout_of, source_format
+
+# How the type and the key of an entry are called among its fields; no field of a file can have such a name.
+TYPE, KEY = "@", "@key"
+DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
+# What a record has, and its source has not, or is not BibTeX: where it is written, in this order.
+PLACES: Mapping[str, Place] = {
+    "authors": Place("author"),
+    "title": Place("title"),
+    "journal": Place("journal"),
+    "year": Place("year"),
+    "abstract": Place("abstract"),
+    "keywords": Place("keywords"),
+    "language": Place("language"),
+    "doi": Place("doi"),
+    "pmid": Place("pmid"),
+    "nct_id": Place("nct_id"),
+    "url": Place("url"),
+    **{key: Place(name) for name, key in DECISION_NAMES.items()},
+}
+# Where a journal is not what holds the text.
+BOOK_TITLE = frozenset(("incollection", "inproceedings"))
+
+_TYPE = re.compile(r"(?!(?:comment|string|preamble)\Z)[A-Za-z]\w*", re.IGNORECASE)
+_NOT_IN_A_KEY = re.compile(r"[\s,{}=\"#%~\\'@]+")
+_BREAKS_A_KEY = re.compile(r"[\n,{}=\"\\@]+")  # a key that was read may hold more than one should
+_NAME = re.compile(r"[^\s\"#%'(),={}@\\]+")
+
+
+def write_bibtex(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write an entry for each record. One from BibTeX keeps the text of each field as it stood, unless it was changed.
+
+    Kept are names (`@string`) that are used, comments and a preamble before the first entry or between two that are
+    both written. Not kept is the white space between fields; every key is made a different one. From another format
+    come the canonical fields; a sign that no key may hold becomes `_`. In names, keywords and one-line fields a line
+    break becomes a blank, in keywords a semicolon a comma.
+    """
+    taken: set[str] = set()
+    strings: dict[str, str] = {}
+    for record in records:
+        layout = layout_of(record, Format.BIBTEX)
+        if isinstance(above := layout.get("above"), str):
+            stream.write(f"{above}\n\n")
+        used = layout.get("strings")
+        for name, text in used.items() if isinstance(used, Mapping) else ():
+            if name.lower() not in strings:
+                strings[name.lower()] = text
+                stream.write(f"@string{{{name} = {written(text, Style.BRACES)}}}\n\n")
+        stream.write(_entry(record, layout, strings, taken))
+    if records and isinstance(below := layout_of(records[-1], Format.BIBTEX).get("below"), str):
+        stream.write(f"{below}\n")
+
+
+def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mapping[str, str], taken: set[str]) -> str:
+    fields = fields_of(record, Format.BIBTEX, PLACES)
+    said = {field.name: field.text for field in fields if field.name in (TYPE, KEY)}
+    kind = kind_of(record.get("type"))
+    entry_type = said.get(TYPE, "")
+    if not _TYPE.fullmatch(entry_type):
+        entry_type = kind.bibtex
+    lines: list[str] = []
+    for (name, key), same in groupby(
+        (one for one in fields if _NAME.fullmatch(one.name)), lambda one: (one.name, one.key)
+    ):
+        value = _value(name, key, list(same), record, layout, strings)
+        if key == "journal" and source_format(record) is not Format.BIBTEX and entry_type in BOOK_TITLE:
+            name = "booktitle"
+        lines.append(f"  {name} = {value},\n")
+    stated = record.get("type")
+    if isinstance(stated, str) and stated != entry_type and not any(one.key == "type" for one in fields):
+        lines.insert(0, f"  type = {written(latex_of('type', stated), Style.BRACES)},\n")
+    if KEY in said:
+        own_key = _BREAKS_A_KEY.sub("_", said[KEY]).strip()
+    else:
+        own_key = _NOT_IN_A_KEY.sub("_", str(record.get("id", "")))
+    return f"@{entry_type}{{{_different(own_key, taken)},\n{''.join(lines)}}}\n\n"
+
+
+def _value(
+    name: str,
+    key: str | None,
+    same: Sequence[Field],
+    record: Mapping[str, Any],
+    layout: Mapping[str, Any],
+    strings: Mapping[str, str],
+) -> str:
+    """A field's value: as it stood, where it still says what the record has there; else in LaTeX of our own."""
+    text = same[0].text
+    is_bare, is_quoted = (
+        isinstance(names := layout.get(style), list) and name in names for style in ("bare", "quotes")
+    )
+    macros = layout.get("strings")
+    own = Macros(dict(macros) if isinstance(macros, Mapping) else {}).read(text) if is_bare else None
+    latex = own.latex if own is not None else text
+    stands = source_format(record) is Format.BIBTEX and len(same) == 1
+    if key is not None and key in record and not key.startswith("_bib_"):
+        stands = stands and value_of(key, latex) == record[key]
+        if not stands:
+            return written(latex_of(key, record[key]), Style.BRACES)
+    if own is not None and own.style is Style.BARE:
+        known = all(strings.get(name.lower()) == found for name, found in own.names.items())
+        if known and own.unknown <= set(layout.get("unknown", ())):
+            return text
+    return written(latex, Style.QUOTES if is_quoted else Style.BRACES)
+
+
+def _different(key: str, taken: set[str]) -> str:
+    """A key that no entry has yet; nothing where it has none, which several may."""
+    found, number = key, 1
+    while found and found in taken:
+        number += 1
+        found = f"{key}-{number}"
+    taken.add(found)
+    return found

@@ -1,0 +1,40 @@
+"""The decision on a record, as an export says it: hidden fields of the record, notes in a file."""
+
+from collections.abc import Mapping
+from math import isfinite
+
+from .fields import Place
+from .source import Field
+
+DECISION = "_tamis_decision"
+CONFIDENCE = "_tamis_confidence"
+REASON = "_tamis_reason"
+EXCLUSION_REASON = "_tamis_exclusion_reason"
+# The record's hidden field -> what a note or a column calls it.
+DECISION_FIELDS: Mapping[str, str] = {
+    DECISION: "Tamis decision",
+    CONFIDENCE: "Tamis confidence",
+    REASON: "Tamis reason",
+    EXCLUSION_REASON: "Tamis exclusion reason",
+}
+
+
+def decision_places(name: str) -> dict[str, Place]:
+    """Hidden field -> its place, in a format whose notes are the fields called `name`."""
+    return {key: Place(name, f"{label}: ") for key, label in DECISION_FIELDS.items()}
+
+
+def is_withdrawn(field: Field) -> bool:
+    """True for the note of a decision that the record no longer has."""
+    return field.key in DECISION_FIELDS and not field.text
+
+
+def decision_value(key: str, text: str) -> str | float:
+    """What a file says under `key`, as the record has it: the confidence as a number, where it is one."""
+    if key == CONFIDENCE:
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        return number if isfinite(number) else text  # JSON has no other numbers
+    return text

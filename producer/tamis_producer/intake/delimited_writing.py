@@ -1,0 +1,164 @@
+"""CSV and TSV, written: one table for all records, whatever table or format they come from.
+
+A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula. What a model wrote is put behind an
+apostrophe there, which the reader takes away again; the cells of a team's own table come back as they are.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from ..results_file import FORMULA_STARTS
+from .columns import DECISION_COLUMNS, canonical_name, is_decision
+from .fields import Place, fields_of
+from .recognise import Format
+from .record import CANONICAL, split_authors, split_keywords
+from .source import as_text, entries_of, layout_of, source_format
+
+DELIMITERS = ",;\t|"
+LINE_END = re.compile(r"\r\n|\r|\n")
+QUOTING = ("all", "filled")  # besides quotes where they are needed: around every cell, or every one that is not empty
+SEPARATOR = "; "
+DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
+# Where what the record has gained is written, and all of a record that comes from elsewhere.
+PLACES: Mapping[str, Place] = {
+    **{name: Place(name) for name in CANONICAL},
+    **{key: Place(column) for column, key in DECISION_COLUMNS.items()},
+}
+SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
+
+
+def write_csv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write a table with commas, or with the delimiter of the records' own table where it is no tab.
+
+    One that was read from a table (CSV or TSV) keeps its columns; what it has gained since gets columns behind them,
+    the decision last. One from elsewhere has the canonical names as columns, then any other that is not hidden. Lists
+    are separated by semicolons; a semicolon within a name or a keyword becomes a comma. White space around a value is
+    not read back.
+    """
+    _write(records, stream, Format.DELIMITED)
+
+
+def write_tsv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write a table with tabs between the cells; else as `write_csv`."""
+    _write(records, stream, Format.TSV)
+
+
+def guarded(text: str) -> str:
+    """Text that no spreadsheet takes for a formula; `unguarded` gives it back."""
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
+
+
+def unguarded(text: str) -> str:
+    """What `guarded` was given."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
+
+
+def quoted(cell: str, style: object = "all") -> str:
+    """The cell between quotes, if it gets them in this style."""
+    if style not in QUOTING or (style == "filled" and not cell):
+        return cell
+    return '"' + cell.replace('"', '""') + '"'
+
+
+def special_in(delimiter: str) -> re.Pattern[str]:
+    """What a cell cannot hold without quotes."""
+    return re.compile(rf'["\r\n{re.escape(delimiter)}]')
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Two columns whose names differ in case alone are one: they could not be read back."""
+
+    name: str = field(compare=False)
+    plain: str
+    nth: int = 0  # of the columns without a name
+
+    @classmethod
+    def called(cls, name: str, nth: int = 0) -> "_Column":
+        return cls(name, name.strip().casefold(), nth)
+
+
+def _write(records: Sequence[Mapping[str, Any]], stream: TextIO, form: Format) -> None:
+    layout = next((own for record in records if (own := layout_of(record, form))), {})
+    delimiter, line_end = layout.get("delimiter"), layout.get("line_end")
+    if not isinstance(delimiter, str) or delimiter not in [*DELIMITERS]:
+        delimiter = DELIMITER_OF[form]
+    if not isinstance(line_end, str) or not LINE_END.fullmatch(line_end):
+        line_end = "\r\n"
+    special = special_in(delimiter)
+
+    def row(cells: Sequence[str], style: object) -> str:
+        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in cells]
+        # A row of one empty cell would be an empty line.
+        return (delimiter.join(written) or '""') + line_end
+
+    columns = _columns(records)
+    above = layout_of(records[0], form).get("above") if records else None
+    if isinstance(above, str):
+        stream.write(above)
+    stream.write(row([column.name for column in columns], layout.get("names_quoted")))
+    for record in records:
+        cells = _cells(record)
+        stream.write(row([cells.get(column, "") for column in columns], layout.get("cells_quoted")))
+
+
+def _columns(records: Sequence[Mapping[str, Any]]) -> list[_Column]:
+    """Of all records: those of their tables, then what they have gained, then the decision unless a table has it."""
+    of_tables: dict[_Column, None] = {}
+    gained: dict[_Column, None] = {}
+    for record in records:
+        own = {entry[0] for entry in entries_of(record, _table_of(record))}
+        for column in _cells(record):
+            (of_tables if column.name in own else gained)[column] = None
+    gained = {column: None for column in gained if column not in of_tables}
+    places = {place.name: at for at, place in enumerate(PLACES.values())}
+    if any(is_decision(column.name) for column in (*of_tables, *gained)):
+        gained |= {column: None for name in DECISION_COLUMNS if (column := _Column.called(name)) not in of_tables}
+    found = [
+        *of_tables,
+        *sorted(gained, key=lambda column: (is_decision(column.name), places.get(column.name, len(places)))),
+    ]
+    if not any(canonical_name(column.name) in ("title", "abstract") for column in found):
+        found.insert(0, _Column.called("title"))  # without one of them it is no table of records
+    return found
+
+
+def _table_of(record: Mapping[str, Any]) -> Format:
+    found = source_format(record)
+    return found if found in DELIMITER_OF else Format.DELIMITED
+
+
+def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
+    form = _table_of(record)
+    cells: dict[_Column, str] = {}
+    column_of_list: dict[str, _Column] = {}
+    nameless = 0
+    for one in fields_of(record, form, PLACES, joined_by=SEPARATOR):
+        if one.key is not None and one.key in column_of_list:  # one more element of a list has no column of its own
+            cells[column_of_list[one.key]] += SEPARATOR + one.text
+            continue
+        # One name is one column, whose cell may have been blank; columns without a name are told apart by their order.
+        column = _Column.called(one.name, nameless if not one.name.strip() else 0)
+        nameless += not one.name.strip()
+        cells[column] = guarded(one.text) if is_decision(one.name) else one.text
+        if one.key is not None and one.key in SPLIT:
+            column_of_list[one.key] = column
+    for key, column in column_of_list.items():
+        cells[column] = _separable(cells[column], record.get(key), SPLIT[key])
+    if source_format(record) is not form:
+        for name, value in record.items():
+            if name not in PLACES and not name.startswith("_"):
+                text = as_text(value)
+                cells.setdefault(_Column.called(name), guarded(text) if is_decision(name) else text)
+    if not any(cell.strip() for cell in cells.values()):  # a row without a word would be no record
+        cells[_Column.called("id")] = as_text(record.get("id")).strip() or "record"
+    return cells
+
+
+def _separable(cell: str, value: object, split: Callable[[str], list[str]]) -> str:
+    """The cell, or one that `split` takes apart into the elements of the list."""
+    if not isinstance(value, list) or not value or split(cell) == value:
+        return cell
+    return SEPARATOR.join(as_text(element).replace(";", ",") for element in value) + ";"

@@ -1,0 +1,139 @@
+"""The texts of an EndNote record, each under the path of elements where it stands; and the record made of them again.
+
+A path is `titles/title/~`: elements, outermost first, with their attributes; `~` is the style that EndNote puts around
+ordinary text. `contributors/authors/+author/~`: the plus begins a new element, where the one before has the same name.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from lxml import etree
+
+PLAIN_STYLE = 'style face="normal" font="default" size="100%"'
+STYLE = "style"
+
+_STEP = re.compile(r"[A-Za-z_][\w.-]*(?: [A-Za-z_][\w.:-]*=\"[^\"<>]*\")*")
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A text, or an element without one."""
+
+    path: str
+    text: str
+    of: int = 0  # the number of its element in the record; texts in several styles are of one
+
+    @property
+    def element(self) -> str:
+        """The path without attributes, styles and signs: `titles/title`."""
+        return element_of(self.path)
+
+
+def element_of(path: str) -> str:
+    """The names of the elements in a path, but for styles."""
+    steps = [step.lstrip("+").partition(" ")[0] for step in path.split("/")]
+    return "/".join(step for step in steps if step not in ("~", STYLE))
+
+
+def leaves_of(record: etree._Element) -> Iterator[Leaf]:
+    """The texts of a record in their order; white space between elements is none, nor is a comment."""
+    for steps, text, of in _leaves(record, [], 0, count(1)):
+        yield Leaf("/".join(steps), _LINE_BREAK.sub("\n", text), of)
+
+
+def begins_anew(path: str, element: str) -> str:
+    """The path, with a plus before the step `element`."""
+    return "/".join(f"+{step}" if step.partition(" ")[0] == element else step for step in path.split("/"))
+
+
+def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
+    """The elements that hold these texts; a line break within a text is written as `line_break`."""
+    parts: list[str] = []
+    opened: list[str] = []
+    for leaf in leaves:
+        steps = leaf.path.split("/")
+        if not all(step.lstrip("+") == "~" or _STEP.fullmatch(step.lstrip("+")) for step in steps):
+            continue  # no path that was read
+        shared = 0
+        while shared < min(len(steps), len(opened)) and steps[shared] == opened[shared]:
+            shared += 1
+        _close(opened, shared, parts)
+        for step in steps[shared:]:
+            parts.append(f"<{_tag(step)}>")
+            opened.append(step.lstrip("+"))
+        parts.append(escaped(leaf.text, line_break))
+    _close(opened, 0, parts)
+    return "".join(parts)
+
+
+def escaped(text: str, line_break: str) -> str:
+    """Text for XML; a control character, which XML cannot hold, becomes a blank."""
+    return _LINE_BREAK.sub(line_break, _NOT_IN_XML.sub(" ", text).translate(_ESCAPES))
+
+
+def without_controls(text: str) -> str:
+    """XML without the control characters that EndNote writes into it, and that no XML may hold: blanks instead."""
+    text = _NOT_IN_XML.sub(" ", text)
+    return re.sub(r"&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|x0*(?:[0-8BCEFbcef]|1[0-9A-Fa-f]));", " ", text)
+
+
+def _leaves(
+    element: etree._Element, path: list[str], of: int, numbers: Iterator[int]
+) -> Iterator[tuple[list[str], str, int]]:
+    """Paths, as their steps, texts, and the numbers of their elements."""
+    children = [child for child in element if isinstance(child.tag, str)]
+    is_mixed = not children or any(child.tag == STYLE for child in children)
+    if path and (not children or _says(element.text, is_mixed)):
+        yield path, element.text or "", of
+    before: str | None = None  # the element that is still open
+    for child in element:
+        if isinstance(child.tag, str):
+            step = _step(child)
+            own = of if child.tag == STYLE else next(numbers)
+            for number, (steps, text, part_of) in enumerate(_leaves(child, [*path, step], own, numbers)):
+                anew = number == 0 and step == before
+                yield ([*path, f"+{step}", *steps[len(path) + 1 :]] if anew else steps), text, part_of
+            before = step
+        if path and _says(child.tail, is_mixed):
+            yield path, child.tail or "", of
+            before = None
+
+
+def _says(text: str | None, is_mixed: bool) -> bool:
+    """True for a text; white space is one only within a line, beside styles."""
+    return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
+
+
+def _step(element: etree._Element) -> str:
+    attributes = "".join(f' {name!s}="{_attribute(str(value))}"' for name, value in element.attrib.items())
+    step = f"{_name(element)}{attributes}"
+    return "~" if step == PLAIN_STYLE else step
+
+
+def _attribute(value: str) -> str:
+    # A path is taken apart at slashes.
+    signs = {'"': "&quot;", "/": "&#47;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
+    return re.sub(r'["/\n\t\r]', lambda sign: signs[sign[0]], value.translate(_ESCAPES))
+
+
+def _tag(step: str) -> str:
+    plain = step.lstrip("+")
+    return PLAIN_STYLE if plain == "~" else plain.replace("&#47;", "/")
+
+
+def _close(opened: list[str], down_to: int, parts: list[str]) -> None:
+    while len(opened) > down_to:
+        tag = _tag(opened.pop())
+        if parts[-2:] == [f"<{tag}>", ""]:
+            parts[-2:] = [f"<{tag}/>"]
+        else:
+            parts.append(f"</{tag.partition(' ')[0]}>")
+
+
+def _name(element: etree._Element) -> str:
+    return element.tag if isinstance(element.tag, str) else ""  # comments and their like were left out before

@@ -1,0 +1,116 @@
+"""EndNote XML, written: every element that a record had, in its order, and those for what it has gained."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from .decision import DECISION_FIELDS
+from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, with_decision
+from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
+from .fields import Place, fields_of
+from .recognise import Format
+from .record import one_line
+from .record_type import kind_of
+from .source import Field, layout_of, source_format
+
+LINE_BREAK = "&#xD;"  # as EndNote writes one within a text
+# What a record has, and its source has not, or is not EndNote XML: where it is written, in this order.
+PLACES: Mapping[str, Place] = {
+    "authors": Place("contributors/authors/author/~"),
+    "title": Place("titles/title/~"),
+    "journal": Place("periodical/full-title/~"),
+    "keywords": Place("keywords/keyword/~"),
+    "year": Place("dates/year/~"),
+    "abstract": Place("abstract/~"),
+    "nct_id": NCT_NOTE,
+    "url": Place("urls/related-urls/url/~"),
+    "doi": Place("electronic-resource-num/~"),
+    "language": Place("language/~"),
+    "pmid": Place("accession-num/~"),
+    "id": Place("accession-num/~"),
+    **{key: Place(RESEARCH_NOTES) for key in DECISION_FIELDS},
+}
+PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
+LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword"}
+ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
+
+
+def write_endnote_xml(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write the records. One from EndNote XML keeps its elements, their attributes, styles and order.
+
+    The decision stands in lines at the end of the research notes. Not kept are white space between elements and
+    comments. From another format come the canonical fields; an id that is none of EndNote's becomes the accession
+    number, where no PubMed id takes its place. In fields of one line a line break becomes a blank; so does, anywhere,
+    a control character, which XML cannot hold.
+    """
+    lines = any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records)
+    end = "\n" if lines else ""
+    stream.write(f'<?xml version="1.0" encoding="UTF-8" ?>{end}<xml>{end}<records>{end}')
+    for record in records:
+        line_break = layout_of(record, Format.ENDNOTE_XML).get("break")
+        if line_break not in ("\n", "&#13;"):
+            line_break = LINE_BREAK
+        stream.write(f"<record>{xml_of(_leaves(record), line_break)}</record>{end}")
+    stream.write(f"</records>{end}</xml>{end}")
+
+
+def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
+    own = source_format(record) is Format.ENDNOTE_XML
+    if not own:
+        record = one_line(record, ONE_LINE)
+    stood = fields_of(record, Format.ENDNOTE_XML, {})
+    gained = fields_of(record, Format.ENDNOTE_XML, PLACES)[len(stood) :]
+    if not own:
+        gained = [one for one in gained if one.key != "id" or "pmid" not in record]
+    leaves = [] if own else _kind(record)
+    before: Field | None = None
+    for one in stood:
+        if one.key not in DECISION_FIELDS:
+            leaves.append(Leaf(_path(one, before), one.text))
+        before = one
+    for one in gained:
+        if one.key not in DECISION_FIELDS:
+            _insert(leaves, Leaf(_path(one, before), one.text))
+            if one.key == "journal" and not own:
+                _insert(leaves, Leaf("titles/secondary-title/~", one.text))
+            if one.key == "pmid":
+                _insert(leaves, PUBMED)
+        before = one
+    _note(leaves, {str(one.key): one.text for one in (*stood, *gained) if one.key in DECISION_FIELDS and one.text})
+    return leaves
+
+
+def _path(one: Field, before: Field | None) -> str:
+    """The field's path; an author or a keyword that the record has gained is an element of its own."""
+    if (
+        before is not None
+        and one.key is not None
+        and one.key in LISTS
+        and (before.key, before.name.replace("+", "")) == (one.key, one.name)
+    ):
+        return begins_anew(one.name, LISTS[one.key])
+    return one.name
+
+
+def _insert(leaves: list[Leaf], leaf: Leaf) -> None:
+    """Put a leaf behind the last of the same outermost element, or at the end."""
+    outermost = element_of(leaf.path).partition("/")[0]
+    places = [
+        at for at, other in enumerate(leaves) if "/" in other.element and other.element.partition("/")[0] == outermost
+    ]
+    leaves.insert(places[-1] + 1 if places else len(leaves), leaf)
+
+
+def _note(leaves: list[Leaf], decision: Mapping[str, str]) -> None:
+    at = next((at for at in reversed(range(len(leaves))) if leaves[at].element == RESEARCH_NOTES), None)
+    if at is not None:
+        leaves[at] = Leaf(leaves[at].path, with_decision(leaves[at].text, decision))
+    elif decision:
+        leaves.append(Leaf(f"{RESEARCH_NOTES}/~", with_decision("", decision)))
+
+
+def _kind(record: Mapping[str, Any]) -> list[Leaf]:
+    kind, stated = kind_of(record.get("type")), record.get("type")
+    leaves = [Leaf(f'ref-type name="{escaped(kind.endnote_name, " ")}"', str(kind.endnote))]
+    if isinstance(stated, str) and stated not in ("", kind.endnote_name):
+        leaves.append(Leaf("work-type/~", stated))
+    return leaves

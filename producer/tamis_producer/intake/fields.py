@@ -1,0 +1,155 @@
+"""The fields of a record in a format: those it was read from, as it is now, then those that it has gained."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .recognise import Format
+from .record import own_id
+from .source import EACH, Entry, Field, as_text, entries_of, mark_of
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a format holds a value: in the field of this name, with a text before and after it."""
+
+    name: str
+    before: str = ""
+    after: str = ""
+
+    def holds(self, text: str) -> bool:
+        """True where `text` is such a field's: it has what stands before and after, and something in between."""
+        affixes = len(self.before) + len(self.after)
+        return len(text) > affixes and text.startswith(self.before) and text.endswith(self.after)
+
+    def value(self, text: str) -> str:
+        """What `text` says between what stands before and after."""
+        return text[len(self.before) : len(text) - len(self.after)]
+
+    def field(self, key: str, value: object) -> Field:
+        return Field(self.name, f"{self.before}{as_text(value)}{self.after}", key)
+
+
+def fields_of(
+    record: Mapping[str, Any], form: Format, places: Mapping[str, Place], *, joined_by: str | None = None
+) -> list[Field]:
+    """The record's fields in the format `form`, in the order in which they are to be written.
+
+    First the fields of its source, where that has the same format: a value that was changed shows as it is now, one
+    that was removed leaves an empty field. Then what has a place in `places` and no field yet, in the order of
+    `places`. A list becomes one field for each element, or, with `joined_by`, one field.
+    """
+    entries = entries_of(record, form)
+    keys = [_key(entry) for entry in entries]
+    last = {key: at for at, key in enumerate(keys) if key is not None}
+    changed = _changed(entries, record)
+    numbered: dict[str, int] = {}  # key -> elements of its list that entries have named by their number
+    fields: list[Field] = []
+    for at, (entry, key) in enumerate(zip(entries, keys, strict=True)):
+        if key is None or key not in changed:
+            fields += _resolved(entry, record, joined_by)
+        elif changed[key] == at:
+            fields += _as_it_is(str(entry[0]), key, record, joined_by)
+        if key is None or key in changed:
+            continue
+        numbered[key] = max(numbered.get(key, 0), _end(entry))
+        gained = record[key][numbered[key] :] if last[key] == at and numbered[key] else []
+        if gained and joined_by is None:
+            fields += [Field(str(entry[0]), as_text(element), key) for element in gained]
+        elif gained:
+            fields[-1] = replace(fields[-1], text=_joined([fields[-1].text, *gained], joined_by))
+    for key, place in places.items():
+        value = record.get(key) if key != "id" else None if entries else own_id(record)
+        if key not in last and not _blank(value):
+            elements = value if isinstance(value, list) and joined_by is None else [_joined(value, joined_by)]
+            fields += [place.field(key, element) for element in elements]
+    return fields
+
+
+def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, int]:
+    """The keys whose value is no longer what an entry says it was made of -> the number of their first entry."""
+    marks: dict[str, str] = {}
+    first: dict[str, int] = {}
+    changed: set[str] = set()
+    for at, entry in enumerate(entries):
+        if (key := _key(entry)) is None:
+            continue
+        first.setdefault(key, at)
+        match entry:
+            case [_, _, [int(), int()] | str(), str(mark)]:
+                if key not in marks:
+                    marks[key] = mark_of(record.get(key))
+                outdated = mark != marks[key]
+            case [_, _, int(), *_]:
+                outdated = not isinstance(record.get(key), list)
+            case [_, _, [str(), str()]]:
+                outdated = isinstance(record.get(key), list)
+            case _:
+                outdated = False
+        if outdated:
+            changed.add(key)
+    return {key: first[key] for key in changed}
+
+
+def _end(entry: Entry) -> int:
+    """How many elements of a list, from its first, stand up to the last that this entry names; else 0."""
+    match entry:
+        case [_, _, int(start), int(count), str()]:
+            return start + count
+        case [_, _, int(index), *_]:
+            return index + 1
+    return 0
+
+
+def _resolved(entry: Entry, record: Mapping[str, Any], joined_by: str | None) -> Iterator[Field]:
+    match entry:
+        case [str(name)]:
+            yield Field(name, "")
+        case [str(name), None, str(text)]:
+            yield Field(name, text)
+        case [str(name), str(key)]:
+            yield from _as_it_is(name, key, record, joined_by)
+        case [str(name), str(key), str(separator)]:
+            texts = [as_text(value) for value in _list(record.get(key))]
+            if separator == EACH and joined_by is None:
+                yield from [Field(name, text, key) for text in texts]
+            else:
+                yield Field(name, (joined_by or "; " if separator == EACH else separator).join(texts), key)
+        case [str(name), str(key), [str(before), str(after)]]:
+            value = record.get(key)
+            yield Field(name, "" if _blank(value) else f"{before}{as_text(value)}{after}", key)
+        case [str(name), str(key), int(start), int(count), str(separator)]:
+            if texts := [as_text(value) for value in record[key][start : start + count]]:
+                yield Field(name, separator.join(texts), key)
+        case [str(name), str(key), int(index)] if index < len(record[key]):
+            yield Field(name, as_text(record[key][index]), key)
+        case [str(name), str(key), int(index), [str(before), str(after)]] if index < len(record[key]):
+            yield Field(name, f"{before}{as_text(record[key][index])}{after}", key)
+        case [str(name), str(key), [int(start), int(end)], str()]:
+            yield Field(name, as_text(record[key])[start:end], key)
+        case [str(name), str(key), str(text), str()]:
+            yield Field(name, text, key)
+
+
+def _as_it_is(name: str, key: str, record: Mapping[str, Any], joined_by: str | None) -> Iterator[Field]:
+    value = record.get(key)
+    if isinstance(value, list) and joined_by is None:
+        yield from [Field(name, as_text(element), key) for element in value]
+    else:
+        yield Field(name, _joined(value, joined_by), key)
+
+
+def _key(entry: Entry) -> str | None:
+    return entry[1] if len(entry) > 1 and isinstance(entry[1], str) else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [] if _blank(value) else [value]
+
+
+def _joined(value: object, joined_by: str | None) -> str:
+    return joined_by.join(map(as_text, value)) if isinstance(value, list) and joined_by else as_text(value)
+
+
+def _blank(value: object) -> bool:
+    return value is None or value == "" or value == []

@@ -1,0 +1,37 @@
+"""Which formats can be read and written, and by which module."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from .bibtex import read_bibtex
+from .bibtex_writing import write_bibtex
+from .delimited import read_delimited
+from .delimited_writing import write_csv, write_tsv
+from .endnote_writing import write_endnote_xml
+from .endnote_xml import read_endnote_xml
+from .jsonl import read_jsonl, write_jsonl
+from .nbib import read_nbib, write_nbib
+from .recognise import Format
+from .ris import read_ris, write_ris
+
+Reader = Callable[[str, Path], list[dict[str, Any]]]
+Writer = Callable[[Sequence[Mapping[str, Any]], TextIO], None]
+
+READERS: Mapping[Format, Reader] = {
+    Format.RIS: read_ris,
+    Format.NBIB: read_nbib,
+    Format.BIBTEX: read_bibtex,
+    Format.ENDNOTE_XML: read_endnote_xml,
+    Format.DELIMITED: read_delimited,
+    Format.JSONL: read_jsonl,
+}
+WRITERS: Mapping[Format, Writer] = {
+    Format.RIS: write_ris,
+    Format.NBIB: write_nbib,
+    Format.BIBTEX: write_bibtex,
+    Format.ENDNOTE_XML: write_endnote_xml,
+    Format.DELIMITED: write_csv,
+    Format.TSV: write_tsv,
+    Format.JSONL: write_jsonl,
+}

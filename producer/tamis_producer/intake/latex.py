@@ -1,0 +1,113 @@
+r"""LaTeX, as far as it stands in bibliographies: accents, symbols, escapes, a few commands; and back.
+
+`decode` takes what people and databases write, not what TeX would accept: a bare `%` is a per cent sign and no comment,
+`$5 and $10` are prices, a command that is not known stays as it is. It runs in linear time. `encode` writes nothing but
+what `decode` gives back.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+ACCENTS: Mapping[str, str] = {  # the command -> the combining sign
+    "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", "=": "\u0304", "u": "\u0306", ".": "\u0307",
+    '"': "\u0308", "r": "\u030a", "H": "\u030b", "v": "\u030c", "d": "\u0323", "c": "\u0327", "k": "\u0328",
+    "b": "\u0331",
+}  # fmt: skip
+SYMBOLS: Mapping[str, str] = {
+    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł",
+    "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð", "th": "þ", "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ",
+    "S": "§", "P": "¶", "dag": "†", "ddag": "‡", "copyright": "©", "textcopyright": "©", "textregistered": "®",
+    "texttrademark": "™", "pounds": "£", "textsterling": "£", "euro": "€", "texteuro": "€", "textdegree": "°",
+    "textbackslash": "\\", "backslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textbraceleft": "{",
+    "textbraceright": "}", "lbrace": "{", "rbrace": "}", "textless": "<", "textgreater": ">", "textbar": "|",
+    "textunderscore": "_", "textdollar": "$", "textquotedbl": '"', "textquotedblleft": "“", "textquotedblright": "”",
+    "textquoteleft": "‘", "textquoteright": "’", "textquotesingle": "'", "textendash": "–", "textemdash": "—",
+    "textellipsis": "…", "ldots": "…", "dots": "…", "textbullet": "•", "textperiodcentered": "·", "cdot": "·",
+    "textmu": "µ", "textpm": "±", "pm": "±", "mp": "∓", "times": "×", "texttimes": "×", "div": "÷", "leq": "≤",
+    "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "approx": "≈", "sim": "∼", "infty": "∞", "rightarrow": "→", "to": "→",
+    "leftarrow": "←", "degree": "°", "circ": "°", "prime": "′", "quad": " ", "qquad": " ", "newline": " ",
+    **{name: unicodedata.lookup(f"GREEK SMALL LETTER {name.upper()}") for name in
+       ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "mu", "nu", "xi", "pi",
+        "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")},
+    **{name: unicodedata.lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in
+       ("Gamma", "Delta", "Theta", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")},
+    "lambda": "λ", "Lambda": "Λ", "varepsilon": "ε", "vartheta": "ϑ", "varphi": "φ",
+}  # fmt: skip
+# Commands that change how their text looks: the text stays.
+LOOKS = frozenset((
+    "emph", "textit", "textbf", "textrm", "textsf", "texttt", "textsc", "textsl", "textup", "textnormal",
+    "textsuperscript", "textsubscript", "underline", "mbox", "text", "mathrm", "mathit", "mathbf", "mathsf",
+    "ensuremath", "it", "bf", "em", "rm", "sc", "sl", "tt", "itshape", "bfseries", "url", "path",
+))  # fmt: skip
+SPACES = frozenset(" ,;:!")  # after a backslash
+_TOKEN = re.compile(
+    r"""\\(?P<accent>["'`^~=.])\s*\{?\s*(?P<under>\\[ij](?![A-Za-z])|[^\W\d_])"""
+    r"""|\\(?P<lettered>[uvHcdbrk])(?:\s*\{\s*|\s+)(?P<below>\\[ij](?![A-Za-z])|[^\W\d_])"""
+    r"""|\\(?P<word>[A-Za-z]+)(?P<gap>\{\}|[ \t]+)?"""
+    r"""|\\(?P<escaped>[^A-Za-z\n])(?:(?<=[~^])\{\})?"""
+    r"""|(?P<brace>[{}])"""
+)
+_TYPESET = re.compile(
+    _TOKEN.pattern + r"""|\$(?P<math>[^\s$](?:[^$\n]{0,200}[^\s$\\])?)\$(?!\d)|(?P<ligature>---?|``|''|~)"""
+)
+_LIGATURES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}", "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+    }
+)  # fmt: skip
+
+
+def decode(latex: str, *, typeset: bool = True) -> str:
+    """The text that `latex` stands for; one line break is a blank, an empty line is a line break.
+
+    With `typeset` false, as for addresses, `~`, `--` and `$` stand for themselves.
+    """
+    text = latex.strip(" \t\n")
+    if "\n" in text:
+        lines = "\n".join(line.strip(" \t") for line in text.split("\n"))
+        text = re.sub(r"\n+", lambda breaks: "\n" * (len(breaks[0]) - 1) or " ", lines)
+    return (_TYPESET if typeset else _TOKEN).sub(_plain, text)
+
+
+def encode(text: str) -> str:
+    """`text` as LaTeX within braces; braces in it are balanced, and `decode` gives it back.
+
+    Carriage returns become line feeds. No line of it begins with `@`, which would begin an entry.
+    """
+    latex = re.sub(r"\r\n?", "\n", text).translate(_ESCAPES)
+    latex = re.sub(r"([`'-])(?=\1)", r"\1{}", latex)
+    latex = re.sub(r"(?<=\n)(?=[ \t@])|(?<=[ \t])(?=\n)", "{}", latex)
+    latex = re.sub(r"\n+", r"\g<0>\n", latex)
+    return re.sub(r"\A(?=[ \t\n])|(?<=[ \t\n])\Z", "{}", latex)
+
+
+def balanced(latex: str) -> bool:
+    """True where `latex` can stand between braces, as `bibtexparser` counts them: none that a backslash precedes."""
+    depth = 0
+    for brace in re.finditer(r"(?<!\\)[{}]", latex):
+        depth += 1 if brace[0] == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0 and not latex.endswith("\\")
+
+
+def _plain(token: re.Match[str]) -> str:
+    found = token.groupdict()
+    if (command := found["accent"] or found["lettered"]) is not None:
+        letter = found["under"] or found["below"]
+        return unicodedata.normalize("NFC", letter[-1] + ACCENTS[command])
+    if (word := found["word"]) is not None:
+        gap = found["gap"] or ""
+        if word in LOOKS:
+            return ""
+        return SYMBOLS[word] if word in SYMBOLS else f"\\{word}" + ("" if gap == "{}" else gap)
+    if (escaped := found["escaped"]) is not None:
+        return " " if escaped in SPACES else "" if escaped in "-/" else " " if escaped == "\\" else escaped
+    if found["brace"] is not None:
+        return ""
+    if (math := found.get("math")) is not None:
+        return _TYPESET.sub(_plain, math) if re.search(r"[\\^_{}=<>]", math) else token[0]
+    return _LIGATURES[found["ligature"]]

@@ -1,0 +1,70 @@
+"""A bibliographic file, read: its records, and how its bytes were taken."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tamis_schemas import InputError
+
+from .decode import Replaced, read_decoded
+from .formats import READERS
+from .recognise import Format, recognise
+from .source import source_format
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What a file held."""
+
+    records: list[dict[str, Any]]
+    format: Format
+    encoding: str
+    replaced: tuple[Replaced, ...]  # bytes that are not valid in `encoding`, and were read as cp1252
+    sha256: str  # of the file's bytes
+
+
+def read_file(path: Path) -> Intake:
+    """Every record of a file in RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL, in the file's order.
+
+    The records are as `read_records` says.
+
+    Raises:
+        InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
+    """
+    decoded = read_decoded(path)
+    recognised = recognise(decoded.text)
+    reader = READERS.get(recognised)
+    if recognised is Format.JSON_ARRAY:
+        raise InputError(
+            "this is one JSON array; write one object a line instead (JSONL), without brackets and commas around them",
+            path=path,
+        )
+    if reader is None:
+        readable = ", ".join(form.value for form in READERS)
+        raise InputError(
+            f"this is {recognised.value}, which cannot be read; what can be read is {readable}: export the records "
+            "as one of these",
+            path=path,
+        )
+    records = reader(decoded.text, path)
+    said = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
+    return Intake(records, said or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """Every record of a RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL file, in the file's order.
+
+    Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int where it is one), `journal`, `keywords`
+    (list), `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. What has no canonical name keeps its own behind an
+    underscore (`label` -> `_label`, RIS tag `N1` -> `_ris_N1`): it stays with the item and is never shown to a
+    model. `_line` is the line of the file, counted from 1, in which the record begins; `_source` says which fields
+    the record had there, so that `write_records` can write them again. Empty fields are left out. Objects of a JSONL
+    file keep all their names.
+
+    The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
+    records may have the same id: exports hold true duplicates, and finding them is not the reader's business.
+
+    Raises:
+        InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
+    """
+    return read_file(path).records

@@ -1,0 +1,77 @@
+"""The type of a record: what each format calls a journal article, a book, a chapter ..."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One type under the names of the formats; `also` are other names for it, in small letters."""
+
+    ris: str
+    bibtex: str
+    endnote: int
+    endnote_name: str
+    medline: str
+    also: tuple[str, ...] = ()
+
+
+OTHER = Kind("GEN", "misc", 13, "Generic", "", ("misc", "document", "other"))
+JOURNAL_ARTICLE = Kind(
+    "JOUR",
+    "article",
+    17,
+    "Journal Article",
+    "Journal Article",
+    ("journal", "journalarticle", "research article", "original article", "article-journal", "article in press"),
+)
+KINDS: tuple[Kind, ...] = (
+    JOURNAL_ARTICLE,
+    Kind("BOOK", "book", 6, "Book", "Book", ("books", "edited book", "edbook", "monograph")),
+    Kind("CHAP", "incollection", 5, "Book Section", "Book Chapter", ("inbook", "chapter", "booksection")),
+    Kind("CONF", "proceedings", 10, "Conference Proceedings", "Congress", ("conference", "conference proceeding")),
+    Kind("CPAPER", "inproceedings", 47, "Conference Paper", "Congress", ("conferencepaper", "conference abstract")),
+    Kind("THES", "phdthesis", 32, "Thesis", "Academic Dissertation", ("dissertation", "mastersthesis")),
+    Kind("RPRT", "techreport", 27, "Report", "Technical Report", ("government document", "techreport")),
+    Kind("NEWS", "article", 23, "Newspaper Article", "Newspaper Article", ("newspaper", "newspaperarticle")),
+    Kind("MGZN", "article", 19, "Magazine Article", "", ("magazine", "magazinearticle")),
+    Kind("UNPB", "unpublished", 34, "Unpublished Work", "Preprint", ("manuscript", "posted content", "preprint")),
+    Kind("ELEC", "online", 12, "Web Page", "", ("webpage", "web site", "website")),
+    Kind("PAT", "misc", 25, "Patent", "Patent", ("patents",)),
+    Kind("DATA", "misc", 59, "Dataset", "Dataset", ("data set",)),
+    OTHER,
+)
+# A study that was published in a journal, for all that these say.
+_IN_A_JOURNAL = ("article", "review", "trial", "study", "letter", "editorial", "case report", "meta-analysis")
+
+
+def kind_of(record_type: object) -> Kind:
+    """The kind that a record's `type` names, whatever format it comes from; where it names none, `OTHER`.
+
+    `Review`, `Randomized Controlled Trial` and their like are journal articles. Of several types, separated by
+    semicolons, the first that is known decides.
+    """
+    if not isinstance(record_type, str):
+        return OTHER
+    parts = [part.strip().casefold() for part in record_type.split(";")]
+    if known := next((_BY_NAME[part] for part in parts if part in _BY_NAME), None):
+        return known
+    return JOURNAL_ARTICLE if any(sign in part for part in parts for sign in _IN_A_JOURNAL) else OTHER
+
+
+def medline_types(record_type: object) -> list[str]:
+    """The publication types that a record's `type` names: a code of another format becomes PubMed's name for it."""
+    parts = [part.strip() for part in record_type.split(";")] if isinstance(record_type, str) else []
+    return [
+        kind.medline if (kind := _BY_NAME.get(part.casefold())) is not None and kind.medline else part
+        for part in parts
+        if part
+    ]
+
+
+def _names(kind: Kind) -> tuple[str, ...]:
+    return (*kind.also, kind.ris, kind.bibtex, kind.endnote_name, kind.medline)
+
+
+# The first kind of a name keeps it: "article" is a journal article, whatever else is one too.
+_BY_NAME: Mapping[str, Kind] = {name.casefold(): kind for kind in reversed(KINDS) for name in _names(kind) if name}

@@ -1,0 +1,140 @@
+"""The traits of a record: what two copies of it have in common, whatever program exported them.
+
+Upper and lower case, accents, punctuation, white space and markup differ between exports of the same record; none of
+them counts here. A value that cannot tell one record from another (an author "Anonymous", a PMID of 0) is no trait.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .record import split_authors, year_of
+
+TITLE_READ = 5_000  # characters; what is longer is no title, and patterns run over this text
+ABSTRACT_READ = 800  # letters; enough to tell two abstracts apart
+AN_ABSTRACT = 50  # letters; less is a placeholder such as "No abstract available"
+
+# fmt: off
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta",
+    "η": "eta", "θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu",
+    "ν": "nu", "ξ": "xi", "ο": "omicron", "π": "pi", "ρ": "rho", "ς": "sigma",
+    "σ": "sigma", "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi",
+    "ω": "omega",
+}
+# fmt: on
+# Letters that Unicode does not take apart into a letter and an accent, and signs that databases write both ways.
+_PLAIN_LETTERS = str.maketrans(
+    {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "&": "and"} | _GREEK
+)
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})  # as some databases spell names
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
+_NO_LETTER = re.compile(r"[\W_]+")
+# PubMed's remarks behind a title: "[see comments]", "[corrected]", "[erratum appears in ...]".
+_REMARK = re.compile(
+    r"\[(?:see comments?|comments?|corrected|published erratum|erratum appears|retraction in)[^\[\]]{0,300}\][\s.]*$",
+    re.IGNORECASE,
+)
+_NOTICE = re.compile(
+    r"\W*(?:(?:author|publisher)\W+)?(?:erratum|errata|corrigend\w+|correction|retraction|retracted|addendum"
+    r"|expression of concern|reply|replies|response to|comments? on|re(?=:))\b",
+    re.IGNORECASE,
+)
+_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
+_PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?", re.IGNORECASE)
+_TRIAL = re.compile(r"NCT\d{8}")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
+_SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "II", "III"))
+_NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
+
+
+@dataclass(frozen=True)
+class Traits:
+    """One record, folded."""
+
+    title: str  # letters and digits alone; "" where there is none
+    year: int | None
+    author: frozenset[str]  # ways to spell the first author's family name; empty where unknown
+    doi: str | None
+    pmid: str | None
+    trial: str | None  # NCT number
+    notice: bool  # a correction, a retraction, a reply: about a paper, never a copy of it
+    abstract_as_written: str = field(repr=False)
+
+    @cached_property
+    def abstract(self) -> str:
+        """Its letters, as far as they are compared; "" where it has none worth comparing."""
+        # Twice the letters are read, so that markup and blanks do not shorten what is left.
+        letters = fold(self.abstract_as_written[: 2 * ABSTRACT_READ])[:ABSTRACT_READ]
+        return letters if len(letters) >= AN_ABSTRACT else ""
+
+    @property
+    def title_weight(self) -> int:
+        """The title's length in letters; a sign of Chinese, Japanese or Korean says as much as three."""
+        return sum(3 if character >= "\u2e80" else 1 for character in self.title)
+
+
+def traits_of(record: Mapping[str, Any]) -> Traits:
+    """The traits of a record under its canonical names; values of another type than expected are none."""
+    title = _REMARK.sub("", _text(record.get("title"))[:TITLE_READ].strip())
+    return Traits(
+        title=fold(title),
+        year=year_of(_text(record.get("year"))),
+        author=_families(record.get("authors")),
+        doi=_doi(_text(record.get("doi"))),
+        pmid=_pmid(_text(record.get("pmid"))),
+        trial=found[0] if (found := _TRIAL.search(_text(record.get("nct_id")).upper())) else None,
+        notice=_NOTICE.match(title) is not None,
+        abstract_as_written=_text(record.get("abstract")),
+    )
+
+
+def fold(text: str) -> str:
+    """The letters and digits of `text`, small and without accents; markup and entities are undone."""
+    if "<" in text or "&" in text:
+        text = _MARKUP.sub("", html.unescape(text))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text)  # an accent is now a sign of its own, and no letter
+    return _NO_LETTER.sub("", text.casefold().translate(_PLAIN_LETTERS))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _doi(text: str) -> str | None:
+    found = _DOI.search(text.replace("%2F", "/").replace("%2f", "/"))
+    return found[0].rstrip(".,;)]}").casefold() if found else None
+
+
+def _pmid(text: str) -> str | None:
+    found = _PMID.fullmatch(text.strip())
+    return found[1] if found and found[1] != "0" else None
+
+
+def _families(authors: object) -> frozenset[str]:
+    """`Pérez-de la Fuente R.` -> {perezdelafuente, fuente}: databases disagree on what belongs to the name."""
+    names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
+    if not isinstance(names, list) or not names or not isinstance(names[0], str):
+        return frozenset()
+    family, comma, _ = names[0][:200].partition(",")
+    words = [word for word in re.split(r"[\s-]+", family) if word and word not in _SUFFIXES]
+    if len(words) > 1 and _is_initials(words[-1]):  # Griffin DK
+        while len(words) > 1 and _is_initials(words[-1]):
+            words.pop()
+    elif not comma:  # Scott D. Sampson
+        words = words[-1:]
+    whole = "".join(words)
+    if fold(whole) in _NOBODY:
+        return frozenset()
+    return frozenset((fold(whole), fold(whole.casefold().translate(_WRITTEN_OUT)), fold(words[-1])))
+
+
+def _is_initials(word: str) -> bool:
+    return _INITIALS.fullmatch(word) is not None and word.isupper()

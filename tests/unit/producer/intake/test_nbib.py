@@ -1,0 +1,148 @@
+"""NBIB: every tag is kept, every fault has its line."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tamis_producer.intake.nbib import WIDTH, read_nbib, write_nbib
+from tamis_schemas import InputError
+
+PATH = Path("export.nbib")
+
+TWO = """\
+
+PMID- 101
+OWN - NLM
+IS  - 1234-5678 (Electronic)
+IS  - 1234-5679 (Print)
+DP  - 2021 May-Jun
+TI  - Exercise and mood in adults: a trial of many words that do not fit in just one\x20
+      line.
+LID - e55 [pii]
+LID - 10.1000/walk.1 [doi]
+AB  - BACKGROUND: Little is known. METHODS: We asked. RESULTS: They answered.\x20
+      CONCLUSIONS: More is known.
+FAU - Rossi, Ada
+AU  - Rossi A
+AD  - University of Walks.
+FAU - Ekholm, Bo
+AU  - Ekholm B
+CN  - WALK Study Group
+LA  - eng
+SI  - ClinicalTrials.gov/NCT01234567
+SI  - GEO/GSE1
+PT  - Journal Article
+PT  - Randomized Controlled Trial
+TA  - J Walks
+JT  - Journal of walks
+MH  - Adult
+MH  - *Exercise/psychology
+PMC - PMC99
+OT  - walking
+AID - 10.1000/walk.1 [doi]
+AID - e55 [pii]
+
+PMID- 102
+STAT- Publisher
+DP  - 2022
+BTI - A book
+AU  - Rossi A
+TA  - J Walks
+"""
+
+
+def _read(text: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in record.items() if name != "_source"} for record in read_nbib(text, PATH)]
+
+
+def _written(records: list[dict[str, Any]]) -> str:
+    stream = io.StringIO(newline="")
+    write_nbib(records, stream)
+    return stream.getvalue()
+
+
+def test_canonical_names_hidden_rest_and_lines() -> None:
+    first, second = _read(TWO)
+    assert first == {
+        "id": "101",
+        "title": "Exercise and mood in adults: a trial of many words that do not fit in just one line.",
+        "abstract": "BACKGROUND: Little is known. METHODS: We asked. RESULTS: They answered. "
+        "CONCLUSIONS: More is known.",
+        "authors": ["Rossi, Ada", "Ekholm, Bo"],
+        "year": 2021,
+        "journal": "Journal of walks",
+        "keywords": ["Adult", "*Exercise/psychology", "walking"],
+        "type": "Journal Article; Randomized Controlled Trial",
+        "language": "eng",
+        "doi": "10.1000/walk.1",
+        "pmid": "101",
+        "nct_id": "NCT01234567",
+        "_nbib_OWN": "NLM",
+        "_nbib_IS": ["1234-5678 (Electronic)", "1234-5679 (Print)"],
+        "_nbib_DP": "2021 May-Jun",
+        "_nbib_LID": "e55 [pii]",
+        "_nbib_AU": ["Rossi A", "Ekholm B"],
+        "_nbib_AD": "University of Walks.",
+        "_nbib_CN": "WALK Study Group",
+        "_nbib_SI": "GEO/GSE1",
+        "_nbib_TA": "J Walks",
+        "_nbib_PMC": "PMC99",
+        "_nbib_AID": "e55 [pii]",
+        "_line": 2,
+    }
+    assert second == {
+        "id": "102",
+        "title": "A book",
+        "authors": ["Rossi A"],
+        "year": 2022,
+        "journal": "J Walks",
+        "pmid": "102",
+        "_nbib_STAT": "Publisher",
+        "_line": 33,
+    }
+
+
+def test_what_is_written_is_what_was_read() -> None:
+    assert _written(read_nbib(TWO, PATH)) == f"{TWO[1:]}\n"
+
+
+def test_line_ends_cut_blanks_and_a_second_byte_order_mark_do_no_harm() -> None:
+    text = "PMID- 1\r\nTI  - cut\r\n      off\r\n\r\n\ufeffPMID- 2\rTI  - not\r  indented by six\rAB  -\r"
+    assert [(r["title"], r["_line"]) for r in _read(text)] == [("cut off", 1), ("not indented by six", 5)]
+
+
+def test_a_line_of_prose_that_looks_like_a_tag_is_one_only_where_the_dash_is_in_column_five() -> None:
+    (record,) = _read("PMID- 1\nTI  - a\n      US  - based\n      PMID- 2\nAB  - b\n")
+    assert (record["title"], record["abstract"]) == ("a US  - based PMID- 2", "b")
+
+
+def test_a_long_value_is_broken_after_a_blank_and_a_long_word_is_not() -> None:
+    title = f"{'word ' * 40}{'x' * 200} end"
+    lines = _written([{"title": title}]).splitlines()
+    assert lines[0] == "PMID- "
+    assert all(len(line) <= WIDTH + 1 or "x" * 200 in line for line in lines)
+    assert sum(line.startswith("      ") for line in lines) == 4  # 16 words, 16 words, 8 words, the long one, "end"
+    assert _read("\n".join(lines))[0]["title"] == title
+
+
+def test_a_trial_number_and_a_doi_are_told_from_other_numbers() -> None:
+    (record,) = _read(
+        "PMID- 1\nLID - 10.1/a [pii]\nAID - 10.1/b[DOI]\nAID - 10.1/c [doi]\nSI  - clinicaltrials.gov/NCT7\n"
+    )
+    assert (record["doi"], record["nct_id"]) == ("10.1/b", "NCT7")
+    assert (record["_nbib_LID"], record["_nbib_AID"]) == ("10.1/a [pii]", "10.1/c [doi]")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Exported today\nPMID- 1\n", r"export\.nbib:1: 'Exported today' stands outside"),
+        ("\nTI  - lost\nPMID- 1\n", r"export\.nbib:2: 'TI  - lost' stands outside"),
+        ("\n\n", "no record"),
+    ],
+)
+def test_a_fault_is_an_error_naming_its_line(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_nbib(text, PATH)
