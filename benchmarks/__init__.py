@@ -1,0 +1,1 @@
+"""The figures that the documents quote, each as a command."""

@@ -1,0 +1,25 @@
+"""Screening: the initial filter (tier 1), which rejects what a title or an abstract says of itself.
+
+Pure: records in, results out; no file, no network, no clock. `docs/screening.md` says what each rule does and what it
+costs on labelled records.
+
+| module | owns |
+|---|---|
+| `patterns` | the words and patterns that a caller may extend, and the thresholds |
+| `initial_filter` | the order of the rules, and the results |
+| `rules` | what a default keyword stands for, and what must stand beside it |
+| `keywords` | the mentions of all keywords in a text |
+| `variants` | the spellings of one keyword |
+| `title` | a title without what a database appended, and the definitive patterns |
+| `abstract` | an abstract, or what a database writes where there is none |
+| `contexts` | what protects one mention, and what makes it say something of the paper itself |
+| `evidence` | whom and what a paper studies, by its own words |
+| `weighing` | whether one mention rejects |
+| `inclusions`, `terms` | which rules the criteria switch off |
+| `years` | the years of a paper |
+| `compiled` | the one place where patterns are compiled |
+"""
+
+from .initial_filter import InitialFilter
+
+__all__ = ["InitialFilter"]

@@ -1,0 +1,67 @@
+"""Compiled patterns: linear in the text, whatever the pattern; a pattern that RE2 refuses is refused with its place."""
+
+from collections.abc import Sequence
+
+import re2
+
+from tamis_schemas import InvalidParameters
+
+# Bytes; RE2 falls back to a slower engine where its states need more. It is a bound, not what is used.
+MEMORY = 64 * 2**20
+NOT_RE2 = ("(?=", "(?!", "(?<=", "(?<!", "invalid escape sequence: \\")
+
+
+def options(*, memory: int = MEMORY) -> re2.Options:
+    made = re2.Options()
+    made.case_sensitive = False
+    made.never_capture = True
+    made.log_errors = False
+    made.max_mem = memory
+    return made
+
+
+def own(pattern: str) -> re2._Regexp:
+    """A pattern of this package, over UTF-8."""
+    return re2.compile(pattern.encode("utf-8"), options())
+
+
+def given(pattern: object, place: str) -> re2._Regexp:
+    """A pattern that a caller may have written, over UTF-8.
+
+    Raises:
+        InvalidParameters: naming `place`, what is wrong, and where in the pattern it stands.
+    """
+    if not isinstance(pattern, str):
+        raise InvalidParameters(f"{place}: a pattern is a text, not a {type(pattern).__name__}")
+    if not pattern.strip():
+        raise InvalidParameters(f"{place}: the pattern is empty: it would match everything")
+    try:
+        compiled = re2.compile(pattern.encode("utf-8"), options())
+    except UnicodeEncodeError as error:
+        raise InvalidParameters(f"{place}: {pattern!r} holds half of a character, at {error.start}") from error
+    except re2.error as error:
+        raise InvalidParameters(f"{place}: {pattern!r}: {_complaint(error, pattern)}") from error
+    if compiled.search(b"") is not None:
+        raise InvalidParameters(f"{place}: {pattern!r} matches the empty text, and so everything")
+    return compiled
+
+
+def any_of(patterns: Sequence[str]) -> re2.Set | None:
+    """Which of the patterns match, in one pass; None for none at all. Each must have compiled alone before."""
+    if not patterns:
+        return None
+    found = re2.Set.SearchSet(options())
+    for pattern in patterns:
+        found.Add(pattern.encode("utf-8"))
+    found.Compile()
+    return found
+
+
+def _complaint(error: re2.error, pattern: str) -> str:
+    said = error.args[0] if error.args else b""
+    message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    _, _, fragment = message.partition(": ")
+    at = pattern.find(fragment) if fragment else -1
+    where = f" (at character {at + 1})" if at > 0 or (at == 0 and fragment != pattern) else ""
+    hint = "; RE2 has no lookaround and no references back" if any(mark in message for mark in NOT_RE2) else ""
+    return f"{message}{where}{hint}"

@@ -1,0 +1,109 @@
+"""Contexts: what protects one mention, and what makes it say something of the paper itself.
+
+One mention at a time is replaced by a word that stands nowhere else; so a context that names `{keyword}` can only be
+about that mention, and another mention in the same sentence keeps its own fate.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+
+from tamis_schemas import InvalidParameters
+
+from . import compiled
+from .keywords import Mention
+from .patterns import GAP_WORDS
+
+PLACEHOLDER = "{keyword}"
+REACH = 600  # bytes on either side of a mention; a longer sentence counts no further
+
+_MENTION = "xqthementionqx"
+_PLACEHOLDER_WORD = "keyword"
+_SPEC_GAP = r"(?:\w+\s+)*"
+_BOUNDED_GAP = rf"(?:[\w'-]+\s+){{0,{GAP_WORDS}}}"
+_SENTENCE_END = compiled.own(r"[.!?][\"')\]]*\s+[\"'(\[]*(?-i:[A-Z])|\n\s*\n")
+_ABBREVIATION = compiled.own(r"(?:\b(?:e\.?g|i\.?e|vs|al|cf|etc|approx|resp|no|fig|dr|ref|refs|incl)|\b[a-z])$")
+_DASHES = {ord(dash): "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"} | {
+    0x2019: "'",
+    0x2018: "'",
+    0xAD: None,
+}
+
+# What an abstract says of its own paper.
+_NUMBER = r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+)"
+THIS = (r"\b(?:this|the present|the current)\s+(?:[\w-]+\s+){0,2}{keyword}",)
+SELF_DESCRIPTIONS = (
+    *THIS,
+    r"^\W*{keyword}\W*$",
+    r"{keyword}\s*:",
+    r"^\W*(?:an?\s+)?{keyword}\s+(?:on|to|for|by|about|regarding)\b",
+    r"\b(?:is|as|was)\s+an?\s+(?:[\w-]+\s+){0,3}{keyword}",
+    r"\b(?:we|i|authors?|paper|article|study|here|herein)\s+(?:[\w-]+\s+){0,4}"
+    r"(?:report|present|describ|discuss|perform|conduct|publish|provid)\w*\s+"
+    rf"(?:(?:{_NUMBER}|the|our|this)\s+(?:[\w-]+\s+){{0,2}}|(?:[\w-]+\s+)?){{keyword}}",
+    r"\bdesign\W+(?:[\w-]+\s+){0,4}{keyword}",
+    rf"{{keyword}}\s+(?:of|with|on|involving|comprising)\s+{_NUMBER}\b",
+)
+STATUS_IN_ABSTRACT = (
+    r"\b(?:this|the|article|paper)\s+(?:article|paper|publication|study|chapter)?\s*(?:has|have|was|is|were)\s+"
+    r"(?:been\s+)?(?:\w+\s+)?{keyword}",
+    r"\bthis\s+{keyword}\s+(?:article|paper|publication|study|chapter)",
+)
+# What a title says of its paper's status: it begins or ends with it, or has it in brackets.
+STATUS_IN_TITLE = (
+    r"^\W*{keyword}(?:\s+(?:article|paper|chapter|publication))?\s*[:\])-]",
+    r"[\[(]\s*{keyword}",
+    r"{keyword}\W*$",
+)
+TYPE_IN_TITLE = (
+    r"^\W*(?:(?:guest|invited|an?|brief|short)\s+){0,2}{keyword}",
+    r"{keyword}\W*$",
+    r"[\[(]{keyword}[\])]",
+)
+
+
+class Contexts:
+    """Some contexts, each with a place for the mention."""
+
+    def __init__(self, templates: Iterable[object], place: str = "context") -> None:
+        """Raises `InvalidParameters` naming the context that is none."""
+        ready: list[str] = []
+        for at, template in enumerate(templates):
+            where = f"{place}[{at}]"
+            if not isinstance(template, str):
+                raise InvalidParameters(f"{where}: a context is a text, not a {type(template).__name__}")
+            if PLACEHOLDER not in template:
+                raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it is about no mention")
+            compiled.given(template.replace(PLACEHOLDER, _PLACEHOLDER_WORD), where)
+            ready.append(template.replace(_SPEC_GAP, _BOUNDED_GAP).replace(PLACEHOLDER, _MENTION))
+        self._any = compiled.own("|".join(f"(?:{one})" for one in ready)) if ready else None
+
+    def hold(self, window: bytes) -> bool:
+        """Whether one of them is about the mention in the window."""
+        return self._any is not None and self._any.search(window) is not None
+
+
+def window(text: bytes, mention: Mention) -> bytes:
+    """The sentence around a mention, folded, with one word that stands nowhere else in the mention's place."""
+    left = text[max(0, mention.start - REACH) : mention.start]
+    right = text[mention.end : mention.end + REACH]
+    begin = max(_sentence_ends(left), default=0)
+    stop = min(_sentence_ends(right), default=len(right))
+    return f"{_plain(left[begin:])}{_MENTION}{_plain(right[:stop])}".encode()
+
+
+def _sentence_ends(text: bytes) -> list[int]:
+    return [
+        found.start() + 1
+        for found in _SENTENCE_END.finditer(text)
+        if found.group()[:1] != b"." or not _ABBREVIATION.search(text[max(0, found.start() - 6) : found.start()])
+    ]
+
+
+def _plain(text: bytes) -> str:
+    """Small letters without accents, plain dashes, one space for any white space."""
+    plain = text.decode("utf-8", "ignore")
+    if not plain.isascii():
+        apart = unicodedata.normalize("NFKD", plain.translate(_DASHES))
+        plain = "".join(char for char in apart if not unicodedata.combining(char))
+    plain = plain.lower().replace(_MENTION, "")
+    return f"{' ' if plain[:1].isspace() else ''}{' '.join(plain.split())}{' ' if plain[-1:].isspace() else ''}"

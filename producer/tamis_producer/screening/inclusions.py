@@ -1,0 +1,160 @@
+"""Which rules the criteria switch off: those that would reject what the review includes.
+
+The criteria are read as a reviewer writes them. A mention of animals, of case reports, ... counts as included where it
+stands in an inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion
+criterion; a negation turns it round ("excluding animal studies", "other than case reports"), and so does a heading
+within a text ("Exclusion criteria:"). In doubt a mention counts as included: a rule too few costs calls, a rule too
+many costs papers.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import re2
+
+from tamis_schemas import SearchCriteria
+from tamis_schemas.filter_result import FilterRule
+
+from . import compiled
+from .terms import GENERAL_TERMS, RELATIVES, TERMS
+
+SHOWN = 80  # characters of a criterion in a reason
+MOST_TERMS = 200  # of one rule in one criterion
+REACH = 400  # bytes before and after a term that are read with it
+
+_GENERAL = {rule: compiled.own(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
+_TERM = {rule: compiled.own(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
+# A line that is broken in the middle of a sentence goes on; the next entry of a list does not.
+_PART_END = compiled.own(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
+_ABBREVIATION = compiled.own(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
+_HEADING = compiled.own(
+    r"\b(?:in|ex)clu(?:sions?|ded?|ding|des)(?:\s+criteria)?(?:\s+(?:are|were))?\s*:|\b(?:in|ex)clusion\s+criteria\b"
+)
+_STRONG = compiled.own(
+    r"\b(?:except(?:ing|ions?)?|other\s+than|rather\s+than|instead\s+of|apart\s+from|as\s+opposed\s+to)\b"
+)
+_EXCLUDING = compiled.own(r"\b(?:exclu\w+|ineligible|omit\w*|reject\w*|remov\w*)\b")
+_WEAK = compiled.own(r"\b(?:no|not|non|neither|never|without)\b")
+_ENUMERATION = compiled.own(r",|\b(?:and|or|nor)\b")
+_NO_SUCH = compiled.own(r"^\W*no\b")
+_WEAK_ENDS = compiled.own(r"[(:]|\be\.g\b|\bsuch\s+as\b")
+# What ends the reach of a negation before it: "no restriction to humans, including animal studies".
+_BREAK = compiled.own(
+    r"\b(?:not\s+only|not\s+necessarily|whether\s+or\s+not|(?:no|not|without)\s+(?:\w+\s+){0,2}(?:restrict|limit)\w*|"
+    r"but|also|includ(?:e|ed|es|ing)|inclusion|eligible|accept\w*|allow\w*|whereas|however)\b"
+)
+_EXCLUDED_AFTER = compiled.own(
+    r"^[^.;]{0,80}\b(?:excluded|omitted|removed|ineligible|not\s+(?:be\s+)?(?:\w+\s+)?"
+    r"(?:included|eligible|considered|accepted|allowed|of\s+interest))\b"
+)
+_INCLUDED_AFTER = compiled.own(
+    r"^[^.;]{0,40}\b(?:is|are|were|was|be|also)\s+(?:also\s+)?(?:included|eligible|considered|accepted|allowed|welcome|of\s+interest)\b"
+)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A term in the criteria, and which way it counts."""
+
+    term: str
+    criterion: str
+    included: bool
+
+    @property
+    def quoted(self) -> str:
+        """The term, and the criterion where that says more."""
+        return repr(self.term) if self.term == self.criterion else f"{self.term!r}: {_short(self.criterion)!r}"
+
+
+def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
+    """The rules that do not apply to this review, each with a sentence that says why."""
+    named = {rule: list(_named(criteria, term)) for rule, term in _TERM.items()}
+    general = {rule: list(_named(criteria, term)) for rule, term in _GENERAL.items()}
+    included = {rule: _first_included(found) for rule, found in named.items()}
+    reasons: dict[FilterRule, str] = {}
+    for rule, one in included.items():
+        # What includes other papers, or all of them, includes these where the criteria do not speak of them.
+        near = _first_included(general.get(rule, ())) or included.get(RELATIVES.get(rule, rule))
+        if one is not None:
+            reasons[rule] = f"the criteria include {one.quoted}"
+        elif near is not None and not named[rule]:
+            reasons[rule] = f"the criteria do not exclude this, and include {near.quoted}"
+    return reasons
+
+
+def _first_included(found: Iterable[_Named]) -> _Named | None:
+    return next((one for one in found if one.included), None)
+
+
+def _named(criteria: SearchCriteria, term: re2._Regexp) -> Iterator[_Named]:
+    inclusive = [
+        *criteria.inclusion_criteria,
+        criteria.research_question,
+        criteria.purpose or "",
+        *criteria.study_types,
+    ]
+    for text in inclusive:
+        yield from islice(_terms(text, term, included=True), MOST_TERMS)
+    for text in criteria.exclusion_criteria:
+        yield from islice(_terms(text, term, included=False), MOST_TERMS)
+
+
+def _terms(text: str, term: re2._Regexp, *, included: bool) -> Iterator[_Named]:
+    """The terms of one criterion; `included` is what a term without any negation counts as."""
+    base = included
+    for part in _parts(text.encode("utf-8", "replace")):
+        headings = list(_HEADING.finditer(part))
+        for found in term.finditer(part):
+            start, end = found.span()
+            begin = max(0, start - REACH)
+            while headings and headings[0].end() <= start:
+                heading = headings.pop(0)
+                base, begin = _says_include(heading), max(begin, heading.end())
+            # Other terms before this one say nothing of it, not even "non-human".
+            before = term.sub(b" ", part[begin:start])
+            said = " ".join(part[start:end].decode("utf-8", "replace").split())
+            yield _Named(said, text, _counts(before, part[end : end + REACH], base))
+        if headings:
+            base = _says_include(headings[-1])
+
+
+def _counts(before: bytes, after: bytes, base: bool) -> bool:
+    """Whether a term counts as included, between what stands before and after it in its part of the text."""
+    after_excludes = _EXCLUDED_AFTER.search(after) is not None
+    if not after_excludes and _INCLUDED_AFTER.search(after) is not None:
+        return True
+    clause = before[max((one.end() for one in _BREAK.finditer(before)), default=0) :]
+    near = clause[max((one.end() for one in _WEAK_ENDS.finditer(clause)), default=0) :]
+    turns = _nearest(_STRONG, clause) + _nearest(_WEAK, near)
+    if base:
+        turns += _nearest(_EXCLUDING, clause) + after_excludes
+    elif _NO_SUCH.match(before) is not None:  # "No animal studies", as an exclusion criterion, excludes them
+        turns -= 1
+    return base if turns % 2 == 0 else not base
+
+
+def _nearest(negator: re2._Regexp, clause: bytes) -> int:
+    """How many stand in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
+    members = reversed(_ENUMERATION.split(clause))
+    return next((count for member in members if (count := len(negator.findall(member)))), 0)
+
+
+def _says_include(heading: re2._Match) -> bool:
+    return bool(heading.group().lower().startswith(b"in"))
+
+
+def _parts(text: bytes) -> Iterator[bytes]:
+    begin = 0
+    for found in _PART_END.finditer(text):
+        start, end = found.span()
+        if text[start : start + 1] == b"." and _ABBREVIATION.search(text[max(0, start - 6) : start]) is not None:
+            continue
+        yield text[begin:start]
+        begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter is its own
+    yield text[begin:]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"

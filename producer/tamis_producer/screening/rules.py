@@ -1,0 +1,139 @@
+"""What a default keyword stands for: its rule, what must stand beside it, and where it means something else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tamis_schemas.filter_result import FilterRule
+
+
+class Weight(StrEnum):
+    """How much a mention says of the paper in which it stands."""
+
+    ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
+    SUBJECT = "subject"  # a mention rejects where the paper does not speak of people
+    HINT = "hint"  # and where, besides, it speaks of animals; in a title, where it does not speak of people
+    WEAK_HINT = "weak hint"  # and where, besides, it speaks of animals; in a title too
+    DESIGN = "design"  # rejects in a title that names no other design, in an abstract that says it of itself
+    TYPE = "type"  # the same, but a title that begins with it names its type, whatever else it names
+    PLAN = "plan"  # rejects in any title, in an abstract that says it of itself
+    NOTICE = "notice"  # rejects in any title; in an abstract it is a note on the paper, unless it says "this"
+    STATUS = "status"  # rejects where title or abstract says it of the paper itself
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a keyword means to the filter."""
+
+    rule: FilterRule
+    weight: Weight
+    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, in which it means something else
+
+
+_TEETH = (
+    r"(?:maxillary|mandibular|impacted|upper|lower|primary|permanent|ectopic|displaced|erupt\w+|transposed)\s+"
+    r"(?:\w+\s+)?{keyword}",
+    r"{keyword}\s+(?:teeth|tooth|fossa|retraction|guidance|impaction|substitution|eruption|eminence|region|space|crown|"
+    r"root|distali\w+|width|relationship|exposure|assisted|companion|search|handlers?|units?|therap\w+|programs?|programmes?|cushion)",
+    r"(?:incisor|premolar|molar|bicuspid)s?,?\s+(?:and\s+)?(?:\w+\s+)?{keyword}",
+    r"{keyword},?\s+(?:and\s+)?(?:\w+\s+)?(?:incisor|premolar|molar|bicuspid)s?",
+)
+# Products of cattle and pigs that are used in people, and in every laboratory.
+_PRODUCTS = (
+    r"{keyword}[\s-]+(?:\w+[\s-]+){0,2}(?:serum|albumin|bsa|insulin|heparin|thrombin|trypsin|collagen|gelatin\w*|"
+    r"surfactant|pericardi\w+|valves?|xenografts?|grafts?|bone|dermis|matrix|mesh|colostrum|lactoferrin|milk|cartilage|"
+    r"aprotinin|factor|fviii|f(?:actor)?\s*viii|recombinant|hemoglobin|haemoglobin|bioprosthe\w+|derived)",
+    r"(?:anti|recombinant|purified)[\s-]+(?:\w+[\s-]+)?{keyword}",
+)
+_PROTOCOL = (
+    r"(?:accord\w*|adher\w*|complian\w*|compl(?:y|ied)|conform\w*|deviat\w*|violat\w*|accordance|per|follow\w*|complet\w*|"
+    r"approv\w*|amend\w*|defined|specified|described)\s+(?:\w+\s+){0,3}{keyword}",
+    r"{keyword}\s+(?:\w+\s+){0,2}(?:approv\w+|adherence|compliance|deviations?|violations?|amend\w+|complied|conformed|"
+    r"consist\w+|includ\w+|involv\w+|requir\w+|compris\w+|complet\w+|follow\w+)",
+)
+
+_CASE_REPORT = Meaning(FilterRule.CASE_REPORT, Weight.DESIGN, (r"{keyword}[\s:-]+(?:forms?|crfs?|sheets?|records?)\b",))
+
+MEANINGS: Mapping[str, Meaning] = {
+    "animal study": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "animal model": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "mouse model": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "rat model": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "in vivo": Meaning(FilterRule.ANIMAL, Weight.WEAK_HINT),
+    "veterinary": Meaning(
+        FilterRule.ANIMAL,
+        Weight.HINT,
+        (
+            r"{keyword}\s+(?:\w+\s+)?(?:students?|surgeons?|nurses?|technicians?|professionals?|workers?|staff|education)",
+        ),
+    ),
+    "canine": Meaning(FilterRule.ANIMAL, Weight.HINT, _TEETH),
+    "feline": Meaning(FilterRule.ANIMAL, Weight.HINT),
+    "bovine": Meaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
+    "porcine": Meaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
+    "in vitro": Meaning(
+        FilterRule.IN_VITRO,
+        Weight.SUBJECT,
+        (r"{keyword}\s+(?:fertili[sz]\w+|matur\w+|diagnos\w+)", r"{keyword}\s*\(?ivf\b"),
+    ),
+    "cell culture": Meaning(FilterRule.IN_VITRO, Weight.SUBJECT),
+    "case report": _CASE_REPORT,
+    "case reports": _CASE_REPORT,
+    "case series": Meaning(FilterRule.CASE_SERIES, Weight.DESIGN),
+    "study protocol": Meaning(FilterRule.PROTOCOL, Weight.PLAN, _PROTOCOL),
+    "protocol only": Meaning(FilterRule.PROTOCOL, Weight.PLAN),
+    "editorial": Meaning(
+        FilterRule.OPINION,
+        Weight.TYPE,
+        (
+            r"{keyword}\s+(?:\w+\s+)?(?:boards?|polic(?:y|ies)|offices?|process\w*|decisions?|independence|teams?|review|"
+            r"standards?|practices?|bias|leadership|staff|control|content|coverage|committees?|peer|members?|assistance)\b",
+            r"(?:newspaper|media|press|journalistic)\s+(?:\w+\s+)?{keyword}",
+        ),
+    ),
+    "letter to editor": Meaning(FilterRule.OPINION, Weight.TYPE),
+    "commentary": Meaning(
+        FilterRule.OPINION,
+        Weight.TYPE,
+        (
+            r"(?:expert|social|running|sports?|audio|live|political|media|online|user|reader)\s+{keyword}",
+            r"{keyword}\s+tracks?",
+        ),
+    ),
+    "erratum": Meaning(FilterRule.CORRECTION, Weight.NOTICE),
+    "corrigendum": Meaning(FilterRule.CORRECTION, Weight.NOTICE),
+    "retracted": Meaning(FilterRule.RETRACTED, Weight.STATUS),
+}
+
+ASKED_FOR = Meaning(FilterRule.KEYWORD, Weight.ASKED_FOR)
+
+_RETRACTED = Meaning(FilterRule.RETRACTED, Weight.NOTICE)
+
+# What the definitive title patterns mean. A pattern that does not stand here is a caller's own.
+TITLE_MEANINGS: Mapping[str, Meaning] = {
+    r"^case report[:\s]": _CASE_REPORT,
+    r"^a case of\b": _CASE_REPORT,
+    r"\bin rats\b": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    r"\bin mice\b": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    r"^editorial[:\s]": MEANINGS["editorial"],
+    r"^commentary[:\s]": MEANINGS["commentary"],
+    r"^letters? to the editors?\b": MEANINGS["letter to editor"],
+    r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:": MEANINGS["erratum"],
+    r"\bretracted\b$": _RETRACTED,
+    r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]": _RETRACTED,
+    r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:": _RETRACTED,
+    r"\[retract(?:ed|ion)\b[^\]]*\]": _RETRACTED,
+}
+OWN_PATTERN = Meaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
+
+# What a reader calls a paper that a rule rejects.
+NOUNS: Mapping[FilterRule, str] = {
+    FilterRule.ANIMAL: "animal studies",
+    FilterRule.IN_VITRO: "in vitro studies",
+    FilterRule.CASE_REPORT: "case reports",
+    FilterRule.CASE_SERIES: "case series",
+    FilterRule.PROTOCOL: "study protocols",
+    FilterRule.OPINION: "editorials, commentaries and letters",
+    FilterRule.CORRECTION: "corrections",
+    FilterRule.RETRACTED: "retracted papers",
+}
