@@ -18,6 +18,7 @@ from .errors import (
     WaitTimeout,
 )
 from .exclusion import Exclusion
+from .filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
 from .item import Item, resolve_item_id
 from .iterations import AnswerEvaluation, AnswerResult, IterationData
 from .judgement import EvidenceType, Judgement
@@ -30,16 +31,20 @@ from .operations import (
     Judge,
     Operation,
     Score,
+    UnclearPolicy,
     parse_operation,
 )
+from .paper import PaperData
 from .proportion import Proportion, wilson
 from .results import (
+    CriterionVerdict,
     EvaluationResult,
     FieldsResult,
     InclusionDecision,
     InclusionStatus,
     ItemResult,
     Provenance,
+    Quote,
     Usage,
     Verdict,
 )
@@ -52,12 +57,14 @@ __all__ = [
     "Answer",
     "AnswerEvaluation",
     "AnswerResult",
+    "BatchFilterResult",
     "BatchStatus",
     "BrokerUnavailable",
     "ConfidenceDistribution",
     "ConfigurationError",
     "Counts",
     "Criterion",
+    "CriterionVerdict",
     "ErrorKind",
     "EvaluationResult",
     "EvidenceType",
@@ -66,6 +73,8 @@ __all__ = [
     "ExtractFields",
     "FieldsResult",
     "Filter",
+    "FilterResult",
+    "FilterRule",
     "IdempotencyConflict",
     "IllegalTransition",
     "Inclusion",
@@ -83,8 +92,11 @@ __all__ = [
     "LedgerUnavailable",
     "Operation",
     "OperationFailed",
+    "PaperData",
     "Proportion",
     "Provenance",
+    "Quote",
+    "RejectedPaper",
     "ReviewPlan",
     "ReviewStage",
     "Score",
@@ -93,6 +105,7 @@ __all__ = [
     "Summary",
     "TamisError",
     "Unavailable",
+    "UnclearPolicy",
     "UnknownBatch",
     "Usage",
     "Verdict",

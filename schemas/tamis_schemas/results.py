@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .errors import ErrorKind
 from .exclusion import Exclusion
@@ -56,17 +56,53 @@ class Verdict(StrEnum):
     UNCLEAR = "unclear"
 
 
+class Quote(BaseModel):
+    """What a model quotes for a verdict, and whether the record says so.
+
+    The place is that of the most similar passage in the record's own text, and only there where the quote is found in a
+    field that holds a text; of a list or an object only the field is named.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str  # as the model gave it
+    found: bool
+    similarity: float = Field(ge=0.0, le=1.0)  # to the most similar passage that it was compared with; 1.0: its words
+    field: str | None = None
+    start: int | None = None  # characters of that field
+    end: int | None = None  # one past the last
+
+
+class CriterionVerdict(BaseModel):
+    """The verdict on one criterion, and the words of the record that it stands on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    verdict: Verdict
+    quote: Quote | None = None  # None: the model names no words that speak to the criterion
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_quote(cls, given: Any) -> Any:
+        """A ledger from before there were quotes holds the verdict alone."""
+        return {"verdict": given} if isinstance(given, str) else given
+
+
 class InclusionDecision(BaseModel):
     """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
 
     model_config = ConfigDict(frozen=True)
 
     status: InclusionStatus
-    confidence: Confidence = Field(ge=0.0, le=1.0)
+    confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is not in the record
     rationale: str
-    verdicts: dict[str, Verdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
+    verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
     criteria: list[str] = Field(default_factory=list)  # the texts of the criteria that decided
-    model_status: InclusionStatus | None = None  # what the model said, where its own verdicts contradict it
+    exclusion_reason: str | None = None  # the text of the first criterion that failed; None unless excluded
+    model_status: InclusionStatus | None = None  # what the model said, where its verdicts or the policy say otherwise
+    model_confidence: Confidence | None = None  # what the model said, where it was lowered
+    flagged: bool = False  # at least one quote is not in the record
+    error: str | None = None  # why there is no decision: of an `InclusionEvaluator`'s failed item, never in the ledger
 
 
 class Usage(BaseModel):
@@ -117,3 +153,10 @@ class ItemResult(BaseModel):
     error_kind: ErrorKind | None = None
     provenance: Provenance | None = None
     item: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def exclusion_reason(self) -> str | None:
+        """Why the record was excluded: the rule that kept it out, or the first criterion that failed; else None."""
+        if self.exclusion is not None:
+            return f"{self.exclusion.rule}: {self.exclusion.reason}"
+        return None if self.decision is None else self.decision.exclusion_reason

@@ -8,6 +8,6 @@ By hand: `PYTHONPATH=tests python -m llm_double --port 8000`.
 """
 
 from .double import Call, Double
-from .script import Fault, Kind, Options, Scripted
+from .script import Fault, Kind, Options, Quotes, Scripted
 
-__all__ = ["Call", "Double", "Fault", "Kind", "Options", "Scripted"]
+__all__ = ["Call", "Double", "Fault", "Kind", "Options", "Quotes", "Scripted"]

@@ -4,6 +4,10 @@ import json
 import random
 from typing import Any
 
+from .script import Quotes
+
+QUOTED = 8  # words of a quote
+QUOTE_LENGTH = 120  # characters
 WORDS = ("adults", "trial", "outcome", "cohort", "report", "population", "treatment", "follow-up", "dose", "design")
 
 
@@ -14,6 +18,27 @@ def answer_for(schema: dict[str, Any], seed: str) -> Any:
     and $ref into $defs. Optional properties are answered too.
     """
     return _value(schema, schema, random.Random(seed))
+
+
+def with_quotes(answer: Any, prompt: str, quotes: Quotes) -> Any:
+    """The answer, with each value under `quote` replaced by words of the source data or by others."""
+    data = prompt.partition("## Source Data\n")[2].partition("\n\n## ")[0]
+    fields = [text.split() for line in data.splitlines() if (text := line.partition(": ")[2])]
+    draw = random.Random(prompt)
+
+    def quote() -> str:
+        if quotes is Quotes.INVENTED or not fields:
+            return " ".join(f"{word}-{draw.randrange(10**6)}" for word in draw.choices(WORDS, k=QUOTED))
+        words = draw.choice(fields)
+        start = draw.randrange(max(1, len(words) - QUOTED + 1))
+        return " ".join(words[start : start + QUOTED])[:QUOTE_LENGTH]
+
+    def replaced(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: quote() if name == "quote" else replaced(part) for name, part in value.items()}
+
+    return replaced(answer)
 
 
 def schema_in(text: str) -> dict[str, Any] | None:

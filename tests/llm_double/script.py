@@ -75,6 +75,13 @@ class Scripted:
     answer: dict[str, Any] | str
 
 
+class Quotes(StrEnum):
+    """Where the quotes of an inclusion's answer come from."""
+
+    VERBATIM = "verbatim"  # words of the prompt's source data
+    INVENTED = "invented"  # words that stand nowhere in it
+
+
 @dataclass(frozen=True)
 class Options:
     """How the double behaves where no fault strikes."""
@@ -93,6 +100,7 @@ class Options:
     remember: bool = True  # False: count only, for runs of many thousand calls
     faults: tuple[Fault, ...] = ()  # the first that hits is the one
     answers: tuple[Scripted, ...] = field(default=())  # the first that matches is the one
+    quotes: str | None = None  # one of `Quotes`, for every quote of an answer that is not scripted; None: any text
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -110,6 +118,8 @@ class Options:
             for fault in known.get("faults", ())
         )
         known["answers"] = tuple(Scripted(**scripted) for scripted in known.get("answers", ()))
+        if known.get("quotes") is not None:
+            known["quotes"] = Quotes(known["quotes"])
         return cls(**known)
 
 

@@ -13,7 +13,7 @@ from aiohttp import web
 from . import answers, errors, strictness
 from .errors import Problem
 from .limits import Limits
-from .script import Fault, Kind, Options
+from .script import Fault, Kind, Options, Quotes
 
 CLIENT_LEFT = 499  # remembered for a call whose client went away before the answer
 CHARACTERS_PER_TOKEN = 4
@@ -264,13 +264,18 @@ class Server:
                 return scripted.answer if isinstance(scripted.answer, str) else json.dumps(scripted.answer)
         wanted = body.get("response_format") or {"type": "text"}
         if wanted["type"] == "json_schema":
-            return json.dumps(answers.answer_for(wanted["json_schema"]["schema"], prompt))
+            return json.dumps(self._answer_for(wanted["json_schema"]["schema"], prompt))
         schema = answers.schema_in(prompt)
         if schema is None:
             return "{}" if wanted["type"] == "json_object" else "Hello."
-        content = json.dumps(answers.answer_for(schema, prompt), indent=2)
+        content = json.dumps(self._answer_for(schema, prompt), indent=2)
         # Left to itself a model wraps JSON into prose.
         return content if wanted["type"] == "json_object" else f"Here is the answer:\n\n```json\n{content}\n```\n"
+
+    def _answer_for(self, schema: dict[str, Any], prompt: str) -> Any:
+        answer = answers.answer_for(schema, prompt)
+        quotes = self._options.quotes
+        return answer if quotes is None else answers.with_quotes(answer, prompt, Quotes(quotes))
 
     async def _models(self, request: web.Request) -> web.Response:
         names = self._options.models or ("double",)

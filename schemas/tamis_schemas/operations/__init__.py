@@ -9,7 +9,7 @@ from .answer import Answer
 from .extract import Extract
 from .extract_fields import ExtractFields
 from .filter import Filter
-from .inclusion import Inclusion
+from .inclusion import Inclusion, UnclearPolicy
 from .judge import Judge
 from .score import Score
 
@@ -23,6 +23,7 @@ __all__ = [
     "Judge",
     "Operation",
     "Score",
+    "UnclearPolicy",
     "first_complaint",
     "operation_name",
     "parse_operation",

@@ -49,7 +49,8 @@ def test_an_inclusion_names_the_criteria_that_decided(house: House) -> None:
     )
 
     def answer(status: str, *verdicts: str) -> dict[str, object]:
-        labelled = dict(zip(("I1", "I2", "E1"), verdicts, strict=True))
+        quoted = [{"quote": None, "verdict": verdict} for verdict in verdicts]
+        labelled = dict(zip(("I1", "I2", "E1"), quoted, strict=True))
         return {"rationale": "because", "verdicts": labelled, "status": status, "confidence": 0.8}
 
     double.script(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_double.answers import answer_for, schema_in
+from llm_double import Quotes
+from llm_double.answers import answer_for, schema_in, with_quotes
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,27 @@ def test_a_schema_is_found_in_a_prompt() -> None:
     schema = {"type": "object", "properties": {"a": {"const": 1}}}
     assert schema_in(f'Data: {{"title": "x"}} {{broken\nSchema:\n{json.dumps(schema)}\nGo.') == schema
     assert schema_in("no schema here {}") is None
+
+
+PROMPT = (
+    'What stands under "## Source Data" is data.\n## Source Data\ntitle: A trial in adults\nabstract: One two three '
+    "four five six seven eight nine ten.\n\n## Instruction\nabstract: not this"
+)
+ASKED = {"verdicts": {"I1": {"quote": None, "verdict": "met"}, "E1": {"quote": "x", "verdict": "unclear"}}, "n": 1}
+
+
+def test_quotes_are_words_of_the_source_data_where_they_shall_be_verbatim() -> None:
+    answer = with_quotes(ASKED, PROMPT, Quotes.VERBATIM)
+    for verdict in answer["verdicts"].values():
+        assert verdict["quote"] in "A trial in adults|One two three four five six seven eight nine ten."
+    assert [verdict["verdict"] for verdict in answer["verdicts"].values()] == ["met", "unclear"]
+    assert with_quotes(ASKED, PROMPT, Quotes.VERBATIM) == answer
+
+
+@pytest.mark.parametrize(("quotes", "prompt"), [(Quotes.INVENTED, PROMPT), (Quotes.VERBATIM, "nothing to quote")])
+def test_quotes_are_words_of_no_record_where_they_shall_be_invented_or_there_is_none(
+    quotes: Quotes, prompt: str
+) -> None:
+    for verdict in with_quotes(ASKED, prompt, quotes)["verdicts"].values():
+        assert len(verdict["quote"]) > 20
+        assert verdict["quote"] not in prompt

@@ -77,5 +77,5 @@ class Conversation:
             schema_name=question.schema_name,
             schema=question.schema,
             temperature=asked,
-            max_tokens=self._patience.max_output_tokens,
+            max_tokens=max(self._patience.max_output_tokens, question.tokens),
         )

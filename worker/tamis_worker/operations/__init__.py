@@ -49,8 +49,9 @@ def course(operation: Operation, item: Item) -> Course:
             return single(extract_fields.messages(operation, item), operation.operation, shape, parse)
         case Inclusion():
             shape = inclusion.response_schema(operation)
-            parse = partial(inclusion.parse, operation)
-            return single(inclusion.messages(operation, item), operation.operation, shape, parse)
+            parse = partial(inclusion.parse, operation, item)
+            tokens = inclusion.answer_tokens(operation)
+            return single(inclusion.messages(operation, item), operation.operation, shape, parse, tokens=tokens)
         case Judge():
             return judge.course(operation, item)
         case Answer():

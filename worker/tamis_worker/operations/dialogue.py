@@ -27,6 +27,7 @@ class Question(Generic[T]):
     parse: Callable[[object], T]  # of decoded JSON; raises `InvalidAnswer`
     temperature: float | None = None  # None: as the worker is set; never sent where the worker sends none
     sample: int = 0  # tells questions apart that are otherwise equal and must not share one cached answer
+    tokens: int = 0  # that the answer may need; the worker's own budget holds where it is larger
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,12 @@ def answered(question: Question[T]) -> Generator[tuple[Question[Any], ...], tupl
 
 
 def single(
-    messages: tuple[Message, ...], schema_name: str, schema: Schema, parse: Callable[[object], Evaluation]
+    messages: tuple[Message, ...],
+    schema_name: str,
+    schema: Schema,
+    parse: Callable[[object], Evaluation],
+    *,
+    tokens: int = 0,
 ) -> Course:
     """The course of an operation whose one question gives the evaluation."""
-    return (yield from answered(Question(messages, schema_name, schema, parse)))
+    return (yield from answered(Question(messages, schema_name, schema, parse, tokens=tokens)))

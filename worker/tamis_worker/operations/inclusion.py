@@ -1,7 +1,8 @@
 """Inclusion: a record against a review's criteria (spec 3): include, exclude or uncertain, with a rationale.
 
-The model gives a verdict per criterion before its status. An exclusion must be able to name its reason: a status that
-the model's own verdicts contradict becomes `uncertain`, which goes to a human, and what the model said is kept.
+The model gives a quote and a verdict per criterion before its status. An exclusion must be able to name its reason: a
+status that the model's own verdicts contradict becomes `uncertain`, which goes to a human, and what the model said is
+kept. Quotes are looked for in the record; one that is not there lowers the confidence and flags the decision.
 """
 
 from typing import Annotated
@@ -18,6 +19,7 @@ from tamis_schemas import (
     SearchCriteria,
     Verdict,
 )
+from tamis_schemas.results import CriterionVerdict
 
 from ..engine.chat import Message, Schema
 from .evaluation import (
@@ -29,12 +31,22 @@ from .evaluation import (
     object_schema,
     validated,
 )
+from .inclusion_status import deciding, failed, final_status
 from .prompt import SYSTEM_END, one_line, source_data, user_message
+from .quotes import QuotedRecord, lowered
+
+QUOTE_LENGTH = 120  # characters, some fifteen words
+
+# Tokens that an answer may need, in a script of which a token holds two or three characters.
+TOKENS_OF_DECISION = 250
+TOKENS_OF_VERDICT = 100
 
 SYSTEM = f"""\
 You are a screening function that evaluates records for a systematic review against explicit criteria.
 Given source data and criteria, judge every criterion from the source data alone, then decide.
 Explain the decision briefly, in one or two sentences.
+For each criterion, first quote the words of the source data that speak to it: verbatim, from one field, at most fifteen
+words. The quote is null where nothing in the source data speaks to the criterion.
 For each criterion, say whether what it describes is met, not met, or unclear from the source data.
 - include: every inclusion criterion is met and no exclusion criterion is met
 - exclude: an inclusion criterion is clearly not met, or an exclusion criterion is clearly met
@@ -43,10 +55,22 @@ When in doubt, answer uncertain rather than exclude.
 
 {SYSTEM_END}"""
 
+_VERDICT_SCHEMA: Schema = object_schema(
+    {
+        "quote": {"anyOf": [{"type": "string", "maxLength": QUOTE_LENGTH}, {"type": "null"}]},
+        "verdict": {"type": "string", "enum": [str(v) for v in Verdict]},
+    }
+)
+
+
+class _Verdict(StrictAnswer):
+    quote: str | None = None
+    verdict: str
+
 
 class _Answer(StrictAnswer):
     rationale: str
-    verdicts: dict[str, str]
+    verdicts: dict[str, _Verdict]
     status: str
     confidence: Annotated[float, Field(ge=0, le=1)]
 
@@ -58,20 +82,24 @@ def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(operation: Inclusion) -> Schema:
-    """The answer's schema: rationale, a verdict under every criterion's label, then status and confidence."""
-    verdict: Schema = {"type": "string", "enum": [str(v) for v in Verdict]}
+    """The answer's schema: rationale, quote and verdict under every criterion's label, then status and confidence."""
     return object_schema(
         {
             "rationale": REASONING_SCHEMA,
-            "verdicts": object_schema({c.label: verdict for c in operation.criteria.labelled()}),
+            "verdicts": object_schema({c.label: _VERDICT_SCHEMA for c in operation.criteria.labelled()}),
             "status": {"type": "string", "enum": [str(s) for s in InclusionStatus]},
             "confidence": CONFIDENCE_SCHEMA,
         }
     )
 
 
-def parse(operation: Inclusion, data: object) -> Evaluation:
-    """The decision that an answer gives. Raises `InvalidAnswer`."""
+def answer_tokens(operation: Inclusion) -> int:
+    """The tokens that an answer about so many criteria may need."""
+    return TOKENS_OF_DECISION + TOKENS_OF_VERDICT * len(operation.criteria.labelled())
+
+
+def parse(operation: Inclusion, item: Item, data: object) -> Evaluation:
+    """The decision that an answer about this record gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
     criteria = operation.criteria.labelled()
     verdicts = _verdicts(criteria, answer.verdicts)
@@ -79,45 +107,26 @@ def parse(operation: Inclusion, data: object) -> Evaluation:
         said = InclusionStatus(answer.status)
     except ValueError as error:
         raise InvalidAnswer(f"status: {answer.status!r} is none of include, exclude, uncertain") from error
-    status = said if consistent(said, criteria, verdicts) else InclusionStatus.UNCERTAIN
+    status = final_status(said, criteria, verdicts, operation.unclear)
+    record = QuotedRecord(item)
+    texts = {c.label: answer.verdicts[c.label].quote for c in criteria}
+    quotes = {label: None if text is None else record.find(text) for label, text in texts.items()}
+    given = [quote for quote in quotes.values() if quote is not None]
+    confidence = lowered(answer.confidence, given)
+    flagged = not all(quote.found for quote in given)
+    against = failed(criteria, verdicts, operation.unclear)
     decision = InclusionDecision(
         status=status,
-        confidence=answer.confidence,
+        confidence=confidence,
         rationale=answer.rationale,
-        verdicts=verdicts,
-        criteria=[c.text for c in deciding(status, criteria, verdicts)],
+        verdicts={name: CriterionVerdict(verdict=verdict, quote=quotes[name]) for name, verdict in verdicts.items()},
+        criteria=[c.text for c in deciding(status, criteria, verdicts, operation.unclear)],
+        exclusion_reason=against[0].text if status is InclusionStatus.EXCLUDE else None,
         model_status=None if said is status else said,
+        model_confidence=answer.confidence if flagged else None,
+        flagged=flagged,
     )
-    result = EvaluationResult(value=status.value, confidence=answer.confidence, reasoning=answer.rationale)
-    return Evaluation(result, decision)
-
-
-def speaks_against(criterion: Criterion, verdict: Verdict) -> bool:
-    """True where a verdict is a reason to exclude: an inclusion criterion not met, an exclusion criterion met."""
-    return verdict is (Verdict.MET if criterion.excludes else Verdict.NOT_MET)
-
-
-def consistent(status: InclusionStatus, criteria: list[Criterion], verdicts: dict[str, Verdict]) -> bool:
-    """False where the verdicts contradict the status: an exclusion without a reason, an inclusion despite one."""
-    against = any(speaks_against(c, verdicts[c.label]) for c in criteria)
-    match status:
-        case InclusionStatus.INCLUDE:
-            return not against
-        case InclusionStatus.EXCLUDE:
-            return against
-        case InclusionStatus.UNCERTAIN:
-            return True
-
-
-def deciding(status: InclusionStatus, criteria: list[Criterion], verdicts: dict[str, Verdict]) -> list[Criterion]:
-    """The criteria that decided: those against (exclude), those for (include), those left open (uncertain)."""
-    match status:
-        case InclusionStatus.EXCLUDE:
-            return [c for c in criteria if speaks_against(c, verdicts[c.label])]
-        case InclusionStatus.INCLUDE:
-            return [c for c in criteria if not c.excludes and verdicts[c.label] is Verdict.MET]
-        case InclusionStatus.UNCERTAIN:
-            return [c for c in criteria if verdicts[c.label] is Verdict.UNCLEAR]
+    return Evaluation(EvaluationResult(value=status.value, confidence=confidence, reasoning=answer.rationale), decision)
 
 
 def _instruction(criteria: SearchCriteria) -> str:
@@ -136,11 +145,11 @@ def _instruction(criteria: SearchCriteria) -> str:
     return "\n\n".join(parts)
 
 
-def _verdicts(criteria: list[Criterion], given: dict[str, str]) -> dict[str, Verdict]:
+def _verdicts(criteria: list[Criterion], given: dict[str, _Verdict]) -> dict[str, Verdict]:
     labels = [c.label for c in criteria]
     if set(given) != set(labels):
         raise InvalidAnswer(f"verdicts: given for {sorted(given)}, asked for {sorted(labels)}")
     try:
-        return {label: Verdict(given[label]) for label in labels}
+        return {label: Verdict(given[label].verdict) for label in labels}
     except ValueError as error:
         raise InvalidAnswer(f"verdicts: {error}") from error

@@ -31,7 +31,7 @@ _HEADING = re.compile(r"\W*#")
 
 def source_data(item: Item) -> str:
     """The section `## Source Data`: one line per field, empty fields left out."""
-    lines = [f"{_name(name)}: {_unturned(_value(value))}" for name, value in shown_fields(item).items()]
+    lines = [f"{_name(name)}: {_unturned(shown_value(value))}" for name, value in shown_fields(item).items()]
     return "\n".join(["## Source Data", *lines])
 
 
@@ -51,6 +51,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def shown_value(value: Any) -> str:
+    """A field's value on one line: lists of texts joined by commas, other values as JSON."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return ", ".join(one_line(part) for part in value)
+    return one_line(json.dumps(value, ensure_ascii=False))
+
+
 def _name(name: str) -> str:
     text = _unturned(one_line(name))
     return f"\\{text}" if _HEADING.match(text) else text
@@ -58,11 +67,3 @@ def _name(name: str) -> str:
 
 def _unturned(text: str) -> str:
     return _TURN.sub(lambda match: f"{match[0]} ", text)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-        return ", ".join(one_line(part) for part in value)
-    return one_line(json.dumps(value, ensure_ascii=False))

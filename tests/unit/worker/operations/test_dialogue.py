@@ -45,7 +45,12 @@ def one_question(operation: Operation) -> Course:
         (
             INCLUSION,
             inclusion,
-            {"rationale": "r", "verdicts": {"I1": "met"}, "status": "include", "confidence": 0.9},
+            {
+                "rationale": "r",
+                "verdicts": {"I1": {"quote": "A title", "verdict": "met"}},
+                "status": "include",
+                "confidence": 0.9,
+            },
             "include",
         ),
     ],

@@ -59,6 +59,7 @@ def verdict(verdicts: str, status: str) -> str:
     return f'{{"rationale": "r", "verdicts": {verdicts}, "status": {status}, "confidence": 0.9}}'
 
 
+MET = '{"I1": {"quote": "adults", "verdict": "met"}}'
 DEEP = '{"a": ' * 400 + "1" + "}" * 400
 
 CASES = {
@@ -78,6 +79,10 @@ CASES = {
     "fields in another order": Case(fields('{"n": 5, "design": "RCT"}'), FIELDS, {"design": "RCT", "n": 5}),
     "no reasoning where it was asked for": Case('{"value": true, "confidence": 0.9}', FILTER, True),
     "reasoning where it was not asked for": Case(said("true"), BARE, True),
+    "a verdict with its quote": Case(verdict(MET, '"include"'), INCLUSION, "include"),
+    "a verdict without a quote": Case(verdict('{"I1": {"verdict": "met"}}', '"include"'), INCLUSION, "include"),
+    "an invented quote": Case(verdict(MET.replace("adults", "in mice"), '"include"'), INCLUSION, "include"),
+    "a quote of 200 kB": Case(verdict(MET.replace("adults", "a" * 200_000), '"include"'), INCLUSION, "include"),
     # Not JSON, or not one answer.
     "empty": Case("", FILTER, MALFORMED),
     "white space": Case(" \n\n", SCORE, MALFORMED),
@@ -143,9 +148,16 @@ CASES = {
     "fields with text for a number": Case(fields('{"design": "RCT", "n": "5"}'), FIELDS, INVALID),
     "fields with an enum in another case": Case(fields('{"design": "Cohort", "n": 5}'), FIELDS, INVALID),
     "fields nested deeply": Case(fields(f'{{"design": {DEEP}, "n": 5}}'), FIELDS, INVALID),
-    "a status in another case": Case(verdict('{"I1": "met"}', '"Include"'), INCLUSION, INVALID),
+    "a status in another case": Case(verdict(MET, '"Include"'), INCLUSION, INVALID),
     "a verdict that is missing": Case(verdict("{}", '"include"'), INCLUSION, INVALID),
-    "a status that is a boolean": Case(verdict('{"I1": "met"}', "true"), INCLUSION, INVALID),
+    "a status that is a boolean": Case(verdict(MET, "true"), INCLUSION, INVALID),
+    "a verdict without its object": Case(verdict('{"I1": "met"}', '"include"'), INCLUSION, INVALID),
+    "a quote without its verdict": Case(verdict('{"I1": {"quote": "adults"}}', '"include"'), INCLUSION, INVALID),
+    "several quotes for one verdict": Case(
+        verdict('{"I1": {"quote": ["adults", "trial"], "verdict": "met"}}', '"include"'), INCLUSION, INVALID
+    ),
+    "a number for a quote": Case(verdict('{"I1": {"quote": 18, "verdict": "met"}}', '"include"'), INCLUSION, INVALID),
+    "verdicts as a list": Case(verdict(f"[{MET}]", '"include"'), INCLUSION, INVALID),
 }
 
 
@@ -154,7 +166,7 @@ def parse(operation: Any, data: object) -> Evaluation:
         case Filter():
             return filter_.parse(operation, data)
         case Inclusion():
-            return inclusion.parse(operation, data)
+            return inclusion.parse(operation, {"title": "A trial in adults"}, data)
         case Score():
             return score.parse(operation, data)
         case Extract():

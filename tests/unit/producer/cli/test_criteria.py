@@ -1,0 +1,113 @@
+"""`tamis criteria`: a file to begin with, and what is understood of one."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tamis_producer.cli.criteria import criteria_app
+from tamis_producer.criteria_file import read_criteria
+from tamis_producer.criteria_template import TEMPLATE
+from tamis_schemas import InputError, SearchCriteria
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(criteria_app, arguments)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_init_writes_criteria_that_are_valid_as_they_stand(folder: Path) -> None:
+    done = run("init")
+    assert done.exit_code == 0
+    assert "tamis criteria check criteria.yaml" in done.stdout
+    criteria = read_criteria(folder / "criteria.yaml")
+    assert len(criteria.labelled()) == 5
+    assert run("check", "criteria.yaml").exit_code == 0
+
+
+def test_the_template_explains_every_field_and_is_valid_with_all_of_them(folder: Path) -> None:
+    (folder / "all.yaml").write_text(re.sub(r"^#(?! \S)", "", TEMPLATE, flags=re.MULTILINE), "utf-8")
+    criteria = read_criteria(folder / "all.yaml")
+    assert criteria.model_fields_set == set(SearchCriteria.model_fields)
+    lines = TEMPLATE.splitlines()
+    for name in SearchCriteria.model_fields:
+        (at,) = (at for at, line in enumerate(lines) if line.removeprefix("#").startswith(f"{name}:"))
+        assert lines[at - 1].startswith("# "), name
+    assert "doubtful" not in run("check", "all.yaml").stdout
+
+
+def test_init_writes_under_the_name_given_or_to_standard_output(folder: Path) -> None:
+    assert run("init", "mine.yaml").exit_code == 0
+    assert (folder / "mine.yaml").read_text("utf-8") == TEMPLATE
+    assert run("init", "-").stdout == TEMPLATE
+    assert [path.name for path in folder.iterdir()] == ["mine.yaml"]
+
+
+def test_init_leaves_a_file_that_is_there_as_it_is(folder: Path) -> None:
+    path = folder / "criteria.yaml"
+    path.write_text("mine", "utf-8")
+    done = run("init")
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception) == "criteria.yaml: there is such a file already; it is left as it is"
+    assert path.read_text("utf-8") == "mine"
+
+
+def test_init_into_a_folder_that_is_not_there_says_so() -> None:
+    done = run("init", "absent/criteria.yaml")
+    assert isinstance(done.exception, InputError)
+    assert "cannot be written: No such file or directory" in str(done.exception)
+
+
+def test_check_shows_every_criterion_under_its_label(folder: Path) -> None:
+    criteria = {
+        "research_question": "Does it [really] work?",
+        "purpose": "A review",
+        "inclusion_criteria": ["adults [over 18]", "randomised trials"],
+        "exclusion_criteria": ["simulations"],
+        "date_range": [2010, 2020],
+        "study_types": ["RCT"],
+        "custom_keywords": ["finite element"],
+    }
+    (folder / "criteria.json").write_text(json.dumps(criteria), "utf-8")
+    shown = run("check", "criteria.json").stdout
+    assert [line.strip() for line in shown.splitlines() if not line.startswith("initial filter")] == [
+        "Does it [really] work?",
+        "purpose  A review",
+        "years  2010 to 2020",
+        "study types  RCT",
+        "keywords that exclude  finite element",
+        "included where all are met",
+        "I1  adults [over 18]",
+        "I2  randomised trials",
+        "excluded where one is met",
+        "E1  simulations",
+        "criteria.json is valid: 3 criteria.",
+    ]
+
+
+def test_check_names_doubts_and_is_content_all_the_same(folder: Path) -> None:
+    text = "research_question: q\ninclusion_criteria: [adults, Adults]\nexclusion_criteria: [the adults]\n"
+    (folder / "criteria.yaml").write_text(text, "utf-8")
+    done = run("check", "criteria.yaml")
+    assert done.exit_code == 0
+    assert done.stdout.count("doubtful: ") == 3
+    assert "3 criteria, 3 to look at." in done.stdout
+
+
+def test_check_says_which_rules_of_the_initial_filter_the_criteria_switch_off(folder: Path) -> None:
+    (folder / "criteria.yaml").write_text("research_question: q\ninclusion_criteria: [studies in mice]\n", "utf-8")
+    assert "initial filter, without its rule animal" in run("check", "criteria.yaml").stdout
+
+
+def test_check_names_the_line_of_a_mistake(folder: Path) -> None:
+    (folder / "criteria.yaml").write_text("research_question: q\ninclusion_critera: [a]\n", "utf-8")
+    done = run("check", "criteria.yaml")
+    assert isinstance(done.exception, InputError)
+    assert (done.exception.line, done.exception.field) == (2, "inclusion_critera")

@@ -1,0 +1,106 @@
+"""A text folded for comparison, and the way back to its own characters. Pure.
+
+Folded are: compatibility forms (NFKD), letter case, accents, quotation marks and dashes of every kind, and white space;
+invisible characters are left out, and so is a space after `<` or `[`, which a prompt puts there. Every character is
+folded by itself, so any place in the folded text has its place in the text.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+
+STEP = 1024  # characters folded at a time: as many are gone through one by one to find a place
+REMEMBERED = 20_000  # characters whose folding is kept; there are a million, and a record may hold them all
+TRAILING = 32  # accents and invisible characters after the last letter of a place that belong to it, at most
+
+QUOTATION_MARKS = frozenset("'\"`\u00b4\u2032\u2033\u2035\u2036\u300c\u300d\u300e\u300f\u301d\u301e\u301f\uff02\uff07")
+DASHES = frozenset("-\u2212\u02d7\u2043")  # beside all that Unicode calls a dash
+SWALLOWING = " <["  # no space after these
+
+_SPACES = re.compile(" {2,}")
+_SWALLOWED = re.compile(r"([<\[]) ")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Characters of a text, from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+class FoldedText:
+    """`folded` is what is compared; `place` gives the characters of the text that a part of it stands for."""
+
+    def __init__(self, text: str, *, step: int = STEP) -> None:
+        self._text = text
+        self._step = step
+        self._begins: list[int] = []  # of each step, its first place in `folded`
+        pieces: list[str] = []
+        length, last = 0, " "
+        for start in range(0, len(text), step):
+            self._begins.append(length)
+            piece = _SWALLOWED.sub(r"\1", _SPACES.sub(" ", text[start : start + step].translate(_FOLDS)))
+            if last in SWALLOWING:
+                piece = piece.removeprefix(" ")
+            if piece:
+                pieces.append(piece)
+                length, last = length + len(piece), piece[-1]
+        self.folded = "".join(pieces)
+
+    def place(self, start: int, end: int) -> Place:
+        """Where `folded[start:end]`, which is not empty, stands in the text."""
+        stop = self._origin(end - 1) + 1
+        for character in self._text[stop : stop + TRAILING]:
+            if _FOLDS[ord(character)]:
+                break
+            stop += 1
+        return Place(self._origin(start), stop)
+
+    def _origin(self, place: int) -> int:
+        step = bisect_right(self._begins, place) - 1
+        reached = self._begins[step]
+        last = self.folded[reached - 1] if reached else " "
+        start = step * self._step
+        for index, character in enumerate(self._text[start : start + self._step], start):
+            for one in _FOLDS[ord(character)]:
+                if one == " " and last in SWALLOWING:
+                    continue
+                if reached == place:
+                    return index
+                reached, last = reached + 1, one
+        raise IndexError(f"{place} is not in a folded text of {len(self.folded)} characters")
+
+
+class _Folds(dict[int, str]):
+    """What each character is folded to, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold(chr(code))
+        if len(self) < REMEMBERED:
+            self[code] = folded
+        return folded
+
+
+def _fold(character: str) -> str:
+    if (plain := _mark(character)) is not None:
+        return plain
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    kept = (part for part in parts if not unicodedata.combining(part))
+    return "".join(part if (plain := _mark(part)) is None else plain for part in kept)
+
+
+def _mark(character: str) -> str | None:
+    """What a mark, a space or an invisible character is folded to; None for any other character."""
+    category = unicodedata.category(character)
+    if character in QUOTATION_MARKS or category in ("Pi", "Pf"):
+        return "'"
+    if character in DASHES or category == "Pd":
+        return "-"
+    if character.isspace():
+        return " "
+    return "" if category == "Cf" else None
+
+
+_FOLDS = _Folds()
