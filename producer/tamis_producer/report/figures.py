@@ -1,0 +1,147 @@
+"""The figures of a report: what every number is, as plain data."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tamis_schemas import BatchStatus, Counts, Criterion, Inclusion, Proportion, SearchCriteria, Source
+from tamis_schemas.flow import Flow, Tally
+from tamis_schemas.operations import operation_name
+
+from .subject import SubjectKind
+
+BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
+
+
+class ConfidenceSeries(BaseModel):
+    """The confidence of the records with one outcome: a count for each tenth."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: str  # passed, excluded, uncertain
+    bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
+
+
+class Spending(BaseModel):
+    """What the answers took, failed ones too. Money is not known: prices belong to the endpoint."""
+
+    model_config = ConfigDict(frozen=True)
+
+    calls: int = 0  # that reached the endpoint
+    prompt_tokens: int = 0  # as the endpoint counted them
+    completion_tokens: int = 0
+    cached: int = 0  # records answered from the ledger, without a call
+    call_seconds_median: float | None = None
+    call_seconds_p95: float | None = None
+
+    def __add__(self, other: "Spending") -> "Spending":
+        return Spending(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached=self.cached + other.cached,
+        )
+
+
+class Quotes(BaseModel):
+    """Quotes that the model gave for its verdicts, each looked for in the record."""
+
+    model_config = ConfigDict(frozen=True)
+
+    given: int = 0
+    found: int = 0
+    flagged: int = 0  # records with at least one quote that is not in them
+
+    @property
+    def missing(self) -> int:
+        return self.given - self.found
+
+
+class Prompts(BaseModel):
+    """Which prompts were sent, as hashes.
+
+    `sha256` is of the records' own prompt hashes as hexadecimal text, one a line in the order of the records. Each of
+    those is of everything that determines an answer: model, messages, response schema and sampling parameters.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    records: int = 0  # with a prompt hash
+    sha256: str | None = None
+    parameters_sha256: str  # of the operation's parameters as canonical JSON: sorted names, no spaces, UTF-8
+
+
+class BatchFigures(BaseModel):
+    """One batch in numbers; all of them from one snapshot of the ledger."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    label: str | None
+    operation: str
+    parameters: dict[str, Any]
+    model_asked: str | None  # None: the workers' own
+    models: dict[str, int]  # records by the model that the endpoint named in its answer
+    state: BatchStatus
+    round: int
+    use_cache: bool
+    source: Source | None
+    created_at: datetime
+    started_at: datetime | None  # first dispatch of the round
+    finished_at: datetime | None
+    first_result_at: datetime | None
+    last_result_at: datetime | None
+    counts: Counts
+    outcomes: dict[str, int]
+    pass_rate: Proportion  # of decided records; of none where the operation does not decide
+    exclusions: tuple[Tally, ...]  # before any model was asked, by rule
+    reasons: tuple[Tally, ...]  # records that the model excluded, by reason
+    errors: tuple[Tally, ...]  # failed records by kind
+    confidence: tuple[ConfidenceSeries, ...]
+    quotes: Quotes
+    spending: Spending
+    prompts: Prompts
+
+    @property
+    def criteria(self) -> SearchCriteria | None:
+        """The review's criteria, where records were screened against any."""
+        if self.operation != operation_name(Inclusion):
+            return None
+        return SearchCriteria.model_validate(self.parameters["criteria"])
+
+    @property
+    def labelled(self) -> list[Criterion]:
+        """The criteria under the labels that verdicts name."""
+        return [] if self.criteria is None else self.criteria.labelled()
+
+
+class Figures(BaseModel):
+    """Everything that a report says in numbers."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: SubjectKind
+    id: str
+    label: str | None
+    read_at: datetime  # the moment of the snapshot, by the database's clock
+    software: str  # that wrote the report: name and version
+    flow: Flow
+    planned: tuple[str, ...]  # the operations of all stages; more than there are batches where some have not begun
+    ended: bool  # no further stage will begin
+    batches: tuple[BatchFigures, ...]
+
+    @property
+    def finished(self) -> bool:
+        """True where no number will change unless somebody asks for more."""
+        done = all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
+        return self.ended and done and self.flow.complete
+
+    @property
+    def screening(self) -> BatchFigures:
+        """The first stage: the one that all records of the source stand in."""
+        return self.batches[0]
+
+    @property
+    def spending(self) -> Spending:
+        return sum((batch.spending for batch in self.batches), Spending())

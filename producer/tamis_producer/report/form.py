@@ -1,0 +1,96 @@
+"""The forms in which a report is written: a page, the flow alone, Markdown, figures as JSON."""
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, TextIO
+
+from sqlalchemy import Connection, Engine
+
+from ..ledger import stream_results
+from .figures import Figures
+from .flow_svg import draw
+from .markdown import write_markdown
+from .methods import methods, warnings
+from .page import write_page
+from .reading import read_figures, snapshot
+from .record import Row, record_row, stage_row
+from .steps import steps
+from .subject import Subject, find_subject
+
+
+class ReportForm(StrEnum):
+    """How a report is written."""
+
+    HTML = "html"
+    SVG = "svg"
+    MD = "md"
+    JSON = "json"
+
+
+def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
+    """Write the report of a batch or a review, by its id or how it begins; its figures.
+
+    Every number and every row is of one snapshot of the ledger.
+
+    Raises:
+        UnknownBatch: no batch and no review has this id.
+        InvalidRequest: several have.
+        OperationFailed: the ledger's own numbers do not add up.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    with snapshot(engine) as connection:
+        subject = find_subject(connection, subject_id)
+        figures = read_figures(connection, subject)
+        match form:
+            case ReportForm.HTML:
+                write_page(figures, _rows(connection, subject), stream)
+            case ReportForm.SVG:
+                name = figures.label or f"{figures.kind} {figures.id}"
+                stream.write(draw(figures.flow, title=f"PRISMA 2020 flow diagram: {name}"))
+            case ReportForm.MD:
+                stream.write(write_markdown(figures))
+            case ReportForm.JSON:
+                stream.write(json.dumps(as_json(figures), ensure_ascii=False, indent=2) + "\n")
+    return figures
+
+
+def resolve(engine: Engine, subject_id: str) -> str:
+    """The whole id of the batch or review that `subject_id` is or begins. Raises as `write_report` does."""
+    with snapshot(engine) as connection:
+        return str(find_subject(connection, subject_id).id)
+
+
+def as_json(figures: Figures) -> dict[str, Any]:
+    """Every figure, the boxes of the flow with their totals, and the methods as text."""
+    boxes = [
+        {
+            "phase": step.phase,
+            "box": box.title,
+            "n": box.n,
+            "parts": [{"text": line.text, "n": line.n, "depth": line.depth} for line in box.lines],
+        }
+        for step in steps(figures.flow)
+        for box in (step.box, *step.sides)
+    ]
+    return {
+        **figures.model_dump(mode="json"),
+        "finished": figures.finished,
+        "boxes": boxes,
+        "warnings": list(warnings(figures)),
+        "methods": [
+            {"heading": part.heading, "text": part.text, "list": list(part.listed)} for part in methods(figures)
+        ],
+    }
+
+
+def _rows(connection: Connection, subject: Subject) -> Iterator[Row]:
+    """A row for each record of the first batch, with what later stages said of it."""
+    first, *others = subject.batches
+    later: dict[int, list[Row]] = {}
+    for number, batch in enumerate(others, 1):
+        for result in stream_results(connection, batch.id):
+            record = result.index if result.origin is None else result.origin
+            later.setdefault(record, []).append(stage_row(number, batch.operation, result))
+    for result in stream_results(connection, first.id):
+        yield record_row(first.operation, result, later.get(result.index, ()))

@@ -1,0 +1,49 @@
+"""The flow as a table and the methods as paragraphs, in Markdown."""
+
+import re
+
+from .figures import Figures
+from .methods import methods, warnings
+from .steps import Box, steps
+
+# What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
+_MARKUP = re.compile(r"([\\`*_\[\]<>|~&#])")
+INDENT = "&nbsp;&nbsp;"
+
+
+def write_markdown(figures: Figures) -> str:
+    """A document that a manuscript can take parts of."""
+    name = figures.label or f"{figures.kind} {figures.id}"
+    lines = [f"# {escaped(name)}: screening report", ""]
+    for warning in warnings(figures):
+        lines += [f"> **Note.** {escaped(warning)}", ""]
+    lines += ["## Flow of records (PRISMA 2020)", "", "| phase | records | n |", "|---|---|---:|"]
+    for step in steps(figures.flow):
+        for box in (step.box, *step.sides):
+            lines += _rows(step.phase, box)
+    share = figures.screening.pass_rate
+    if share.estimate is not None and share.low is not None and share.high is not None:
+        lines += [
+            "",
+            f"Pass rate: {share.count:,} of {share.total:,} decided records ({share.estimate:.1%}, {share.level:.0%} "
+            f"interval {share.low:.1%} to {share.high:.1%}, Wilson).",
+        ]
+    lines += ["", "## Methods", ""]
+    for part in methods(figures):
+        lines += [f"**{part.heading}.** {escaped(part.text)}", ""]
+        if part.listed:
+            lines += [*(f"- {escaped(line)}" for line in part.listed), ""]
+    return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """A text on one line that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _rows(phase: str, box: Box) -> list[str]:
+    rows = [f"| {phase} | **{escaped(box.title)}** | **{box.n:,}** |"]
+    for line in box.lines:
+        n = "" if line.n is None else f"{line.n:,}"
+        rows.append(f"| | {INDENT * (line.depth + 1)}{escaped(line.text)} | {n} |")
+    return rows

@@ -1,0 +1,97 @@
+"""What became of each item of a batch, as one SQL expression: every count of a report groups by it."""
+
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, Text, case, cast, func, literal, literal_column, select
+
+from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Judge
+from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.ledger import exclusions, items, results
+from tamis_schemas.operations import operation_name
+
+INCLUSION, FILTER, JUDGE = (operation_name(kind) for kind in (Inclusion, Filter, Judge))
+NO_REASON = "no reason recorded"
+ANSWERED_NO = "the question is answered with no"  # by a filter, which has one question and no criteria of its own
+
+
+class Outcome(StrEnum):
+    """Where a record went."""
+
+    DUPLICATE = "duplicate"  # these three: before any model was asked
+    INELIGIBLE = "ineligible"
+    REMOVED = "removed"
+    PASSED = "passed"
+    EXCLUDED = "excluded"
+    UNCERTAIN = "uncertain"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    OPEN = "open"
+
+
+BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
+_AS_TEXT = results.c.value.op("#>>")(literal_column("'{}'"))  # a JSON scalar without quotes
+
+
+def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
+    """A row per item: `record` (its place in the review's first batch), `outcome`, `reason`, `marked`, `confidence`.
+
+    `reason` is the rule, the exclusion reason or the kind of error; NULL where there is none to give.
+    """
+    state, rule = items.c.state, exclusions.c.rule
+    decision, reason = _decision(operation)
+    outcome = case(
+        (state == ItemStatus.DECIDED.value, decision),
+        (state == ItemStatus.FAILED.value, Outcome.FAILED.value),
+        (state == ItemStatus.CANCELLED.value, Outcome.CANCELLED.value),
+        (state != ItemStatus.EXCLUDED_BY_FILTER.value, Outcome.OPEN.value),
+        (rule == DUPLICATE, Outcome.DUPLICATE.value),
+        (rule.is_not(None), Outcome.INELIGIBLE.value),
+        else_=Outcome.REMOVED.value,
+    )
+    why = case(
+        (state == ItemStatus.DECIDED.value, reason),
+        (state == ItemStatus.FAILED.value, func.coalesce(results.c.error_kind, literal("unknown"))),
+        (state == ItemStatus.EXCLUDED_BY_FILTER.value, rule),
+        else_=None,
+    )
+    marked = (state == ItemStatus.DECIDED.value) & (results.c.detail.op("->>")("blocked") == "true")
+    return (
+        select(
+            func.coalesce(items.c.origin, items.c.idx).label("record"),
+            outcome.label("outcome"),
+            cast(why, Text).label("reason"),
+            (func.coalesce(marked, False) if operation == JUDGE else literal(False)).label("marked"),
+            case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
+        )
+        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
+        .where(items.c.batch_id == batch_id)
+    )
+
+
+def _decision(operation: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """Of a decided item: its outcome, and the reason where it is excluded."""
+    detail = results.c.detail
+    if operation == INCLUSION:
+        first = func.coalesce(
+            detail.op("->>")("exclusion_reason"),
+            detail.op("->")("criteria").op("->>")(literal_column("0")),
+            literal(NO_REASON),
+        )
+        include, exclude = (literal(status.value) for status in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE))
+        excludes = exclude == _AS_TEXT
+        outcome = case(
+            (include == _AS_TEXT, Outcome.PASSED.value),
+            (excludes, Outcome.EXCLUDED.value),
+            else_=Outcome.UNCERTAIN.value,
+        )
+        return outcome, case((excludes, first), else_=None)
+    if operation == FILTER:
+        yes = _AS_TEXT == "true"
+        return (
+            case((yes, Outcome.PASSED.value), else_=Outcome.EXCLUDED.value),
+            case((yes, None), else_=literal(ANSWERED_NO)),
+        )
+    return literal(Outcome.PASSED.value), literal(None, Text)

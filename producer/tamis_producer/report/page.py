@@ -1,0 +1,211 @@
+"""The report as one HTML file that holds everything it shows and loads nothing."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TextIO
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from tamis_schemas.flow import Tally, total
+
+from .charts import histogram, interval
+from .figures import BatchFigures, Figures
+from .flow_svg import draw
+from .methods import methods, warnings
+from .outcome import FILTER, INCLUSION, Outcome
+from .record import Row
+from .steps import decides, error_words, operation_noun, steps
+
+ASSETS = Path(__file__).parent / "assets"
+SPENDING_ROWS = (
+    ("calls", "calls"),
+    ("prompt tokens", "prompt_tokens"),
+    ("completion tokens", "completion_tokens"),
+    ("records answered from the cache", "cached"),
+)
+# In the order in which the table sorts them.
+_NAMES = {
+    Outcome.PASSED: "evaluated",
+    Outcome.UNCERTAIN: "uncertain",
+    Outcome.FAILED: "failed",
+    Outcome.EXCLUDED: "exclude",
+    Outcome.INELIGIBLE: "initial filter",
+    Outcome.DUPLICATE: "duplicate",
+    Outcome.REMOVED: "removed",
+    Outcome.CANCELLED: "cancelled",
+    Outcome.OPEN: "not decided yet",
+}
+_OF_OPERATION = {
+    INCLUSION: {Outcome.PASSED: "include"},
+    FILTER: {Outcome.PASSED: "yes", Outcome.EXCLUDED: "no"},
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the numbers at the top."""
+
+    text: str
+    n: int
+    outcome: str = ""
+
+
+def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
+    """Write the page, row by row: nothing but the row being written is held."""
+    for piece in _template().generate(_context(figures, rows)):
+        stream.write(piece)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.jinja")
+
+
+def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
+    screening = figures.screening
+    css, js = ((ASSETS / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    name = figures.label or f"{figures.kind} {figures.id[:8]}"
+    names = outcome_names(screening.operation)
+    errors = [
+        Tally(
+            name=error_words(error.name)
+            if len(figures.batches) == 1
+            else f"{operation_noun(batch.operation)}: {error_words(error.name)}",
+            n=error.n,
+        )
+        for batch in figures.batches
+        for error in batch.errors
+    ]
+    written = f"{figures.read_at:%Y-%m-%d %H:%M %Z}"
+    return {
+        "figures": figures,
+        "screening": screening,
+        "title": f"{name} – screening report",
+        "eyebrow": "Screening report" if decides(screening.operation) else "Evaluation report",
+        "name": name,
+        "lead": _lead(figures, written),
+        "warnings": warnings(figures),
+        "headline": _headline(figures),
+        "decides": decides(screening.operation),
+        "excluded": total(screening.reasons),
+        "errors": errors,
+        "names": names,
+        "steps": steps(figures.flow),
+        "spending_rows": SPENDING_ROWS,
+        "methods": methods(figures),
+        "particulars": particulars,
+        "written": written,
+        # Safe as they stand: made by our own code, which escapes every text, or files of this package.
+        "flow_svg": Markup(draw(figures.flow, standalone=False)),  # noqa: S704
+        "interval_svg": Markup(interval(screening.pass_rate)),  # noqa: S704
+        "histogram_svg": Markup(histogram(screening.confidence, names)),  # noqa: S704
+        "css": Markup(css),  # noqa: S704
+        "js": Markup(js),  # noqa: S704
+        "css_hash": _hash(css),
+        "js_hash": _hash(js),
+        "facts": _script_json(_facts(figures)),
+        "rows": _separated(rows),
+    }
+
+
+def outcome_names(operation: str) -> dict[str, str]:
+    """What an outcome is called where this operation asked."""
+    return {str(outcome): name for outcome, name in (_NAMES | _OF_OPERATION.get(operation, {})).items()}
+
+
+def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
+    """What identifies a batch and what it was made from, line by line."""
+    lines = [
+        ("Batch", batch.id),
+        ("Operation", batch.operation),
+        ("State", batch.state.value),
+        ("Model asked for", batch.model_asked or "the workers' own"),
+        ("Model named by the endpoint", ", ".join(f"{name} ({n:,})" for name, n in batch.models.items()) or "–"),
+        ("Submitted", f"{batch.created_at:%Y-%m-%d %H:%M:%S %Z}"),
+        ("Started", "–" if batch.started_at is None else f"{batch.started_at:%Y-%m-%d %H:%M:%S %Z}"),
+        ("Finished", "–" if batch.finished_at is None else f"{batch.finished_at:%Y-%m-%d %H:%M:%S %Z}"),
+        ("Rounds", str(batch.round)),
+        ("SHA-256 of the parameters", batch.prompts.parameters_sha256),
+        ("SHA-256 of the prompts", batch.prompts.sha256 or "–"),
+    ]
+    if batch.source is not None:
+        lines += [
+            ("File", f"{batch.source.file} ({batch.source.format}, {batch.source.encoding})"),
+            ("SHA-256 of the file", batch.source.sha256),
+        ]
+    return lines
+
+
+def _lead(figures: Figures, written: str) -> str:
+    many = len(figures.batches)
+    what = (
+        f"Review {figures.id}, {many} stage{'s' if many > 1 else ''}"
+        if figures.kind == "review"
+        else f"Batch {figures.id}"
+    )
+    return f"{what}. State of {written}."
+
+
+def _headline(figures: Figures) -> list[Headline]:
+    flow, stage = figures.flow, figures.flow.stages[0]
+    numbers = [
+        Headline("records identified", flow.n_identified),
+        Headline("removed before screening", flow.n_removed),
+    ]
+    if decides(stage.operation):
+        numbers += [
+            Headline("screened", stage.entered),
+            Headline("included", stage.passed, Outcome.PASSED),
+            Headline("excluded", total(stage.excluded)),
+            Headline("referred to a human", stage.referred, Outcome.UNCERTAIN),
+        ]
+    else:
+        numbers += [
+            Headline("given to the model", stage.entered),
+            Headline("evaluated", stage.passed, Outcome.PASSED),
+            Headline("failed", total(stage.failed)),
+        ]
+    if stage.open + stage.cancelled:
+        numbers.append(Headline("without a result", stage.open + stage.cancelled))
+    return numbers
+
+
+def _facts(figures: Figures) -> dict[str, Any]:
+    """What the table's script has to know besides the rows."""
+    criteria = {one.label: {"text": one.text, "excludes": one.excludes} for one in figures.screening.labelled}
+    stages = [
+        {"noun": operation_noun(batch.operation), "names": outcome_names(batch.operation)} for batch in figures.batches
+    ]
+    return {"names": outcome_names(figures.screening.operation), "criteria": criteria, "stages": stages}
+
+
+def _separated(rows: Iterable[Row]) -> Iterator[Markup]:
+    """Each row as JSON, with a comma before all but the first."""
+    comma = ""
+    for row in rows:
+        yield comma + _script_json(row)
+        comma = ","
+
+
+def _script_json(value: object) -> Markup:
+    """JSON that can stand in a script element: with no `<`, nothing in it ends the element or begins a comment."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line
+
+
+def _hash(text: str) -> str:
+    """As a content security policy names an inline script or style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,184 @@
+"""Figures from the ledger: every number of a report is counted by SQL, all of them in one snapshot."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
+
+from tamis_schemas import BatchStatus, Counts, ItemStatus, wilson
+from tamis_schemas.flow import Tally
+from tamis_schemas.ledger import items, results
+
+from ..ledger import ledger_errors
+from .figures import BINS, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
+from .flow_reading import Tallied, read_flow, source_of, tally
+from .outcome import BEFORE_SCREENING, FILTER, INCLUSION, Outcome, outcomes
+from .subject import Subject
+
+DECIDING = (INCLUSION, FILTER)  # the operations whose results pass or do not
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """A connection whose every read sees the ledger as it was at the first one. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.connect() as connection:
+        yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+def read_figures(connection: Connection, subject: Subject) -> Figures:
+    """The figures of a batch or a review; consistent where the connection is a `snapshot`.
+
+    Raises:
+        OperationFailed: the ledger's own numbers do not add up.
+    """
+    tallied = [tally(connection, batch) for batch in subject.batches]
+    return Figures(
+        kind=subject.kind,
+        id=str(subject.id),
+        label=subject.label,
+        read_at=subject.read_at,
+        software=f"Tamis {version('tamis')}",
+        flow=read_flow(connection, subject.batches, tallied),
+        planned=subject.planned,
+        ended=subject.ended,
+        batches=tuple(
+            _batch(connection, batch, counted) for batch, counted in zip(subject.batches, tallied, strict=True)
+        ),
+    )
+
+
+def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:
+    dates = _dates(connection, batch.id)
+    decided = sum(counted.n(outcome) for outcome in (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN))
+    removed = [row for row in counted.rows if row.outcome in BEFORE_SCREENING]
+    return BatchFigures(
+        id=str(batch.id),
+        label=batch.label,
+        operation=batch.operation,
+        parameters=batch.params,
+        model_asked=batch.model,
+        models=_models(connection, batch.id),
+        state=BatchStatus(batch.state),
+        round=batch.round,
+        use_cache=batch.use_cache,
+        source=source_of(batch),
+        created_at=batch.created_at,
+        started_at=batch.started_at,
+        finished_at=batch.finished_at,
+        first_result_at=dates.first,
+        last_result_at=dates.last,
+        counts=_counts(connection, batch),
+        outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome))},
+        pass_rate=wilson(counted.n(Outcome.PASSED), decided) if batch.operation in DECIDING else wilson(0, 0),
+        exclusions=tuple(Tally(name=row.reason or str(Outcome.REMOVED), n=row.n) for row in removed),
+        reasons=counted.tallies(Outcome.EXCLUDED),
+        errors=counted.tallies(Outcome.FAILED),
+        confidence=_confidence(connection, batch),
+        quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
+        spending=_spending(connection, batch.id),
+        prompts=_prompts(connection, batch),
+    )
+
+
+def _counts(connection: Connection, batch: Row[Any]) -> Counts:
+    statement = (
+        select(items.c.state, func.count().label("n")).where(items.c.batch_id == batch.id).group_by(items.c.state)
+    )
+    found: dict[str, int] = {row.state: row.n for row in connection.execute(statement)}
+    return Counts(n_items=batch.n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
+
+
+def _models(connection: Connection, batch_id: UUID) -> dict[str, int]:
+    n = func.count().label("n")
+    statement = (
+        select(results.c.model, n)
+        .where(results.c.batch_id == batch_id, results.c.model.is_not(None))
+        .group_by(results.c.model)
+        .order_by(n.desc(), results.c.model)
+    )
+    return {row.model: row.n for row in connection.execute(statement)}
+
+
+def _dates(connection: Connection, batch_id: UUID) -> Any:
+    created = results.c.created_at
+    statement = select(func.min(created).label("first"), func.max(created).label("last"))
+    return connection.execute(statement.where(results.c.batch_id == batch_id)).one()
+
+
+def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeries, ...]:
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    # What rounding left below a tenth (0.7 * 10 as a float) is put right before it is cut off.
+    place = cast(func.least(func.floor(func.round(each.c.confidence * BINS * 1e6) / 1e6), BINS - 1), Integer)
+    statement = (
+        select(each.c.outcome, place.label("place"), func.count().label("n"))
+        .where(each.c.confidence.is_not(None))
+        .group_by(each.c.outcome, "place")
+    )
+    found = list(connection.execute(statement))
+    series = []
+    for outcome in (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN):
+        bins = {row.place: row.n for row in found if row.outcome == outcome}
+        if bins:
+            series.append(ConfidenceSeries(outcome=outcome, bins=tuple(bins.get(n, 0) for n in range(BINS))))
+    return tuple(series)
+
+
+def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
+    # Verdicts written before quotes were asked for are plain words: they have no quote.
+    statement = text(
+        """
+        SELECT count(*) FILTER (WHERE v.value -> 'quote' ->> 'text' IS NOT NULL) AS given,
+               count(*) FILTER (WHERE v.value -> 'quote' ->> 'found' = 'true') AS found,
+               count(DISTINCT r.idx) FILTER (WHERE r.detail ->> 'flagged' = 'true') AS flagged
+        FROM results r
+        JOIN items i ON i.batch_id = r.batch_id AND i.idx = r.idx AND i.state = :decided
+        LEFT JOIN LATERAL json_each(
+            CASE WHEN json_typeof(r.detail -> 'verdicts') = 'object' THEN r.detail -> 'verdicts' END
+        ) v ON true
+        WHERE r.batch_id = :batch_id
+        """
+    )
+    row = connection.execute(statement, {"batch_id": batch.id, "decided": ItemStatus.DECIDED.value}).one()
+    return Quotes(given=row.given, found=row.found, flagged=row.flagged)
+
+
+def _spending(connection: Connection, batch_id: UUID) -> Spending:
+    latency = results.c.latency_ms
+    statement = select(
+        func.coalesce(func.sum(results.c.calls), 0).label("calls"),
+        func.coalesce(func.sum(results.c.prompt_tokens), 0).label("prompt"),
+        func.coalesce(func.sum(results.c.completion_tokens), 0).label("completion"),
+        func.count().filter(results.c.cached).label("cached"),
+        func.percentile_cont(0.5).within_group(latency).label("median"),
+        func.percentile_cont(0.95).within_group(latency).label("p95"),
+    ).where(results.c.batch_id == batch_id)
+    row = connection.execute(statement).one()
+    return Spending(
+        calls=row.calls,
+        prompt_tokens=row.prompt,
+        completion_tokens=row.completion,
+        cached=row.cached,
+        call_seconds_median=None if row.median is None else row.median / 1000,
+        call_seconds_p95=None if row.p95 is None else row.p95 / 1000,
+    )
+
+
+def _prompts(connection: Connection, batch: Row[Any]) -> Prompts:
+    digest = text(
+        "SELECT count(prompt_sha256) AS n, "
+        "encode(sha256(convert_to(string_agg(prompt_sha256, E'\\n' ORDER BY idx), 'UTF8')), 'hex') AS digest "
+        "FROM results WHERE batch_id = :batch_id"
+    ).columns(n=Integer, digest=String)
+    row = connection.execute(digest, {"batch_id": batch.id}).one()
+    return Prompts(records=row.n, sha256=row.digest, parameters_sha256=parameters_sha256(batch.params))
+
+
+def parameters_sha256(parameters: dict[str, Any]) -> str:
+    """sha256 of an operation's parameters as JSON with sorted names, without spaces, in UTF-8."""
+    canonical = json.dumps(parameters, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

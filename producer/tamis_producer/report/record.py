@@ -1,0 +1,205 @@
+"""A record as the report's table shows it: what was decided, why, and the places in the record that say so."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tamis_schemas import (
+    EvaluationResult,
+    FieldsResult,
+    InclusionDecision,
+    InclusionStatus,
+    ItemResult,
+    ItemStatus,
+)
+from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.item import shown_fields
+from tamis_schemas.results import CriterionVerdict
+
+from .outcome import ANSWERED_NO, FILTER, NO_REASON, Outcome
+from .steps import error_words
+
+LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
+LONGEST_TEXT = 4_000  # of a rationale, a value, an error
+SHOWN = ("title", "abstract")
+HEAD = ("title", "authors", "journal", "year", "publication_date", "doi", "pmid")  # stand in the row itself
+AUTHORS = 3  # named before "et al."
+
+NOT_PRESENT = "not present in the record"
+
+_OUTCOMES = {
+    InclusionStatus.INCLUDE: Outcome.PASSED,
+    InclusionStatus.EXCLUDE: Outcome.EXCLUDED,
+    InclusionStatus.UNCERTAIN: Outcome.UNCERTAIN,
+}
+
+Row = dict[str, Any]  # one JSON object of the page's data; empty parts are left out
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A passage of a field, and what it was quoted for. Places are characters (code points), the end one past."""
+
+    field: str
+    start: int
+    end: int
+    label: str
+
+
+def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
+    """One row; `later` is what the later stages of a review said of the record."""
+    row: Row = {"i": result.index, "id": result.item_id, "title": _title(result.item), "by": _byline(result.item)}
+    row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
+    row |= _said(operation, result)
+    row |= {"fields": _fields(result.item, _marks(result)), "later": list(later)}
+    return _present(row)
+
+
+def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
+    """What one later stage said of a record."""
+    return _present({"stage": stage, "operation": operation, **_said(operation, result)})
+
+
+def _present(row: Row) -> Row:
+    return {name: value for name, value in row.items() if value not in (None, "", []) and value is not False}
+
+
+def _said(operation: str, result: ItemResult) -> Row:
+    """Outcome, reason and what stands behind them."""
+    match result.status:
+        case ItemStatus.EXCLUDED_BY_FILTER:
+            return _kept_out(result)
+        case ItemStatus.FAILED:
+            kind = "unknown" if result.error_kind is None else result.error_kind.value
+            text = "" if result.result is None else result.result.error or ""
+            return {"outcome": Outcome.FAILED, "reason": error_words(kind), "error": _short(text)}
+        case ItemStatus.CANCELLED:
+            return {"outcome": Outcome.CANCELLED}
+        case ItemStatus.DECIDED if result.result is not None:
+            return _decided(operation, result, result.result)
+        case _:
+            return {"outcome": Outcome.OPEN}
+
+
+def _kept_out(result: ItemResult) -> Row:
+    exclusion = result.exclusion
+    if exclusion is None:
+        return {"outcome": Outcome.REMOVED, "reason": NO_REASON}
+    if exclusion.rule == DUPLICATE:
+        return {"outcome": Outcome.DUPLICATE, "why": exclusion.reason, "copy": exclusion.duplicate_of}
+    return {
+        "outcome": Outcome.INELIGIBLE,
+        "reason": exclusion.rule.replace("_", " "),
+        "why": _short(exclusion.reason),
+        "sure": exclusion.confidence,
+        "matched": _short(exclusion.matched or ""),
+    }
+
+
+def _decided(operation: str, result: ItemResult, given: EvaluationResult | FieldsResult) -> Row:
+    said: Row = {"sure": given.confidence, "why": _short(given.reasoning or "")}
+    if result.decision is not None:
+        return said | _inclusion(result.decision)
+    if isinstance(given, FieldsResult):
+        fields = given.fields or {}
+        values = [[name, None if fields[name] is None else _short(_text(fields[name]))] for name in fields]
+        return said | {"outcome": Outcome.PASSED, "values": values}
+    if operation == FILTER and given.value is not True:
+        return said | {"outcome": Outcome.EXCLUDED, "reason": ANSWERED_NO}
+    if operation == FILTER:
+        return said | {"outcome": Outcome.PASSED}
+    value = NOT_PRESENT if given.value is None else _short(_text(given.value))
+    return said | {"outcome": Outcome.PASSED, "value": value, "weak": bool((result.detail or {}).get("blocked"))}
+
+
+def _inclusion(decision: InclusionDecision) -> Row:
+    outcome = _OUTCOMES[decision.status]
+    reason = decision.exclusion_reason or next(iter(decision.criteria), NO_REASON)
+    return {
+        "outcome": outcome,
+        "reason": reason if outcome is Outcome.EXCLUDED else "",
+        "verdicts": [[label, *_verdict(given)] for label, given in decision.verdicts.items()],
+        "flagged": decision.flagged,
+        "said": None if decision.model_status is None else decision.model_status.value,
+        "saidSure": decision.model_confidence,
+    }
+
+
+def _verdict(given: CriterionVerdict) -> list[Any]:
+    """The verdict; with a quote its text, whether it was found, and the field."""
+    if given.quote is None:
+        return [given.verdict.value]
+    return [given.verdict.value, _short(given.quote.text), given.quote.found, given.quote.field or ""]
+
+
+def _marks(result: ItemResult) -> list[Mark]:
+    if result.exclusion is not None:
+        return _mark(result.exclusion.field, result.exclusion.start, result.exclusion.end, result.exclusion.rule)
+    if result.decision is None:
+        return []
+    marks: list[Mark] = []
+    for label, given in result.decision.verdicts.items():
+        if given.quote is not None and given.quote.found:
+            marks += _mark(given.quote.field, given.quote.start, given.quote.end, label)
+    return marks
+
+
+def _mark(field: str | None, start: int | None, end: int | None, label: str) -> list[Mark]:
+    if field is None or start is None or end is None or not 0 <= start < end:
+        return []
+    return [Mark(field, start, end, label.replace("_", " "))]
+
+
+def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
+    """Title and abstract, every field with a mark, and, of an item that is no publication, all of them."""
+    marked = {mark.field for mark in marks}
+    names = [name for name in item if name in SHOWN or name in marked]
+    if not any(item.get(name) for name in SHOWN):
+        names += [name for name in shown_fields(item) if name not in names and name not in HEAD]
+    fields = []
+    for name in names:
+        value = item[name]
+        text = _text(value)
+        if not text or (name == "title" and name not in marked):  # a title without a mark stands in the row already
+            continue
+        field: Row = {"name": name, "text": text[:LONGEST]}
+        if len(text) > LONGEST:
+            field["cut"] = len(text) - LONGEST
+        if isinstance(value, str):  # places count the characters of a text, not those of a list made one here
+            placed = [[m.start, min(m.end, LONGEST), m.label] for m in marks if m.field == name and m.start < LONGEST]
+            if placed:
+                field["marks"] = placed
+        fields.append(field)
+    return fields
+
+
+def _title(item: Mapping[str, Any]) -> str:
+    title = item.get("title")
+    return _text(title)[:LONGEST_TEXT] if title else ""
+
+
+def _byline(item: Mapping[str, Any]) -> str:
+    year = item.get("year") or item.get("publication_date")
+    parts = [_authors(item.get("authors")), _text(item.get("journal") or ""), "" if year is None else str(year)]
+    return " · ".join(_short(part.strip()) for part in parts if part and part.strip())
+
+
+def _authors(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return ", ".join(value[:AUTHORS]) + (" et al." if len(value) > AUTHORS else "")
+    return "" if value is None else _text(value)[:300]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "; ".join(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " […]"
