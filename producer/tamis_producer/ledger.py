@@ -161,21 +161,22 @@ def _copy_items(connection: Connection, batch: NewBatch) -> None:
 
 def find_batch(connection: Connection, prefix: str) -> UUID:
     """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
-    if (found := _find(connection, batches, prefix)) is None:
+    if (found := _find(connection, batches, prefix, "batch")) is None:
         raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
     return found
 
 
 def find_review(connection: Connection, prefix: str) -> UUID:
     """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (found := _find(connection, reviews, prefix)) is None:
+    if (found := _find(connection, reviews, prefix, "review")) is None:
         raise UnknownBatch(f"there is no review {prefix!r}: `tamis review list` lists them")
     return found
 
 
 def find_either(connection: Connection, prefix: str) -> Found:
     """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    review, batch = _find(connection, reviews, prefix), _find(connection, batches, prefix)
+    review = _find(connection, reviews, prefix, "batch or review")
+    batch = _find(connection, batches, prefix, "batch or review")
     if review is not None and batch is not None:
         raise InvalidRequest(f"a review and a batch begin with {prefix!r}: give more of the id")
     if review is None and batch is None:
@@ -183,10 +184,11 @@ def find_either(connection: Connection, prefix: str) -> Found:
     return Found(batch_id=batch, review_id=review)
 
 
-def _find(connection: Connection, table: Table, prefix: str) -> UUID | None:
+def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID | None:
     wanted = prefix.strip().lower()
     if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
-        raise UnknownBatch(f"{prefix!r} is no id of a batch or review: `tamis batches` lists them")
+        listing = "review list" if noun == "review" else "batches"
+        raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
     text_id = func.cast(table.c.id, type_=items.c.item_id.type)
     found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
     if len(found) > 1:

@@ -39,7 +39,8 @@ def test_521_real_records_are_screened_in_order_with_one_summary(
         start_worker()
     records = SCREENING / "cdss_ro" / "records.csv"
     criteria = criteria_of("cdss_ro", tmp_path)
-    done = tamis("screen", str(records), "--criteria", str(criteria), env=environment, cwd=tmp_path)
+    every_record = ("--no-initial-filter", "--keep-duplicates")
+    done = tamis("screen", str(records), "--criteria", str(criteria), *every_record, env=environment, cwd=tmp_path)
     assert done.code == 0, done.out + done.err
     assert "521/521" in done.out
     assert "pass rate" in done.out
@@ -60,6 +61,33 @@ def test_521_real_records_are_screened_in_order_with_one_summary(
     shown = {line.split(": ")[0] for call in double.calls() for line in call.messages[1]["content"].splitlines()}
     assert {"title", "abstract"} <= shown
     assert not {"id", "label", "_label", "_line"} & shown  # a label would tell the model the answer
+
+
+@needs_real_records
+def test_copies_and_what_tier_1_rejects_are_told_and_never_asked_about(
+    tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
+) -> None:
+    start_worker()
+    records = SCREENING / "cdss_ro" / "records.csv"
+    criteria = criteria_of("cdss_ro", tmp_path)
+    done = tamis("screen", str(records), "--criteria", str(criteria), env=environment, cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert "1 of 521 records kept out as copies of another one (--keep-duplicates asks about them too)" in done.err
+    assert "14 of 521 rejected by the initial filter: protocol 6" in done.err
+    assert "506 records of 521 from records.csv" in done.out
+    assert "excluded by filter 15" in done.out
+    assert double.count() == 506
+
+
+def test_bytes_that_are_not_of_the_encoding_are_reported(
+    tmp_path: Path, environment: dict[str, str], start_worker: StartWorker
+) -> None:
+    start_worker()
+    mixed = 'id,title\n1,"Für die Praxis"\n'.encode() + b'2,"Ca\xf1as and pi\xf1as"\n'
+    (tmp_path / "mixed.csv").write_bytes(mixed)
+    done = tamis("filter", "mixed.csv", "--criteria", "Is it?", env=environment, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "2 bytes are not utf-8 and were read as cp1252: line 3" in done.err
 
 
 def test_results_go_to_a_file_in_either_format(

@@ -89,7 +89,10 @@ def write(folder: Path, records: list[dict[str, str]]) -> None:
 
 def screened(up: Up, *, within: float) -> list[dict[str, str]]:
     """Every row of `records.csv`, decided by the small model."""
-    done = tamis("screen", "records.csv", "--criteria", "criteria.yaml", env={}, cwd=up.folder, within=within)
+    every_record = ("--no-initial-filter", "--keep-duplicates")
+    done = tamis(
+        "screen", "records.csv", "--criteria", "criteria.yaml", *every_record, env={}, cwd=up.folder, within=within
+    )
     assert done.code == 0, done.out + done.err
     batch = done.out.split("batch ")[1].split(":")[0]
     return list(csv.DictReader(io.StringIO(tamis("results", batch, env={}, cwd=up.folder).out)))

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SPECS = {1: "Spec 1: AI evaluation service", 2: "Spec 2: generate answer", 5: "Spec 5: evidence judge"}
+SPECS = {
+    1: "Spec 1: AI evaluation service",
+    2: "Spec 2: generate answer",
+    3: "Spec 3: systematic review filtering",
+    5: "Spec 5: evidence judge",
+}
 REFERENCE = re.compile(r"`([\w./]+\.py)`: (`[\w.]+`(?:, `[\w.]+`)*)")
 CELL = re.compile(rf"{REFERENCE.pattern}(?:; {REFERENCE.pattern})*")
 MARKS = re.compile(r" \((D\d+(?:, D\d+)*)\)$")
@@ -140,7 +145,7 @@ def test_every_difference_belongs_to_requirements_that_name_it() -> None:
 
 
 def test_what_is_not_built_belongs_to_a_specification() -> None:
-    assert {row[0] for row in rows("Not built yet")} == {str(spec) for spec in SPECS}
+    assert {row[0] for row in rows("Not built yet")} <= {str(spec) for spec in SPECS}
 
 
 def test_names_are_found_where_they_are_defined_and_nowhere_else() -> None:

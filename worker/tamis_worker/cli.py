@@ -61,11 +61,15 @@ def up(
 
 
 @app.command()
-def demo() -> None:
+def demo(
+    report: Annotated[
+        Path | None, typer.Option(help="Keep the report of the screening as this HTML file.", show_default=False)
+    ] = None,
+) -> None:
     """Screen 24 fictional citations with a small local model, in a temporary folder; needs no key and no server."""
     with _needs("local"):
         from .demo.demo import demo as run_demo
-    raise typer.Exit(run_demo(out))
+    raise typer.Exit(run_demo(out, report=report))
 
 
 @app.command()

@@ -31,7 +31,8 @@ def run() -> None:
     """Run the command line; one clear line for whatever a user can put right."""
     # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    from . import judge, read, submit  # noqa: F401 - importing a command adds it to `app`
+    # Importing a command adds it to `app`.
+    from . import criteria, initial_filter, judge, read, report, review, submit  # noqa: F401
 
     try:
         app()

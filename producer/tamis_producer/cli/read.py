@@ -10,7 +10,12 @@ import typer
 
 from tamis_schemas import InvalidRequest
 
+from ..batch import Batch
 from ..client import Client
+from ..decided import decision_of, with_decision
+from ..intake import write_records
+from ..intake.recognise import format_named
+from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
 from .app import app, err, out
 from .render import print_summary, print_view, print_views
@@ -83,3 +88,35 @@ def results(
             rows = write(batch.results(), stream)
     if output is not None:
         err.print(f"{rows} items written to {output}", highlight=False)
+
+
+@app.command()
+def export(
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.", show_default=False)],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [dim]default: that of the file that was screened[/]",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Records of this decision alone; repeatable.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the records back, each with its decision, as reference managers read them."""
+    with Client() as client:
+        found = client.batch_or_review(of)
+        batch = found if isinstance(found, Batch) else found.stages()[0]
+        records = [with_decision(row) for row in batch.results() if only is None or decision_of(row) in only]
+    if not records:
+        raise InvalidRequest(f"batch {batch.id} has no record whose decision is {' or '.join(only or [])}")
+    source, ending = source_format(records[0]), format_named(output.suffix.removeprefix("."))
+    if form is None and source is not None and ending is not None and ending is not source:
+        raise InvalidRequest(
+            f"the records came as {source.value}, which keeps every field; {output} looks like {ending.value}: say "
+            f"--format {source.value} or --format {ending.value}"
+        )
+    write_records(records, output, format=form or (ending if source is None else None))
+    err.print(f"{len(records):,} records written to {output}", highlight=False, markup=False)

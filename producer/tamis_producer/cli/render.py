@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_schemas import Counts, Filter, Inclusion, Proportion, Summary
+from tamis_schemas import Counts, Filter, Inclusion, InclusionStatus, Proportion, Summary
 from tamis_schemas.operations import operation_name
 from tamis_schemas.wire import SHORT_ID
 
@@ -33,6 +33,10 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
     if summary.operation in DECIDING:
         table.add_row("pass rate", percent(summary.pass_rate))
+    if summary.operation == operation_name(Inclusion):
+        uncertain = summary.values.get(InclusionStatus.UNCERTAIN.value, 0)
+        if uncertain or summary.counts.failed:
+            table.add_row("to a human", f"{uncertain + summary.counts.failed:,}: uncertain or failed, never excluded")
     if summary.exclusions:
         table.add_row("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())))
     if summary.errors:

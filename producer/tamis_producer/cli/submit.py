@@ -17,29 +17,35 @@ from tamis_schemas import (
     InvalidParameters,
     Operation,
     Score,
+    SearchCriteria,
+    UnclearPolicy,
 )
 from tamis_schemas.operations import first_complaint
 
 from ..batch import Batch
 from ..client import Client
 from ..criteria_file import read_criteria
-from ..intake import read_records
+from ..identification import identify
 from ..schema_file import read_schema
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
+from .intake import say_what_was_read
 from .progress import watch
 from .render import print_summary
 
 Made = TypeVar("Made", bound=BaseModel)
 
-File = Annotated[Path, typer.Argument(help="Records: RIS, CSV/TSV or JSONL.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False)
+]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the batch's id and return at once.")]
 Model = Annotated[str | None, typer.Option(help="The model to ask.  [dim]default: the workers' own[/]")]
 Key = Annotated[
     str | None,
     typer.Option("--idempotency-key", help="Submitting the same key again returns the first batch."),
 ]
-
-
+KeepDuplicates = Annotated[
+    bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only about one of them.")
+]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask anew, even what was answered before.")]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
@@ -52,9 +58,26 @@ def screen(
     idempotency_key: Key = None,
     detach: Detach = False,
     no_cache: NoCache = False,
+    keep_duplicates: KeepDuplicates = False,
+    initial_filter: Annotated[
+        bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
+    ] = True,
+    unclear: Annotated[
+        UnclearPolicy, typer.Option(help="What a criterion that stays unclear counts as.")
+    ] = UnclearPolicy.INCLUDE,
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
-    submit(Inclusion(criteria=read_criteria(criteria)), file, model, idempotency_key, detach, no_cache)
+    read = read_criteria(criteria)
+    submit(
+        Inclusion(criteria=read, unclear=unclear),
+        file,
+        model,
+        idempotency_key,
+        detach,
+        no_cache,
+        keep_duplicates=keep_duplicates,
+        initial_filter=read if initial_filter else None,
+    )
 
 
 @app.command(name="filter")
@@ -66,10 +89,11 @@ def filter_(
     idempotency_key: Key = None,
     detach: Detach = False,
     no_cache: NoCache = False,
+    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Ask one yes/no question of every record."""
     operation = made(Filter, criteria=criteria, include_reasoning=reasoning)
-    submit(operation, file, model, idempotency_key, detach, no_cache)
+    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
 
 
 @app.command()
@@ -84,6 +108,7 @@ def score(
     idempotency_key: Key = None,
     detach: Detach = False,
     no_cache: NoCache = False,
+    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Rate every record on a scale."""
     operation = made(
@@ -94,7 +119,7 @@ def score(
         interval=interval,
         include_reasoning=reasoning,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache)
+    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
 
 
 @app.command()
@@ -110,6 +135,7 @@ def extract(
     idempotency_key: Key = None,
     detach: Detach = False,
     no_cache: NoCache = False,
+    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Extract one value from every record; nothing where a record does not hold it."""
     operation = made(
@@ -119,7 +145,7 @@ def extract(
         enum_values=value or None,
         include_reasoning=reasoning,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache)
+    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
 
 
 @app.command()
@@ -135,6 +161,7 @@ def fields(
     idempotency_key: Key = None,
     detach: Detach = False,
     no_cache: NoCache = False,
+    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Extract several fields, as a JSON Schema describes them, from every record."""
     operation = made(
@@ -144,7 +171,7 @@ def fields(
         field_instructions=dict(_named(one) for one in field) if field else None,
         include_reasoning=reasoning,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache)
+    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
 
 
 @app.command()
@@ -162,6 +189,7 @@ def answer(
     idempotency_key: Key = None,
     detach: Detach = False,
     no_cache: NoCache = False,
+    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Generate an answer, evaluate it, and refine it until it is good enough."""
     operation = made(
@@ -173,7 +201,7 @@ def answer(
         score_threshold=score_threshold,
         parallel_attempts=parallel_attempts,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache)
+    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
 
 
 def follow(batch: Batch) -> int:
@@ -206,22 +234,31 @@ def submit(
     detach: bool,
     no_cache: bool,
     *,
-    records: list[dict[str, Any]] | None = None,
-    label: str | None = None,
+    keep_duplicates: bool = False,
+    initial_filter: SearchCriteria | None = None,
 ) -> None:
-    """Submit the records of a file (or those given, or one empty item), follow the batch and end the command."""
-    if records is None:
-        records = [{"id": "answer"}] if file is None else read_records(file)
-    label = label or (file.name if file else None)
+    """Submit the records of a file (or one empty item where there is none), follow the batch and end the command."""
+    identified = None
+    if file is not None:
+        identified = identify(file, keep_duplicates=keep_duplicates, initial_filter=initial_filter)
+        say_what_was_read(identified)
     with Client() as client:
         batch = client.submit(
-            operation, records, model=model, idempotency_key=idempotency_key, label=label, use_cache=not no_cache
+            operation,
+            [{"id": "answer"}] if identified is None else identified.records,
+            model=model,
+            idempotency_key=idempotency_key,
+            label=file.name if file else None,
+            use_cache=not no_cache,
+            exclusions=None if identified is None else identified.exclusions,
+            source=None if identified is None else identified.source,
         )
         if detach:
             typer.echo(batch.id)
             return
-        source = f" from {label}" if label else ""
-        out.print(f"batch [bold]{batch.id}[/]: {len(records)} records{escape(source)}", highlight=False)
+        asked = 1 if identified is None else len(identified.records) - len(identified.exclusions)
+        source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
+        out.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
         code = follow(batch)
         if isinstance(operation, Answer) and file is None:
             _print_answer(batch)

@@ -15,7 +15,9 @@ from tamis_producer.batch import Batch
 from tamis_producer.cli.progress import watch
 from tamis_producer.cli.render import print_summary
 from tamis_producer.criteria_file import read_criteria
-from tamis_producer.intake import read_records
+from tamis_producer.identification import identify
+from tamis_producer.report import ReportForm, write_report
+from tamis_producer.results_file import replacing
 from tamis_producer.settings import ProducerSettings
 from tamis_schemas import Inclusion, InclusionStatus, ItemResult, SearchCriteria, TamisError
 from tamis_worker.embedded.fetch_bar import fetch_with_bar
@@ -31,16 +33,17 @@ REASON_WIDTH = 120  # characters of a reason that the table shows
 STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
 
 
-def demo(console: Console, *, workers: int = 1) -> int:
+def demo(console: Console, *, workers: int = 1, report: Path | None = None) -> int:
     """Screen the citations from start to end and show the decisions; the process's exit status.
 
-    Uses the LLM that the environment names, else the small embedded one. Servers that the environment names are left
-    alone: the demonstration runs on its own, in a temporary folder.
+    `report`: where its report is kept, as HTML; None: nowhere. Uses the LLM that the environment names, else the small
+    embedded one. Servers that the environment names are left alone: the demonstration runs on its own, in a temporary
+    folder.
     """
     folder = Path(tempfile.mkdtemp(prefix="tamis-demo-"))
     try:
         settings = _settings(folder)
-        _run(console, settings, workers)
+        _run(console, settings, workers, report)
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 1
@@ -59,7 +62,7 @@ def _settings(folder: Path) -> WorkerSettings:
     return WorkerSettings.load().model_copy(update=own)
 
 
-def _run(console: Console, settings: WorkerSettings, workers: int) -> None:
+def _run(console: Console, settings: WorkerSettings, workers: int, report: Path | None) -> None:
     real = settings.names_an_llm
     console.print("Starting Postgres, Redis, workers and Flower in a temporary folder ...", highlight=False)
     stack = Stack(
@@ -77,18 +80,33 @@ def _run(console: Console, settings: WorkerSettings, workers: int) -> None:
         producer = ProducerSettings(
             home=settings.home, broker_url=stack.broker_url, database_url=stack.database_url, model=stack.model
         )
-        records, criteria = read_records(CITATIONS), read_criteria(CRITERIA)
+        criteria = read_criteria(CRITERIA)
+        identified = identify(CITATIONS, initial_filter=criteria)
         with Client(producer) as client:
-            batch = client.submit(Inclusion(criteria=criteria), records, label=CITATIONS.name)
-            console.print(f"{len(records)} citations submitted as batch {batch.id}.", highlight=False)
+            batch = client.submit(
+                Inclusion(criteria=criteria),
+                identified.records,
+                label=CITATIONS.name,
+                exclusions=identified.exclusions,
+                source=identified.source,
+            )
+            console.print(
+                f"{len(identified.records)} citations submitted as batch {batch.id}; the initial filter rejects "
+                f"{identified.rejected} of them by rules alone.",
+                highlight=False,
+            )
             watch(batch, console)
             _show(console, batch, criteria)
+            if report is not None:
+                with replacing(report) as stream:
+                    write_report(client.engine, batch.id, ReportForm.HTML, stream)
+                console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True, highlight=False)
 
 
 def _show(console: Console, batch: Batch, criteria: SearchCriteria) -> None:
     table = Table(header_style="bold", expand=True, show_lines=True)
     table.add_column("citation", ratio=5)
-    table.add_column("decision", width=14)
+    table.add_column("decision", width=16)
     table.add_column("because", ratio=6)
     labels = {criterion.text: criterion.label for criterion in criteria.labelled()}
     for row in batch.results():
@@ -103,6 +121,8 @@ def _show(console: Console, batch: Batch, criteria: SearchCriteria) -> None:
 
 def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     """Decision and reason; of a failed item the kind of error and what happened."""
+    if row.exclusion is not None:
+        return ["[red]exclude[/]\ninitial filter", escape(row.exclusion.reason)]
     if row.decision is None:
         error = row.result.error if row.result is not None else None
         kind = row.error_kind.value if row.error_kind is not None else ""
@@ -110,7 +130,9 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     decision = row.decision
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    return [f"{status}\n{deciding}", escape(textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ..."))]
+    flag = "\n[yellow]a quote is not there[/]" if decision.flagged else ""
+    reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
+    return [f"{status}\n{deciding}{flag}", escape(reason)]
 
 
 def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
@@ -127,6 +149,7 @@ def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
         "  export TAMIS_MODEL=...                 # for example gpt-5-mini\n"
         "  export TAMIS_LLM_BASE_URL=https://...  # only for endpoints other than OpenAI's\n"
         "  tamis up                               # in one terminal\n"
+        "  tamis criteria init                    # a template of criteria.yaml\n"
         "  tamis screen records.ris --criteria criteria.yaml   # in another",
         highlight=False,
         markup=False,

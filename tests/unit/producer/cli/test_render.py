@@ -73,26 +73,39 @@ def test_a_label_with_brackets_is_shown_as_it_is() -> None:
     assert "records [2024].csv" in printed(print_views, [view()])
 
 
-def test_a_summary_shows_what_failed_and_why() -> None:
-    summary = Summary(
-        batch_id="b",
-        round=1,
-        operation="filter",
-        counts=Counts(n_items=12, decided=10, failed=2),
-        values={"true": 4, "false": 6},
-        pass_rate=wilson(4, 10),
-        errors={ErrorKind.TIMEOUT: 2},
-        confidence=ConfidenceDistribution(bands={"explicit": 7, "strong": 3, "weak": 0}, median=0.93),
-        prompt_tokens=1000,
-        completion_tokens=200,
-        calls=14,
-        call_seconds_median=0.5,
-        call_seconds_p95=0.9,
-        wall_seconds=3.2,
-        models={"m [x]": 12},
-        finished_at=NOW,
+def summary(**changes: Any) -> Summary:
+    fields: dict[str, Any] = {
+        "batch_id": "b",
+        "round": 1,
+        "operation": "filter",
+        "counts": Counts(n_items=12, decided=10, failed=2),
+        "values": {"true": 4, "false": 6},
+        "pass_rate": wilson(4, 10),
+        "errors": {ErrorKind.TIMEOUT: 2},
+        "confidence": ConfidenceDistribution(bands={"explicit": 7, "strong": 3, "weak": 0}, median=0.93),
+        "prompt_tokens": 1000,
+        "completion_tokens": 200,
+        "calls": 14,
+        "call_seconds_median": 0.5,
+        "call_seconds_p95": 0.9,
+        "wall_seconds": 3.2,
+        "models": {"m [x]": 12},
+        "finished_at": NOW,
+    }
+    return Summary(**fields | changes)
+
+
+def test_a_screening_says_how_many_go_to_a_human_and_why_records_were_kept_out() -> None:
+    values = {"include": 3, "exclude": 3, "uncertain": 4}
+    text = printed(
+        print_summary, summary(operation="inclusion", values=values, exclusions={"duplicate": 5, "animal": 1})
     )
-    text = printed(print_summary, summary)
+    assert "6: uncertain or failed, never excluded" in text  # 4 uncertain + 2 failed
+    assert "duplicate 5, animal 1" in text
+
+
+def test_a_summary_shows_what_failed_and_why() -> None:
+    text = printed(print_summary, summary())
     for said in ("12: decided 10, failed 2", "true 4, false 6", "4 of 10 (40.0%", "timeout 2", "median 0.93", "m [x]"):
         assert said in text
     assert "14 calls, 1,000 + 200 tokens, 3.2 s" in text

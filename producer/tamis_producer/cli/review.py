@@ -1,0 +1,159 @@
+"""`tamis review`: a whole review after a plan, stage by stage."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+from tamis_schemas.wire import SHORT_ID
+
+from ..client import Client
+from ..identification import identify
+from ..plan_file import read_plan
+from ..review import Review
+from ..view import BatchView, ReviewView
+from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
+from .intake import BY_PLAN, say_what_was_read
+from .progress import detail
+from .render import print_summary
+from .submit import Detach, NoCache
+
+reviews = typer.Typer(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
+app.add_typer(reviews)
+
+ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.", show_default=False)]
+
+
+@reviews.command()
+def run(
+    plan: Annotated[Path, typer.Argument(help="The plan, YAML or JSON.", show_default=False)],
+    detach: Detach = False,
+    no_cache: NoCache = False,
+    again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
+) -> None:
+    """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""
+    planned = read_plan(plan)
+    criteria = planned.criteria if planned.initial_filter else None
+    identified = identify(planned.records, keep_duplicates=planned.keep_duplicates, initial_filter=criteria)
+    say_what_was_read(identified, BY_PLAN)
+    with Client() as client:
+        review = client.submit_review(
+            planned.plan,
+            identified.records,
+            label=planned.title,
+            exclusions=identified.exclusions,
+            source=identified.source,
+            use_cache=not no_cache,
+            again=again,
+        )
+        if detach:
+            typer.echo(review.id)
+            return
+        stages = " -> ".join(stage.name for stage in planned.plan.stages)
+        out.print(f"review [bold]{review.id}[/]: {escape(stages)}", highlight=False)
+        code = follow(review)
+    raise typer.Exit(code)
+
+
+@reviews.command()
+def status(
+    review_id: ReviewId,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the review to its end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Say how a review stands, stage by stage."""
+    with Client() as client:
+        review = client.review(review_id)
+        if watch:
+            raise typer.Exit(follow(review))
+        view = review.status()
+    if as_json:
+        typer.echo(view.model_dump_json())
+    else:
+        _print_view(view, out)
+
+
+@reviews.command(name="list")
+def list_(limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20) -> None:
+    """List the latest reviews."""
+    with Client() as client:
+        views = client.reviews(limit)
+    if not views:
+        out.print("no reviews yet: `tamis review run PLAN` begins one")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("review", "begun", "title", "state", "stage"):
+        table.add_column(name)
+    for view in views:
+        stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
+        begun = f"{view.created_at:%Y-%m-%d %H:%M}"
+        table.add_row(view.id[:SHORT_ID], begun, escape(view.label), view.state, stage)
+    out.print(table, highlight=False)
+
+
+def follow(review: Review) -> int:
+    """Watch a review to its end, print each stage's summary, and return the exit code that says how it went."""
+    try:
+        view = _watch(review, out)
+    except KeyboardInterrupt:
+        out.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
+        return EXIT_INTERRUPTED
+    for batch, stage in zip(review.stages(), view.stages, strict=True):
+        out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]", highlight=False)
+        if (summary := batch.summary()) is not None:
+            print_summary(summary, out)
+    if view.state == "completed" and len(view.stages) < len(view.planned):
+        out.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
+    out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.", highlight=False)
+    whole = all(stage.counts.failed == 0 and stage.counts.cancelled == 0 for stage in view.stages)
+    return EXIT_OK if whole else EXIT_FAILED
+
+
+def _watch(review: Review, console: Console) -> ReviewView:
+    if not console.is_terminal:
+        return _lines(review, console)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
+    with Progress(*columns, TextColumn("{task.fields[detail]}"), console=console) as progress:
+        bars = [progress.add_task(name, total=None, detail="") for name in review.status().planned]
+        for view in review.watch():
+            for bar, stage in zip(bars, view.stages, strict=False):
+                done, total = stage.counts.finished, stage.counts.n_items
+                progress.update(bar, completed=done, total=total, detail=detail(stage))
+    return view
+
+
+def _lines(review: Review, console: Console) -> ReviewView:
+    said: dict[str, int] = {}
+    view = review.status()
+    for view in review.watch():
+        for stage in view.stages:
+            tenth = 10 * stage.counts.finished // max(1, stage.counts.n_items)
+            if tenth > said.get(stage.id, -1):
+                said[stage.id] = tenth
+                console.print(_line(stage), highlight=False)
+    return view
+
+
+def _line(stage: BatchView) -> str:
+    return f"{stage.operation}: {stage.counts.finished}/{stage.counts.n_items} {detail(stage)}"
+
+
+def _print_view(view: ReviewView, console: Console) -> None:
+    console.print(f"review {view.id}: {escape(view.label)}: {view.state}", highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("stage", "batch", "state"):
+        table.add_column(name)
+    for name in ("items", "kept out", "decided", "failed", "to do"):
+        table.add_column(name, justify="right")
+    for stage in view.stages:
+        counts = stage.counts
+        numbers = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
+        waiting = counts.pending + counts.running
+        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *map(str, numbers), str(waiting))
+    for name in view.planned[len(view.stages) :]:
+        table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
+    console.print(table, highlight=False)

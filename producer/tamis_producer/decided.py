@@ -1,0 +1,35 @@
+"""A record with what was decided about it, as a reference manager shall show it."""
+
+import json
+from typing import Any
+
+from tamis_schemas import FieldsResult, InclusionStatus, ItemResult, ItemStatus
+from tamis_schemas.exclusion import DUPLICATE
+
+from .intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
+
+NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
+
+
+def decision_of(row: ItemResult) -> str:
+    """include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing."""
+    if row.exclusion is not None:
+        return DUPLICATE if row.exclusion.rule == DUPLICATE else InclusionStatus.EXCLUDE.value
+    if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+        return NOT_DECIDED
+    value = row.result.fields if isinstance(row.result, FieldsResult) else row.result.value
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def with_decision(row: ItemResult) -> dict[str, Any]:
+    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add."""
+    added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
+    if row.exclusion is not None:
+        added |= {CONFIDENCE: row.exclusion.confidence, REASON: row.exclusion.reason}
+    elif row.result is not None and row.result.error is not None:
+        kind = "" if row.error_kind is None else f"{row.error_kind.value}: "
+        added[REASON] = f"{kind}{row.result.error}"
+    elif row.result is not None:
+        added |= {CONFIDENCE: row.result.confidence, REASON: row.result.reasoning}
+    own = {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
+    return own | {name: value for name, value in added.items() if value is not None}
