@@ -8,8 +8,11 @@ from playwright.sync_api import Browser
 from stage.browser import chromium
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for the session; each test opens pages of its own."""
+    """One Chromium for a module; each test opens pages of its own.
+
+    Not for longer: its driver keeps an event loop on this thread, beside which no test of asyncio could run.
+    """
     with chromium() as running:
         yield running
