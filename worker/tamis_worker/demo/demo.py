@@ -130,9 +130,9 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     decision = row.decision
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    flag = "\n[yellow]a quote is not there[/]" if decision.flagged else ""
+    flag = "[yellow]quote not found[/]" if decision.flagged else ""
     reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
-    return [f"{status}\n{deciding}{flag}", escape(reason)]
+    return ["\n".join(filter(None, (status, deciding, flag))), escape(reason)]
 
 
 def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
