@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tamis_schemas import FieldsResult, InclusionStatus, ItemResult, ItemStatus
+from tamis_schemas import InclusionStatus, ItemResult, ItemStatus
 from tamis_schemas.exclusion import DUPLICATE
 
 from .intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
@@ -17,7 +17,7 @@ def decision_of(row: ItemResult) -> str:
         return DUPLICATE if row.exclusion.rule == DUPLICATE else InclusionStatus.EXCLUDE.value
     if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
         return NOT_DECIDED
-    value = row.result.fields if isinstance(row.result, FieldsResult) else row.result.value
+    value = row.value
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 

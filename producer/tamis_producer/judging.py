@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tamis_schemas import EvaluationResult, FieldsResult, ItemResult, ItemStatus
+from tamis_schemas import ItemResult, ItemStatus
 from tamis_schemas.item import shown_fields
 
 
@@ -15,7 +15,7 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None
-    if (value := _value(row.result)) is None:  # the record does not hold it: nothing was claimed
+    if (value := row.value) is None:  # the record does not hold it: nothing was claimed
         return None
     return {
         "id": row.item_id,
@@ -32,10 +32,6 @@ def to_judge(results: Iterable[ItemResult]) -> Iterator[dict[str, Any]]:
     for row in results:
         if (item := judge_item(row)) is not None:
             yield item
-
-
-def _value(result: EvaluationResult | FieldsResult) -> Any:
-    return result.fields if isinstance(result, FieldsResult) else result.value
 
 
 def _text(value: object) -> str:

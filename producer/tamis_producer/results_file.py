@@ -11,6 +11,8 @@ from typing import TextIO
 
 from tamis_schemas import EvaluationResult, FieldsResult, InputError, ItemResult
 
+from .formula_guard import guarded
+
 COLUMNS = (
     "index",
     "item_id",
@@ -28,8 +30,6 @@ COLUMNS = (
     "completion_tokens",
     "title",
 )
-# A spreadsheet takes a cell that begins so for a formula; it is written behind an apostrophe.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
@@ -38,7 +38,7 @@ def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
     writer.writerow(COLUMNS)
     rows = 0
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
-        writer.writerow([guarded(cell) for cell in _cells(result)])
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in _cells(result)])
     return rows
 
 
@@ -48,11 +48,6 @@ def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
         stream.write(result.model_dump_json() + "\n")
     return rows
-
-
-def guarded(cell: object) -> object:
-    """The cell as a spreadsheet takes it for what it is: a text that looks like a formula, behind an apostrophe."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 @contextmanager

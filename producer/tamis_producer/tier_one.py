@@ -14,9 +14,9 @@ from typing import Any, TextIO
 from tamis_schemas import InputError, SearchCriteria, resolve_item_id
 from tamis_schemas.filter_result import FilterResult
 
+from .formula_guard import guarded
 from .intake import read_records
 from .intake.record import LINE
-from .results_file import guarded
 from .screening import InitialFilter
 
 COLUMNS = (
@@ -130,7 +130,7 @@ def write_outcomes(tier_one: TierOne, stream: TextIO) -> int:
         cells = list(_cells(outcome))
         if labelled:
             cells.append("" if outcome.included is None else int(outcome.included))
-        writer.writerow([guarded(cell) for cell in cells])
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
     return len(tier_one.outcomes)
 
 

@@ -155,6 +155,13 @@ class ItemResult(BaseModel):
     item: dict[str, Any] = Field(default_factory=dict)
 
     @property
+    def value(self) -> Any:
+        """What the operation gave: a value, or fields; None where it gave none, or the item has no result."""
+        if self.result is None:
+            return None
+        return self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
+
+    @property
     def exclusion_reason(self) -> str | None:
         """Why the record was excluded: the rule that kept it out, or the first criterion that failed; else None."""
         if self.exclusion is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from ..results_file import FORMULA_STARTS
+from ..formula_guard import guarded
 from .columns import DECISION_COLUMNS, canonical_name, is_decision
 from .fields import Place, fields_of
 from .recognise import Format
@@ -43,16 +43,6 @@ def write_csv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
 def write_tsv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     """Write a table with tabs between the cells; else as `write_csv`."""
     _write(records, stream, Format.TSV)
-
-
-def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula; `unguarded` gives it back."""
-    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
-
-
-def unguarded(text: str) -> str:
-    """What `guarded` was given."""
-    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
 def quoted(cell: str, style: object = "all") -> str:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_producer.results_file import COLUMNS, FORMULA_STARTS, replacing, write_csv, write_jsonl
+from tamis_producer.formula_guard import FORMULA_STARTS
+from tamis_producer.results_file import COLUMNS, replacing, write_csv, write_jsonl
 from tamis_schemas import (
     ErrorKind,
     EvaluationResult,

@@ -227,48 +227,33 @@ async def test_evaluations_come_in_the_order_of_their_classifications_and_a_fail
     assert [evaluation["issue"] for evaluation in found] == ["a", "Judge error: b failed", "c", "d"]
 
 
+class Counting(Client):
+    """Lets go of its callers when so many of them are there."""
+
+    def __init__(self, full_at: int) -> None:
+        super().__init__(lambda _: REPLY)
+        self.inside = self.most = 0
+        self._full_at = full_at
+        self._full = asyncio.Event()
+
+    async def call_json(self, system_prompt: str, user_prompt: str, temperature: float) -> object:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        if self.inside == self._full_at:
+            self._full.set()
+        await asyncio.wait_for(self._full.wait(), 5)
+        self.inside -= 1
+        return REPLY
+
+
 async def test_no_more_than_max_workers_are_judged_at_a_time() -> None:
-    class Counting(Client):
-        """Lets go of its callers when two of them are there."""
-
-        def __init__(self) -> None:
-            super().__init__(lambda _: REPLY)
-            self.inside = self.most = 0
-            self.full = asyncio.Event()
-
-        async def call_json(self, system_prompt: str, user_prompt: str, temperature: float) -> object:
-            self.inside += 1
-            self.most = max(self.most, self.inside)
-            if self.inside == 2:
-                self.full.set()
-            await asyncio.wait_for(self.full.wait(), 5)
-            self.inside -= 1
-            return REPLY
-
-    client = Counting()
+    client = Counting(full_at=2)
     assert len(await judged_together(client, list("abcdefg"), max_workers=2)) == 7
     assert client.most == 2
 
 
 async def test_five_are_judged_at_a_time_unless_said_otherwise() -> None:
-    class Counting(Client):
-        """Lets go of its callers when five of them are there."""
-
-        def __init__(self) -> None:
-            super().__init__(lambda _: REPLY)
-            self.inside = self.most = 0
-            self.full = asyncio.Event()
-
-        async def call_json(self, system_prompt: str, user_prompt: str, temperature: float) -> object:
-            self.inside += 1
-            self.most = max(self.most, self.inside)
-            if self.inside == 5:
-                self.full.set()
-            await asyncio.wait_for(self.full.wait(), 5)
-            self.inside -= 1
-            return REPLY
-
-    client = Counting()
+    client = Counting(full_at=5)
     found = await evaluate_evidence_quality_batch([CLASSIFICATION] * 12, "c", "g", client)
     assert [evaluation["evidence_type"] for evaluation in found] == ["explicit"] * 12
     assert client.most == 5
