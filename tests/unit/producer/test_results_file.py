@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_producer.formula_guard import FORMULA_STARTS
+from tamis_producer.formula_guard import FORMULA_STARTS, unguarded
 from tamis_producer.results_file import COLUMNS, replacing, write_csv, write_jsonl
 from tamis_schemas import (
     ErrorKind,
@@ -77,7 +77,7 @@ def test_a_cell_that_a_spreadsheet_would_execute_is_guarded(start: str) -> None:
 def test_any_text_survives_csv(titles: list[str]) -> None:
     written = table(*(row(n, item={"title": title}) for n, title in enumerate(titles)))
     for cells, title in zip(written, titles, strict=True):
-        assert cells["title"].removeprefix("'") == title.removeprefix("'")
+        assert unguarded(cells["title"]) == title
 
 
 def test_jsonl_holds_everything() -> None:
