@@ -35,6 +35,8 @@ from .operations import (
     parse_operation,
 )
 from .paper import PaperData
+from .pause import Pause, PauseKind
+from .priority import Priority
 from .proportion import Proportion, wilson
 from .results import (
     CriterionVerdict,
@@ -93,6 +95,9 @@ __all__ = [
     "Operation",
     "OperationFailed",
     "PaperData",
+    "Pause",
+    "PauseKind",
+    "Priority",
     "Proportion",
     "Provenance",
     "Quote",

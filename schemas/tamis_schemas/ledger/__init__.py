@@ -1,6 +1,18 @@
 """The ledger: the Postgres tables that hold the truth about every item, and their migrations."""
 
-from .tables import batches, exclusions, items, llm_cache, metadata, results, reviews, shards, summaries, workers
+from .tables import (
+    batches,
+    exclusions,
+    items,
+    llm_cache,
+    metadata,
+    results,
+    reviews,
+    shards,
+    spending,
+    summaries,
+    workers,
+)
 
 __all__ = [
     "batches",
@@ -11,6 +23,7 @@ __all__ = [
     "results",
     "reviews",
     "shards",
+    "spending",
     "summaries",
     "workers",
 ]

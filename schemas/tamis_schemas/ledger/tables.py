@@ -16,7 +16,9 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Numeric,
     PrimaryKeyConstraint,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -27,6 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from ..errors import ErrorKind
+from ..priority import Priority
 from ..status import BatchStatus, ItemStatus
 
 
@@ -54,6 +57,7 @@ metadata = MetaData(
 )
 
 _INSTANT = DateTime(timezone=True)
+_MONEY = Numeric(18, 9)  # exact: sums do not depend on their order
 
 reviews = Table(
     "reviews",
@@ -86,10 +90,16 @@ batches = Table(
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
     Column("round", Integer, nullable=False, server_default="1"),
+    Column("pause", JSON),  # why it is paused, a `Pause`; None: it is not
+    Column("priority", Text, nullable=False, server_default=Priority.NORMAL.value),
+    Column("lane", SmallInteger),  # which of its priority's queues its items go through; None: nothing dispatched yet
+    Column("max_cost", _MONEY),  # None: no budget
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
     _one_of("state", BatchStatus),
+    _one_of("priority", Priority),
+    CheckConstraint("max_cost >= 0", name="max_cost_range"),
     CheckConstraint("(review_id IS NULL) = (stage IS NULL)", name="stage_of_review"),
     UniqueConstraint("review_id", "stage", name="uq_batches_review_id_stage"),
     Index("ix_batches_created_at", "created_at"),
@@ -156,6 +166,9 @@ results = Table(
     Column("prompt_sha256", Text),
     Column("prompt_tokens", Integer, nullable=False),
     Column("completion_tokens", Integer, nullable=False),
+    Column("cached_tokens", Integer, nullable=False, server_default="0"),  # of the prompt's, at the cached price
+    Column("reasoning_tokens", Integer, nullable=False, server_default="0"),  # of the completion's
+    Column("cost", _MONEY),  # of all calls, failed ones too; None: the model's price is not known
     Column("calls", Integer, nullable=False),
     Column("cached", Boolean, nullable=False, server_default=text("false")),  # answered without any call
     Column("latency_ms", Integer),
@@ -175,6 +188,14 @@ summaries = Table(
     Column("summary", JSONB, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "round"),
+)
+
+spending = Table(  # of batches with a budget: what the calls in flight may cost, and what the others did cost
+    "spending",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("reserved", _MONEY, nullable=False, server_default="0"),
+    Column("spent", _MONEY, nullable=False, server_default="0"),
 )
 
 llm_cache = Table(

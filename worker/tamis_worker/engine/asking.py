@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Usage
 
+from ..ledger.batches import BatchTerms
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from .answer import Malformed, read_json
@@ -77,10 +78,11 @@ class Asker:
         self._cache = cache
 
     async def ask(
-        self, request: ChatRequest, parse: Callable[[object], T], tally: Tally, *, key: str | None
+        self, request: ChatRequest, parse: Callable[[object], T], tally: Tally, terms: BatchTerms, *, key: str | None
     ) -> T | Failure:
         """What `parse` makes of the answer, or why there is none. Raises `Drained` where the worker stops meanwhile.
 
+        `terms` are those of the batch on whose behalf it is asked.
         `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
         before it is used. None: neither.
         """
@@ -97,7 +99,7 @@ class Asker:
         met: list[ErrorKind] = []
         counted, worked = 0, 0.0  # calls against max_calls; seconds, rate-limit waits taken out
         while True:
-            reply = await self._call(asked)
+            reply = await self._call(asked, terms)
             tally.note(reply)
             worked += reply.latency_ms / 1000
             repair: ChatRequest | None = None
@@ -135,7 +137,7 @@ class Asker:
             if decision.larger_budget:
                 asked = replace(request, max_tokens=2 * request.max_tokens)
 
-    async def _call(self, request: ChatRequest) -> Reply:
+    async def _call(self, request: ChatRequest, terms: BatchTerms) -> Reply:
         limiter = await self._limiters.of(request.model)
         characters = sum(len(message.content) for message in request.messages)
         with self._draining.interruptible():

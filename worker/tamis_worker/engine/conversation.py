@@ -65,7 +65,8 @@ class Conversation:
         request = self._request(question)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
-        read = await self._asker.ask(request, question.parse, self._tally, key=key if self._terms.use_cache else None)
+        kept_under = key if self._terms.use_cache else None
+        read = await self._asker.ask(request, question.parse, self._tally, self._terms, key=kept_under)
         return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
 
     def _request(self, question: Question[Any]) -> ChatRequest:

@@ -1,4 +1,4 @@
-"""What every item of a batch shares: its operation and its model. Neither ever changes, so it is read once."""
+"""What every item of a batch shares: its operation, its model and its means. None ever changes, so it is read once."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import Operation, parse_operation
+from tamis_schemas import Operation, Priority, parse_operation
 from tamis_schemas.ledger import batches
 
 from .connection import transaction
@@ -16,11 +16,14 @@ REMEMBERED = 200  # batches
 
 @dataclass(frozen=True)
 class BatchTerms:
-    """What to ask, and whom."""
+    """What to ask, whom, and on which terms."""
 
+    batch_id: UUID
     operation: Operation
     model: str | None  # None: the worker's own
     use_cache: bool = True
+    priority: Priority = Priority.NORMAL
+    budgeted: bool = False  # whether it has a `max_cost`: how much may change, that there is one may not
 
 
 class TermsOfBatches:
@@ -35,12 +38,17 @@ class TermsOfBatches:
         if (known := self._known.get(batch_id)) is not None:
             return known
         async with transaction(self._engine) as connection:
-            row = (
-                await connection.execute(
-                    select(batches.c.params, batches.c.model, batches.c.use_cache).where(batches.c.id == batch_id)
-                )
-            ).one()
-        terms = BatchTerms(parse_operation(row.params), row.model, row.use_cache)
+            c = batches.c
+            asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost).where(c.id == batch_id)
+            row = (await connection.execute(asked)).one()
+        terms = BatchTerms(
+            batch_id,
+            parse_operation(row.params),
+            row.model,
+            row.use_cache,
+            Priority(row.priority),
+            budgeted=row.max_cost is not None,
+        )
         if len(self._known) >= REMEMBERED:
             self._known.pop(next(iter(self._known)))
         self._known[batch_id] = terms
