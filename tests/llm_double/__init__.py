@@ -9,5 +9,6 @@ By hand: `PYTHONPATH=tests python -m llm_double --port 8000`.
 
 from .double import Call, Double
 from .script import Fault, Kind, Options, Quotes, Scripted
+from .tally import Second, Tally
 
-__all__ = ["Call", "Double", "Fault", "Kind", "Options", "Quotes", "Scripted"]
+__all__ = ["Call", "Double", "Fault", "Kind", "Options", "Quotes", "Scripted", "Second", "Tally"]

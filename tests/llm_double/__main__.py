@@ -4,22 +4,28 @@ import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 
-from aiohttp import web
-
+from .connection import Connection
 from .script import Options
 from .server import Server
+
+try:
+    import uvloop
+except ImportError:  # it does not exist on Windows
+    _new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    _new_event_loop = uvloop.new_event_loop
 
 BACKLOG = 2048  # a worker opens all its connections at once
 
 
 async def _serve(port: int, options: Options, with_parent: bool) -> None:
-    # A client that goes away ends its call, as on a real server: the slot is free again.
-    runner = web.AppRunner(Server(options).app(), access_log=None, handler_cancellation=True)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, backlog=BACKLOG)
-    await site.start()
-    host, bound = runner.addresses[0][:2]
+    server = Server(options)
+    listening = await asyncio.get_running_loop().create_server(
+        lambda: Connection(server.respond), "127.0.0.1", port, backlog=BACKLOG
+    )
+    host, bound = listening.sockets[0].getsockname()[:2]
     print(f"http://{host}:{bound}/v1", flush=True)  # noqa: T201 (the first line of output is the interface)
     try:
         if with_parent:
@@ -27,7 +33,7 @@ async def _serve(port: int, options: Options, with_parent: bool) -> None:
         else:
             await asyncio.Event().wait()
     finally:
-        await runner.cleanup()
+        listening.close()
 
 
 def main() -> None:
@@ -38,7 +44,8 @@ def main() -> None:
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input ends")
     given = parser.parse_args()
     try:
-        asyncio.run(_serve(given.port, Options.from_json(given.options), given.with_parent))
+        with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+            runner.run(_serve(given.port, Options.from_json(given.options), given.with_parent))
     except KeyboardInterrupt:
         return
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import zlib
 from typing import Any
 
 from .script import Quotes
@@ -17,7 +18,8 @@ def answer_for(schema: dict[str, Any], seed: str) -> Any:
     Understands type, properties, enum, const, bounds of numbers, strings and arrays, anyOf, oneOf, allOf with one part,
     and $ref into $defs. Optional properties are answered too.
     """
-    return _value(schema, schema, random.Random(seed))
+    # A short seed: drawing from a whole prompt would cost more than the rest of the answer.
+    return _value(schema, schema, random.Random(zlib.crc32(seed.encode("utf-8", "surrogatepass"))))
 
 
 def with_quotes(answer: Any, prompt: str, quotes: Quotes) -> Any:

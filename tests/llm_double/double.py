@@ -12,6 +12,7 @@ from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from .script import Fault, Options, Scripted
+from .tally import Tally
 
 START_BOUND = 20.0  # seconds; usual are 0.4
 STOP_BOUND = 10.0
@@ -76,6 +77,11 @@ class Double:
             raise RuntimeError(f"the double did not start; its exit status is {process.returncode}")
         return cls(process, url, wanted)
 
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._process.pid
+
     def calls(self) -> list[Call]:
         """Every call that came, in order."""
         return [Call(**call) for call in self._ask("GET", "calls")]
@@ -84,6 +90,10 @@ class Double:
         """Calls that came; with a status, those that were answered so."""
         counts = self._ask("GET", "count")
         return int(counts["calls"] if status is None else counts["statuses"].get(str(status), 0))
+
+    def tally(self) -> Tally:
+        """What came second by second, and the most that any minute was asked for."""
+        return Tally.from_json(self._ask("GET", "tally"))
 
     def in_flight(self) -> int:
         """Calls that wait for their answer now."""

@@ -96,6 +96,7 @@ class Options:
     rpm: int | None = None  # requests per minute
     tpm: int | None = None  # tokens per minute
     minute: float = 60.0  # how long the double's minute takes
+    sliding: bool = False  # True: no minute, wherever it begins, holds more than rpm and tpm; False: refilling buckets
     concurrency: int | None = None  # calls in flight; more are answered 429
     remember: bool = True  # False: count only, for runs of many thousand calls
     faults: tuple[Fault, ...] = ()  # the first that hits is the one

@@ -8,13 +8,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import web
-
 from . import answers, errors, strictness
+from .connection import Manner, Request, Response
 from .errors import Problem
 from .limits import Limits
 from .script import Fault, Kind, Options, Quotes
+from .tally import Turnstile
 
+TOO_MANY = 429
 CLIENT_LEFT = 499  # remembered for a call whose client went away before the answer
 CHARACTERS_PER_TOKEN = 4
 # Faults that strike before anybody has looked at the request.
@@ -24,10 +25,7 @@ BEFORE_READING = frozenset(errors.USUAL) | {Kind.DROPPED, Kind.BAD_GATEWAY}
 @dataclass(slots=True)
 class _Record:
     number: int
-    model: str
-    messages: Any
-    response_format: Any
-    parameters: dict[str, Any]
+    body: dict[str, Any]
     key_present: bool
     key_matches: bool
     in_flight: int
@@ -36,8 +34,19 @@ class _Record:
     status: int | None = None
     fault: str | None = None
 
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model"))
+
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        told = {name: getattr(self, name) for name in self.__slots__ if name != "body"}
+        parameters = {n: v for n, v in self.body.items() if n not in ("model", "messages", "response_format")}
+        return told | {
+            "model": self.model,
+            "messages": self.body["messages"],
+            "response_format": self.body.get("response_format"),
+            "parameters": parameters,
+        }
 
 
 class Server:
@@ -45,14 +54,16 @@ class Server:
 
     def __init__(self, options: Options) -> None:
         self._in_flight = 0
-        self._changed = asyncio.Event()  # set, and replaced, whenever a call comes or ends
+        self._changed = asyncio.Event()  # set, and replaced, whenever a call comes or ends while somebody watches
+        self._watched = False
         self.tell(options)
         self.forget()
 
     def tell(self, options: Options) -> None:
         """Behave like this from now on; limits start afresh, and faults may hit again."""
         self._options = options
-        self._limits = Limits(options.rpm, options.tpm, options.minute, time.monotonic())
+        now = time.monotonic()
+        self._limits = Limits(options.rpm, options.tpm, options.minute, now, sliding=options.sliding)
         self._hits: Counter[int] = Counter()
 
     def forget(self) -> None:
@@ -61,25 +72,38 @@ class Server:
         self._seen: Counter[bytes] = Counter()
         self._statuses: Counter[str] = Counter()
         self._number = 0
+        self._turnstile = Turnstile(self._options.minute)
 
-    def app(self) -> web.Application:
-        """The routes."""
-        app = web.Application(client_max_size=64 * 2**20)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_get("/double/calls", self._tell_calls)
-        app.router.add_get("/double/count", self._tell_count)
-        app.router.add_get("/double/wait", self._wait)
-        app.router.add_post("/double/script", self._take_script)
-        app.router.add_post("/double/reset", self._reset)
-        return app
+    async def respond(self, request: Request) -> Response:
+        """The answer to whatever is asked of the double."""
+        match request.method, request.path:
+            case "POST", "/v1/chat/completions":
+                return await self._chat(request)
+            case "GET", "/v1/models":
+                return self._models()
+            case "GET", "/double/calls":
+                return _json([record.to_json() for record in self._records])
+            case "GET", "/double/count":
+                counts = {"calls": self._number, "in_flight": self._in_flight, "statuses": self._statuses}
+                return _json(counts)
+            case "GET", "/double/tally":
+                return _json(self._turnstile.tally().to_json())
+            case "GET", "/double/wait":
+                return await self._wait(request.query)
+            case "POST", "/double/script":
+                return self._take_script(request.body)
+            case "POST", "/double/reset":
+                self.tell(Options.from_json(json.loads(request.body)))
+                self.forget()
+                return _json({})
+            case _:
+                return _json({"error": f"{request.method} {request.path} is not served"}, status=404)
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
+    async def _chat(self, request: Request) -> Response:
         started = time.monotonic()
         try:
-            body = json.loads(await request.read())
-            messages = body["messages"]
-            prompt = "\n".join(str(message["content"]) for message in messages)
+            body = json.loads(request.body)
+            prompt = "\n".join([str(message["content"]) for message in body["messages"]])
         except (ValueError, TypeError, KeyError):
             return _problem(Problem(400, "We could not parse the JSON body of your request."), {})
         key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
@@ -88,10 +112,7 @@ class Server:
         self._announce()
         record = _Record(
             number=self._number,
-            model=str(body.get("model")),
-            messages=messages,
-            response_format=body.get("response_format"),
-            parameters={n: v for n, v in body.items() if n not in ("model", "messages", "response_format")},
+            body=body,
             key_present=bool(key),
             key_matches=self._options.api_key is None or key == self._options.api_key,
             in_flight=self._in_flight,
@@ -101,7 +122,7 @@ class Server:
             self._records.append(record)
         statuses = self._statuses  # of before a reset, if one comes meanwhile
         try:
-            response = await self._answer(request, record, body, prompt)
+            return await self._answer(record, body, prompt)
         except asyncio.CancelledError:
             record.status = CLIENT_LEFT
             raise
@@ -110,11 +131,8 @@ class Server:
             record.ended = time.monotonic()
             statuses[str(record.status)] += 1
             self._announce()
-        return response
 
-    async def _answer(
-        self, request: web.Request, record: _Record, body: dict[str, Any], prompt: str
-    ) -> web.StreamResponse:
+    async def _answer(self, record: _Record, body: dict[str, Any], prompt: str) -> Response:
         options = self._options
         problem = self._refusal(record, body, prompt)
         fault = self._fault(record.number, prompt, refused=problem is not None)
@@ -124,54 +142,30 @@ class Server:
                 await asyncio.sleep(fault.delay)
             if fault.kind is Kind.DROPPED:
                 record.status = 0
-                _abort(request)
-                return web.Response()
+                return Response(manner=Manner.DROPPED)
             problem = errors.of_fault(fault)
             if problem is None:
                 record.status = 502
-                page = "<html><body><h1>502 Bad Gateway</h1></body></html>"
-                return web.Response(status=502, text=page, content_type="text/html")
+                page = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
+                return Response(page, status=502, content_type="text/html")
         if problem is not None:
             record.status = problem.status
+            if problem.status == TOO_MANY:
+                self._turnstile.count(0, time.monotonic(), admitted=False)
             return _problem(problem, self._limits.headers(time.monotonic()))
         completion = self._completion(record, body, prompt, fault)
-        over = self._limits.admit(completion["usage"]["total_tokens"], time.monotonic())
-        headers = self._limits.headers(time.monotonic())
+        now, tokens = time.monotonic(), completion["usage"]["total_tokens"]
+        over = self._limits.admit(tokens, now)
+        self._turnstile.count(tokens, now, admitted=over is None)
+        headers = self._limits.headers(now)
         if over is not None:
-            record.status = 429
+            record.status = TOO_MANY
             return _problem(errors.of_limit(record.model, over), headers)
         delay = options.latency + (fault.delay if fault and fault.kind is not Kind.TRICKLE else 0.0)
         if delay:
             await asyncio.sleep(delay)
-        return await self._send(request, record, json.dumps(completion).encode(), headers, fault)
-
-    async def _send(
-        self, request: web.Request, record: _Record, body: bytes, headers: dict[str, str], fault: Fault | None
-    ) -> web.StreamResponse:
         record.status = 200
-        match fault.kind if fault else None:
-            case Kind.CUT:
-                response = web.StreamResponse(headers={**headers, "content-length": str(len(body))})
-                response.content_type = "application/json"
-                await response.prepare(request)
-                await response.write(body[: len(body) // 2])
-                _abort(request)
-                return response
-            case Kind.TRICKLE:
-                response = web.StreamResponse(headers={**headers, "content-length": str(len(body))})
-                response.content_type = "application/json"
-                await response.prepare(request)
-                piece = -(-len(body) // 10)
-                for place in range(0, len(body), piece):
-                    await asyncio.sleep(fault.delay if fault else 0.0)
-                    await response.write(body[place : place + piece])
-                await response.write_eof()
-                return response
-            case Kind.NOT_JSON:
-                body = b'{"id": "chatcmpl-double", "choices": [{"mess'
-            case _:
-                pass
-        return web.Response(body=body, headers=headers, content_type="application/json")
+        return _sent(json.dumps(completion).encode(), headers, fault)
 
     def _fault(self, number: int, prompt: str, *, refused: bool) -> Fault | None:
         """The first fault that hits; a request that is refused anyway is not hit by faults of answers."""
@@ -277,54 +271,55 @@ class Server:
         quotes = self._options.quotes
         return answer if quotes is None else answers.with_quotes(answer, prompt, Quotes(quotes))
 
-    async def _models(self, request: web.Request) -> web.Response:
+    def _models(self) -> Response:
         names = self._options.models or ("double",)
         models = [{"id": name, "object": "model", "created": 0, "owned_by": "double"} for name in names]
-        return web.json_response({"object": "list", "data": models})
+        return _json({"object": "list", "data": models})
 
-    async def _tell_calls(self, request: web.Request) -> web.Response:
-        return web.json_response([record.to_json() for record in self._records])
-
-    async def _tell_count(self, request: web.Request) -> web.Response:
-        return web.json_response({"calls": self._number, "in_flight": self._in_flight, "statuses": self._statuses})
-
-    async def _wait(self, request: web.Request) -> web.Response:
-        calls, in_flight = (int(request.query.get(name, -1)) for name in ("calls", "in_flight"))
+    async def _wait(self, query: dict[str, str]) -> Response:
+        calls, in_flight = (int(query.get(name, -1)) for name in ("calls", "in_flight"))
         try:
-            async with asyncio.timeout(float(request.query["bound"])):
+            async with asyncio.timeout(float(query["bound"])):
                 while self._number < calls or (in_flight >= 0 and self._in_flight != in_flight):
+                    self._watched = True
                     await self._changed.wait()
         except TimeoutError:
-            seen = f"{self._number} calls, {self._in_flight} in flight"
-            return web.json_response({"error": seen}, status=408)
-        return web.json_response({})
+            return _json({"error": f"{self._number} calls, {self._in_flight} in flight"}, status=408)
+        return _json({})
 
     def _announce(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
+        if self._watched:
+            self._watched = False
+            self._changed.set()
+            self._changed = asyncio.Event()
 
-    async def _take_script(self, request: web.Request) -> web.Response:
+    def _take_script(self, body: bytes) -> Response:
         try:
-            self.tell(Options.from_json({**self._options.to_json(), **await request.json()}))
+            self.tell(Options.from_json({**self._options.to_json(), **json.loads(body)}))
         except (TypeError, ValueError) as error:
-            return web.json_response({"error": str(error)}, status=400)
-        return web.json_response({})
-
-    async def _reset(self, request: web.Request) -> web.Response:
-        self.forget()
-        self.tell(Options.from_json(await request.json()))
-        return web.json_response({})
+            return _json({"error": str(error)}, status=400)
+        return _json({})
 
 
 def _tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
-def _problem(problem: Problem, headers: dict[str, str]) -> web.Response:
-    headers = {**headers, **problem.headers, "x-request-id": "req_double"}
-    return web.Response(status=problem.status, body=problem.body(), headers=headers, content_type="application/json")
+def _json(value: object, *, status: int = 200) -> Response:
+    return Response(json.dumps(value).encode(), status)
 
 
-def _abort(request: web.Request) -> None:
-    if request.transport is not None:
-        request.transport.abort()
+def _problem(problem: Problem, headers: dict[str, str]) -> Response:
+    return Response(problem.body(), problem.status, {**headers, **problem.headers, "x-request-id": "req_double"})
+
+
+def _sent(body: bytes, headers: dict[str, str], fault: Fault | None) -> Response:
+    match fault.kind if fault else None:
+        case Kind.CUT:
+            return Response(body, headers=headers, manner=Manner.CUT)
+        case Kind.TRICKLE:
+            return Response(body, headers=headers, manner=Manner.TRICKLE, pause=fault.delay if fault else 0.0)
+        case Kind.NOT_JSON:
+            return Response(b'{"id": "chatcmpl-double", "choices": [{"mess', headers=headers)
+        case _:
+            return Response(body, headers=headers)

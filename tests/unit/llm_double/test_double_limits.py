@@ -1,6 +1,8 @@
 """The double's rate limits, with time as an argument."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llm_double.limits import Limits, Refusal, duration
 
@@ -61,3 +63,46 @@ def test_a_shorter_minute_refills_faster() -> None:
 )
 def test_durations_are_written_as_openai_writes_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_no_minute_holds_more_than_the_limit_where_windows_slide() -> None:
+    limits = Limits(rpm=3, tpm=None, minute=60.0, now=0.0, sliding=True)
+    assert [limits.admit(1, at) for at in (0.0, 10.0, 20.0)] == [None] * 3
+    assert limits.admit(1, 59.0) == Refusal("requests", 3, 1, 1.0)  # the first leaves the window at 60
+    assert limits.admit(1, 60.0) is None
+    assert limits.admit(1, 60.0) == Refusal("requests", 3, 1, 10.0)  # the second leaves it at 70
+
+
+def test_a_sliding_window_counts_tokens_and_tells_when_enough_of_them_have_left_it() -> None:
+    limits = Limits(rpm=None, tpm=100, minute=60.0, now=0.0, sliding=True)
+    assert [limits.admit(tokens, at) for tokens, at in ((40, 0.0), (40, 5.0))] == [None, None]
+    assert limits.admit(50, 6.0) == Refusal("tokens", 100, 50, 54.0)  # 20 are left, 40 more at 60 s
+    assert limits.admit(60, 6.0) == Refusal("tokens", 100, 60, 54.0)
+    assert limits.admit(61, 6.0) == Refusal("tokens", 100, 61, 59.0)
+    assert limits.admit(90, 6.0) == Refusal("tokens", 100, 90, 59.0)  # both must leave: at 65 s
+    assert limits.admit(101, 6.0) == Refusal("tokens", 100, 101, None)
+    assert limits.headers(6.0) == {
+        "x-ratelimit-limit-tokens": "100",
+        "x-ratelimit-remaining-tokens": "20",
+        "x-ratelimit-reset-tokens": "59s",  # the last leaves at 65
+    }
+
+
+@given(st.lists(st.tuples(st.floats(0, 30), st.integers(1, 60)), max_size=60))
+def test_whatever_is_asked_for_a_sliding_window_admits_no_more_than_the_limit_in_any_minute(
+    asked: list[tuple[float, int]],
+) -> None:
+    limits = Limits(rpm=5, tpm=100, minute=60.0, now=0.0, sliding=True)
+    admitted: list[tuple[float, int]] = []
+    now = 0.0
+    for pause, tokens in asked:
+        now += pause
+        refused = limits.admit(tokens, now)
+        if refused is None:
+            admitted.append((now, tokens))
+        elif refused.wait is not None:
+            assert refused.wait > 0
+    for end, _ in admitted:
+        within = [tokens for at, tokens in admitted if end - 60.0 < at <= end]
+        assert len(within) <= 5
+        assert sum(within) <= 100
