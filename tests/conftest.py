@@ -76,7 +76,7 @@ def double() -> Iterator[Double]:
 
 @pytest.fixture
 def settings(database_url: str, broker_url: str) -> ProducerSettings:
-    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50)
+    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, window=2)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def house(postgres: Postgres, valkey: Valkey, tmp_path_factory: pytest.TempPathF
     with (
         _own_database(postgres) as database_url,
         Double.start() as double,
-        Client(ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50)) as client,
+        Client(ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, window=2)) as client,
     ):
         environment = _environment(client.settings, double) | {"TAMIS_MAX_CALLS": "3"}
         worker = WorkerProcess(tmp_path_factory.mktemp("house"), "worker", environment)

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from tamis_schemas import InvalidParameters, ItemResult, Operation, WaitTimeout
+from tamis_schemas import InvalidParameters, ItemResult, Operation, Pause, WaitTimeout
 
 from .batch import FIRST_POLL, SLOWEST_POLL, Batch
 from .client import Client
@@ -17,6 +18,20 @@ LARGEST_SHARD = 5000  # items, as for TAMIS_SHARD_SIZE: a chord holds all of its
 CONVERTED_AT_ONCE = 200  # items; then other coroutines have their turn
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What came of a batch."""
+
+    rows: list[ItemResult]  # every item with its result, in the order given
+    pause: Pause | None = None  # why the batch went no further; its other items are pending
+
+    def reason(self, row: ItemResult) -> str:
+        """Why an item has no result."""
+        if self.pause is not None:
+            return f"not evaluated: {self.pause.reason}"
+        return f"not evaluated: the item is {row.status}"  # its batch was cancelled
 
 
 class AsyncClient:
@@ -40,8 +55,8 @@ class AsyncClient:
         *,
         model: str | None = None,
         max_concurrent: int = LARGEST_SHARD,
-    ) -> list[ItemResult]:
-        """Every item with its result, in the order given; the batch is completed or cancelled. No source: no batch.
+    ) -> Rows:
+        """Every item with its result, once the batch is completed or cancelled, or cannot go on. No source: no batch.
 
         Args:
             operation: what to ask of every item.
@@ -50,7 +65,8 @@ class AsyncClient:
             max_concurrent: items of this batch in flight at most; the workers' own limits hold as well. One shard of so
                 many items is in flight at a time, and the next one starts when its last item is done.
 
-        A call that is cancelled, or waits too long, leaves its batch to the workers: it goes on.
+        A call that is cancelled, or waits too long, leaves its batch to the workers: it goes on. A batch that was
+        paused because it could not go on stays paused, to be resumed or cancelled by whoever puts the reason right.
 
         Raises:
             InvalidParameters: an item that cannot be one, or `max_concurrent` below 1. Nothing is written.
@@ -62,11 +78,11 @@ class AsyncClient:
             raise InvalidParameters(f"max_concurrent: {max_concurrent!r} is no whole number from 1")
         items = await _items(sources)
         if not items:
-            return []
+            return Rows([])
         shard_size = min(max_concurrent, LARGEST_SHARD)
         batch = await asyncio.to_thread(self._submit, operation, items, model, shard_size)
-        await self._finished(batch)
-        return await asyncio.to_thread(lambda: list(batch.results()))
+        pause = await self._finished(batch)
+        return Rows(await asyncio.to_thread(lambda: list(batch.results())), pause)
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew."""
@@ -84,7 +100,8 @@ class AsyncClient:
             self._own = self._own or Client()
             return self._own
 
-    async def _finished(self, batch: Batch) -> None:
+    async def _finished(self, batch: Batch) -> Pause | None:
+        """Return when nothing more will happen, with the reason where that is a pause."""
         # Not Batch.wait in a thread: a thread cannot be cancelled, and would wait on after its coroutine is gone.
         clock = asyncio.get_running_loop().time
         deadline = None if self._timeout is None else clock() + self._timeout
@@ -92,8 +109,11 @@ class AsyncClient:
         warned = False
         while True:
             view = await asyncio.to_thread(batch.status)
-            if view.state.terminal:
-                return
+            if view.finished:
+                return None
+            if view.stuck is not None:
+                log.warning("batch %s is paused: %s. %s", batch.id, view.stuck.reason, view.stuck.remedy(batch.id))
+                return view.stuck
             left = None if deadline is None else deadline - clock()
             if left is not None and left <= 0:
                 raise WaitTimeout(_too_long(view, self._timeout))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tamis_schemas import Counts, ItemResult, Summary, WaitTimeout
+from tamis_schemas import BatchPaused, Counts, ItemResult, Summary, WaitTimeout
 
+from . import control
 from .ledger import ledger_errors, read_summary, read_views, stream_results
 from .view import BatchView
 
@@ -37,22 +39,25 @@ class Batch:
             return read_views(connection, batch_id=self._id)[0]
 
     def wait(self, timeout: float | None = None) -> Counts:
-        """The counts, once the batch is completed or cancelled.
+        """The counts, once the batch is completed, or cancelled and its last call has ended.
+
+        A batch that somebody paused is waited for: somebody will resume it.
 
         Args:
             timeout: seconds to wait at most; None waits as long as it takes.
 
         Raises:
+            BatchPaused: it cannot go on before somebody puts the reason right: a wrong key, a budget that is used up.
             WaitTimeout: it took longer; the batch goes on.
             LedgerUnavailable: the ledger does not answer.
         """
         for view in self.watch(timeout):
-            if view.state.terminal:
+            if view.finished:
                 return view.counts
-        raise AssertionError("watch ends with a terminal state or raises")
+        raise AssertionError("watch ends with a finished batch or raises")
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """How the batch stands, again and again (at first quickly, then every second), until it is terminal.
+        """How the batch stands, again and again (at first quickly, then every second), until `wait` would return.
 
         Raises as `wait` does.
         """
@@ -61,14 +66,45 @@ class Batch:
         while True:
             view = self.status()
             yield view
-            if view.state.terminal:
+            if view.finished:
                 return
+            if view.stuck is not None:
+                raise BatchPaused(self.id, view.stuck)
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 done = view.counts.finished
                 raise WaitTimeout(f"batch {self.id}: {done} of {view.counts.n_items} items done after {timeout:g} s")
             time.sleep(pause if left is None else min(pause, left))
             pause = min(SLOWEST_POLL, pause * 1.5)
+
+    def pause(self) -> None:
+        """Begin no further item. Calls in flight are finished; what waits is pending again within seconds.
+
+        Raises `IllegalTransition` where the batch is completed or cancelled, and `LedgerUnavailable`.
+        """
+        control.pause(self._client.engine, self._id)
+
+    def resume(self, max_cost: Decimal | None = None) -> None:
+        """Go on where the batch was paused; a batch that runs goes on as it is.
+
+        Args:
+            max_cost: a new budget in dollars, of a batch that has one.
+
+        Raises:
+            InvalidParameters: the batch has no budget, or has used it up and gets no larger one; or no amount.
+            IllegalTransition: the batch is completed or cancelled.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        control.resume(self._client.engine, self._id, max_cost)
+        self._client.dispatch(self._id)
+
+    def cancel(self) -> None:
+        """End the batch: what is pending is cancelled at once, calls in flight are finished and their results kept.
+
+        Raises `IllegalTransition` where the batch is completed, and `LedgerUnavailable`.
+        """
+        control.cancel(self._client.engine, self._id)
+        self._client.conclude(self._id)
 
     def results(self) -> Iterator[ItemResult]:
         """Every item in item order, streamed; an item that is not terminal yet has no result.

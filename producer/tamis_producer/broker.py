@@ -9,9 +9,10 @@ from celery import Celery
 from kombu import Exchange, Queue
 from kombu.exceptions import ChannelError, OperationalError
 
-from tamis_schemas import BrokerUnavailable, wire
+from tamis_schemas import BrokerUnavailable, Priority, wire
 
 from .backend import ChordBackend
+from .queue_order import WeightedOrder
 from .settings import ProducerSettings
 
 VISIBILITY_TIMEOUT = 900  # s; a message not acknowledged by then is delivered again
@@ -33,7 +34,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         # An item's message is acknowledged after its result is committed, or delivered again.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
-        worker_prefetch_multiplier=1,
+        worker_enable_prefetch_count_reduction=False,  # it counts threads; items have none
         # Storing what header tasks return is the dearest part of a task, and nobody reads it.
         task_ignore_result=True,
         worker_deduplicate_successful_tasks=False,  # a chord whose header is deduplicated hangs
@@ -48,6 +49,8 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 2,
             "global_keyprefix": wire.KEY_PREFIX,
+            "queue_order_strategy": f"{WeightedOrder.__module__}:{WeightedOrder.__name__}",
+            "priority_steps": [0],  # priorities are queues of their own; one Redis list each
         },
         result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
         redis_max_connections=connections,
@@ -65,9 +68,10 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         accept_content=["json"],
         worker_send_task_events=True,
         task_send_sent_event=False,
-        task_default_queue=wire.QUEUE,
+        task_default_queue=wire.ItemQueue(Priority.NORMAL, 0).name,
         task_queues=[
-            Queue(name, Exchange(name, type="direct"), routing_key=name) for name in (wire.QUEUE, wire.CONTROL_QUEUE)
+            Queue(name, Exchange(name, type="direct"), routing_key=name)
+            for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)
         ],
         task_routes={wire.AGGREGATE: {"queue": wire.CONTROL_QUEUE}},
         task_publish_retry_policy={"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3},
@@ -91,12 +95,16 @@ def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
     return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
 
 
-def queue_depth(app: Celery, queue: str = wire.QUEUE) -> int:
-    """How many messages wait in `queue`. Raises `BrokerUnavailable`."""
+def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
+    """How many messages wait in each of the items' queues. Raises `BrokerUnavailable`."""
     with broker_errors(app), app.pool.acquire(block=True) as connection:
-        try:
-            return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
-        except ChannelError as error:
-            if str(error.reply_code) == NOT_FOUND:  # Redis keeps no empty lists
-                return 0
-            raise
+        return {queue: _depth(connection, name) for name, queue in wire.ITEM_QUEUES.items()}
+
+
+def _depth(connection: Any, queue: str) -> int:
+    try:
+        return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
+    except ChannelError as error:
+        if str(error.reply_code) == NOT_FOUND:  # Redis keeps no empty lists
+            return 0
+        raise

@@ -3,15 +3,26 @@
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Self
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
-from tamis_schemas import BrokerUnavailable, Exclusion, InvalidParameters, Item, Operation, ReviewPlan, Source
+from tamis_schemas import (
+    BrokerUnavailable,
+    Exclusion,
+    InvalidParameters,
+    Item,
+    Operation,
+    Priority,
+    ReviewPlan,
+    Source,
+)
 
 from .batch import Batch
 from .broker import make_app
+from .budget import budget_of
 from .dispatch import Dispatcher
 from .ledger import (
     connect,
@@ -60,6 +71,8 @@ class Client:
         window: int | None = None,
         exclusions: Mapping[int, Exclusion] | None = None,
         source: Source | None = None,
+        priority: Priority = Priority.NORMAL,
+        max_cost: Decimal | None = None,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -75,22 +88,28 @@ class Client:
             exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They
                 stand in the batch all the same, as `excluded_by_filter`.
             source: the file from which the items come.
+            priority: who goes first where several batches wait.
+            max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
+                left, and what is not asked by then stays pending. None: no budget.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
         Raises:
             InvalidParameters: an item that JSON or Postgres cannot hold, no item at all, an exclusion of an item that
-                is not there, or a shard size or window below 1. Nothing is written.
-            IdempotencyConflict: the key was used for other content.
+                is not there, a shard size or window below 1, or a budget for a model whose price is not known. Nothing
+                is written.
+            IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
+            InputError: TAMIS_PRICES names a file that cannot be read.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         params = parameters(operation)
+        asked = model or self.settings.model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
-            model=model or self.settings.model,
+            model=asked,
             items=rows_of(items, exclusions),
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.window),
@@ -98,10 +117,12 @@ class Client:
             idempotency_key=idempotency_key,
             use_cache=use_cache,
             source=source,
+            priority=Priority(priority),
+            max_cost=budget_of(max_cost, asked, self.settings.prices),
         )
         with ledger_errors(), self.engine.begin() as connection:
             batch_id = insert_batch(connection, batch)
-        self._dispatch(batch_id)
+        self.dispatch(batch_id)
         return Batch(self, batch_id)
 
     def submit_review(
@@ -114,14 +135,17 @@ class Client:
         exclusions: Mapping[int, Exclusion] | None = None,
         source: Source | None = None,
         again: bool = False,
+        priority: Priority = Priority.NORMAL,
     ) -> Review:
         """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
 
         Submitting the same plan with the same records returns the review that is there, however far it has come;
-        `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. The
-        other arguments, and what is raised, are those of `submit`.
+        `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each
+        stage has the budget that the plan gives it. The other arguments, and what is raised, are those of `submit`.
         """
         plan = plan.asking(self.settings.model)
+        for stage in plan.stages:
+            budget_of(stage.max_cost, stage.model, self.settings.prices)
         params = parameters(plan.stages[0].operation)
         first = NewBatch(
             operation=params["operation"],
@@ -133,10 +157,12 @@ class Client:
             label=f"{label}: {plan.stages[0].name}",
             use_cache=use_cache,
             source=source,
+            priority=Priority(priority),
+            max_cost=plan.stages[0].max_cost,
         )
         with ledger_errors(), self.engine.begin() as connection:
             begun = begin(connection, plan, first, label=label, again=again)
-        self._dispatch(begun.batch_id)
+        self.dispatch(begun.batch_id)
         return Review(self, begun.review_id)
 
     def review(self, review_id: str) -> Review:
@@ -179,11 +205,19 @@ class Client:
         self.engine.dispose()
         self._app.close()
 
-    def _dispatch(self, batch_id: UUID) -> None:
+    def dispatch(self, batch_id: UUID) -> None:
+        """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
         try:
             self._dispatcher.fill_window(batch_id)
         except BrokerUnavailable as error:
             log.warning("batch %s is in the ledger; the workers will dispatch it: %s", batch_id, error)
+
+    def conclude(self, batch_id: UUID) -> None:
+        """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
+        try:
+            self._dispatcher.conclude(batch_id)
+        except BrokerUnavailable as error:
+            log.warning("batch %s is cancelled; the workers will summarise it: %s", batch_id, error)
 
     def __enter__(self) -> Self:
         return self

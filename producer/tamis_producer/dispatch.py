@@ -8,12 +8,12 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from celery import Celery, chord
-from sqlalchemy import Engine, and_, func, select, update
+from celery import Celery
+from sqlalchemy import Connection, Engine, and_, func, select, update
 
-from tamis_schemas import BatchStatus, BrokerUnavailable, ItemStatus, wire
+from tamis_schemas import BatchStatus, BrokerUnavailable, ItemStatus, Priority, wire
 from tamis_schemas.ledger import batches, items, shards
 from tamis_schemas.ledger.tables import ShardStatus
 from tamis_schemas.status import check_batch_transition
@@ -42,6 +42,7 @@ class Shard:
     round: int
     number: int
     operation: str
+    queue: str
     items: tuple[ItemAddress, ...]
 
 
@@ -75,15 +76,33 @@ class Dispatcher:
         """Publish items again, each as a task of its own: the messages that their shard gave them are lost.
 
         They do not count towards the shard's chord; the reconciler closes the shard instead. Raises
-        `BrokerUnavailable`.
+        `BrokerUnavailable`, `LedgerUnavailable`.
         """
+        with ledger_errors(), self._engine.connect() as connection:
+            c = batches.c
+            row = connection.execute(select(c.priority, c.lane).where(c.id == batch_id)).one()
+        queue = wire.ItemQueue(Priority(row.priority), row.lane or 0).name
         with (
             broker_errors(self._app),
             self._app.producer_pool.acquire(block=True) as producer,
             producer.batch(PUBLISH_BATCH),
         ):
+            self._declare(producer, queue)
             for address in addresses:
-                self._signature(batch_id, operation, address).apply_async(producer=producer)
+                self._send(producer, batch_id, operation, queue, address)
+
+    def conclude(self, batch_id: UUID) -> None:
+        """Have a worker see whether anything of a cancelled batch is left, and write its summary where nothing is.
+
+        Raises:
+            BrokerUnavailable: nothing was published; the reconciler sees to it.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        with ledger_errors(), self._engine.connect() as connection:
+            number = connection.execute(select(batches.c.round).where(batches.c.id == batch_id)).scalar_one()
+        body = self._body(batch_id, number, 0)
+        with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
+            body.apply_async(producer=producer)
 
     def _take(self, batch_id: UUID) -> Shard | None:
         with ledger_errors(), self._engine.begin() as connection:
@@ -118,46 +137,74 @@ class Dispatcher:
             connection.execute(
                 update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
             )
+            lane = batch.lane
             if batch.state != BatchStatus.RUNNING:
                 check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
+                lane = _emptiest_lane(connection, batch.priority)
                 connection.execute(
                     update(batches)
                     .where(batches.c.id == batch_id)
-                    .values(state=BatchStatus.RUNNING, started_at=func.now())
+                    .values(state=BatchStatus.RUNNING, started_at=func.now(), lane=lane)
                 )
             return Shard(
                 batch_id=batch_id,
                 round=batch.round,
                 number=waiting.shard,
                 operation=batch.operation,
+                queue=wire.ItemQueue(Priority(batch.priority), lane or 0).name,
                 items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
             )
 
     def _publish(self, shard: Shard) -> None:
-        body = self._app.signature(
-            wire.AGGREGATE,
-            args=(str(shard.batch_id), shard.round, shard.number),
-            immutable=True,  # it takes its numbers from the ledger, not from the header
-            ignore_result=True,
-            argsrepr=wire.shard_label(str(shard.batch_id), shard.round, shard.number),
-        )
-        header = [self._signature(shard.batch_id, shard.operation, address) for address in shard.items]
+        """As a chord, in Celery's own protocol: its parts carry group and body, and its size stands in the backend.
+
+        Celery's `chord(...)` would publish each part in a round trip of its own, outside of the producer's batch.
+        """
+        body = self._body(shard.batch_id, shard.round, shard.number)
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
-            if not header:
+            if not shard.items:
                 body.apply_async(producer=producer)
                 return
+            body.freeze()
+            group_id = str(uuid4())
+            self._declare(producer, shard.queue)
             with producer.batch(PUBLISH_BATCH):
-                chord(header, body, app=self._app).apply_async(producer=producer)
-        log.debug("dispatched shard %d of batch %s: %d items", shard.number, shard.batch_id, len(header))
+                for place, address in enumerate(shard.items):
+                    part = {"group_id": group_id, "group_index": place, "chord": body}
+                    self._send(producer, shard.batch_id, shard.operation, shard.queue, address, **part)
+                # Before the last messages leave: a producer killed here leaves no chord without its size.
+                self._app.backend.set_chord_size(group_id, len(shard.items))
+        log.debug("dispatched shard %d of batch %s: %d items", shard.number, shard.batch_id, len(shard.items))
 
-    def _signature(self, batch_id: UUID, operation: str, address: ItemAddress) -> Any:
+    def _body(self, batch_id: UUID, round_: int, shard: int) -> Any:
         return self._app.signature(
+            wire.AGGREGATE,
+            args=(str(batch_id), round_, shard),
+            immutable=True,  # it takes its numbers from the ledger, not from the header
+            ignore_result=True,
+            argsrepr=wire.shard_label(str(batch_id), round_, shard),
+        )
+
+    def _send(
+        self, producer: Any, batch_id: UUID, operation: str, queue: str, address: ItemAddress, **part: Any
+    ) -> None:
+        self._app.send_task(
             wire.task_name(operation),
             args=(str(batch_id), address.index),
-            immutable=True,
+            producer=producer,
+            queue=queue,
+            declare=[],  # see `_declare`
+            retry=False,  # a message only joins the producer's batch here
             ignore_result=True,
             argsrepr=wire.item_label(str(batch_id), address.index, address.item_id),
+            kwargsrepr="{}",
+            add_to_parent=False,
+            **part,
         )
+
+    def _declare(self, producer: Any, queue: str) -> None:
+        """Once for many messages; Redis needs it not at all, other brokers drop what has no queue."""
+        self._app.amqp.queues[queue](producer.channel).declare()
 
     def _put_back(self, shard: Shard) -> None:
         with ledger_errors(), self._engine.begin() as connection:
@@ -171,3 +218,12 @@ class Dispatcher:
                 )
                 .values(state=ShardStatus.WAITING, dispatched_at=None)
             )
+
+
+def _emptiest_lane(connection: Connection, priority: str) -> int:
+    """The lane of this priority that the fewest batches go through now."""
+    c = batches.c
+    running = and_(c.priority == priority, c.state == BatchStatus.RUNNING)
+    rows = connection.execute(select(c.lane, func.count().label("batches")).where(running).group_by(c.lane))
+    taken = {row.lane: row.batches for row in rows}
+    return min(range(wire.LANES), key=lambda lane: taken.get(lane, 0))

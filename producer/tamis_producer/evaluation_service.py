@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from tamis_schemas import EvaluationResult, FieldsResult, ItemResult, parse_operation
+from tamis_schemas import EvaluationResult, FieldsResult, parse_operation
 from tamis_schemas.operations.extract import OutputType
 
 from .async_client import AsyncClient
@@ -25,7 +25,9 @@ class AIEvaluationService:
 
     Items are dicts, or whatever `to_item` takes. Batch methods return results in the order of the items:
     `zip(items, results)`. What goes wrong with one item is its result's `error`, with a `value` (or `fields`) of None;
-    it disturbs no other item. Many items in one batch cost far less than many calls for one item.
+    it disturbs no other item. Where the endpoint refuses the key or the model, the batch is paused after a few calls,
+    and every item that was not evaluated has the reason as its `error`. Many items in one batch cost far less than many
+    calls for one item.
 
     `max_concurrent` bounds the items of a batch that are in flight at once; the workers' own limits hold as well.
 
@@ -176,8 +178,8 @@ class AIEvaluationService:
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int
     ) -> list[Result]:
         operation = parse_operation(params)
-        rows = await self._client.rows(operation, items, model=self._model, max_concurrent=max_concurrent)
-        return [_result(kind, row) for row in rows]
+        came = await self._client.rows(operation, items, model=self._model, max_concurrent=max_concurrent)
+        return [row.result if isinstance(row.result, kind) else kind(error=came.reason(row)) for row in came.rows]
 
 
 def get_ai_evaluation_service() -> AIEvaluationService:
@@ -189,9 +191,3 @@ def get_ai_evaluation_service() -> AIEvaluationService:
 def _service_of(_process: int) -> AIEvaluationService:
     """One for each process: a fork must not share its parent's connections."""
     return AIEvaluationService()
-
-
-def _result(kind: type[Result], row: ItemResult) -> Result:
-    if isinstance(row.result, kind):
-        return row.result
-    return kind(error=f"not evaluated: the item is {row.status}")  # its batch was cancelled

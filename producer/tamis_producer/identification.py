@@ -31,6 +31,11 @@ class Identified:
         return self.intake.records
 
     @property
+    def asked(self) -> list[dict[str, Any]]:
+        """Those that a model is asked about, in the file's order."""
+        return [record for index, record in enumerate(self.records) if index not in self.exclusions]
+
+    @property
     def duplicates(self) -> int:
         """How many are copies of another record."""
         return sum(exclusion.rule == DUPLICATE for exclusion in self.exclusions.values())

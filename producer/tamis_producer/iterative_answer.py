@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tamis_schemas import AnswerResult, ItemResult, OperationFailed, parse_operation
+from tamis_schemas import AnswerResult, OperationFailed, parse_operation
 
-from .async_client import AsyncClient
+from .async_client import AsyncClient, Rows
 from .client import Client
 
 ITEM_ID = "question"  # an answer without source data has no record to be named after
@@ -74,8 +74,7 @@ class IterativeAnswerService:
                 parallel_attempts=parallel_attempts,
             )
         )
-        (row,) = await self._client.rows(operation, [{"id": ITEM_ID}], model=model)
-        return dict(_answered(row))
+        return dict(_answered(await self._client.rows(operation, [{"id": ITEM_ID}], model=model)))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
@@ -86,9 +85,10 @@ def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -
     return {"operation": "answer", "instruct": instruct, "resp_format": resp_format, "eval_crit": eval_crit, **others}
 
 
-def _answered(row: ItemResult) -> AnswerResult:
+def _answered(came: Rows) -> AnswerResult:
+    (row,) = came.rows
     if row.detail is not None:
         return AnswerResult.model_validate(row.detail)
     if row.error_kind is not None and row.result is not None:
         raise OperationFailed(f"{row.error_kind}: {row.result.error}")
-    raise OperationFailed(f"not answered: the item is {row.status}")  # its batch was cancelled
+    raise OperationFailed(came.reason(row))

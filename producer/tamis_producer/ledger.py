@@ -7,6 +7,7 @@ The one seam to SQLAlchemy and psycopg on this floor: what they raise comes out 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -29,17 +30,21 @@ from tamis_schemas import (
     ItemResult,
     ItemStatus,
     LedgerUnavailable,
+    Pause,
+    Priority,
     Provenance,
     ReviewPlan,
     Summary,
     UnknownBatch,
     Usage,
+    dollars,
 )
-from tamis_schemas.ledger import batches, exclusions, items, results, reviews, shards, summaries, workers
+from tamis_schemas.ledger import batches, exclusions, items, results, reviews, shards, spending, summaries, workers
+from tamis_schemas.ledger.costs import PAID, UNPRICED
 from tamis_schemas.operations import operation_name
 
 from .new_batch import NewBatch
-from .view import BatchView, ReviewView
+from .view import BatchView, Budget, ReviewView
 
 STREAM_ROWS = 500  # fetched at once when results are streamed
 UNDEFINED_TABLE = "42P01"
@@ -92,15 +97,15 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
     if batch.idempotency_key is not None:
         # Two submits of one key at once: the second waits here until the first is committed.
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(batch.idempotency_key))))
-        earlier = connection.execute(
-            select(batches.c.id, batches.c.content_sha256).where(batches.c.idempotency_key == batch.idempotency_key)
-        ).first()
+        wanted = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
+        earlier = connection.execute(wanted.where(batches.c.idempotency_key == batch.idempotency_key)).first()
         if earlier is not None:
             if earlier.content_sha256 != batch.content_sha256:
                 raise IdempotencyConflict(
                     f"idempotency key {batch.idempotency_key!r} belongs to batch {earlier.id}, "
                     "which has another operation, model or other items"
                 )
+            check_budget(f"batch {earlier.id}", has=earlier.max_cost, asked=batch.max_cost)
             return UUID(str(earlier.id))
     connection.execute(
         insert(batches).values(
@@ -115,14 +120,32 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             shard_size=batch.shard_size,
             window_size=batch.window,
             use_cache=batch.use_cache,
+            priority=batch.priority.value,
+            max_cost=batch.max_cost,
             source=None if batch.source is None else batch.source.model_dump(mode="json"),
             review_id=None if batch.stage is None else batch.stage.review_id,
             stage=None if batch.stage is None else batch.stage.number,
         )
     )
+    if batch.max_cost is not None:
+        connection.execute(insert(spending).values(batch_id=batch.id))
     connection.execute(insert(shards), _shard_rows(batch))
     _copy_items(connection, batch)
     return batch.id
+
+
+def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
+    """Nothing where what is there already may spend no more than is asked for now.
+
+    Raises:
+        IdempotencyConflict: it may spend more: whoever names a budget now would rely on one that does not hold.
+    """
+    if asked is not None and (has is None or has > asked):
+        budget = "no budget" if has is None else f"a budget of {dollars(has)}"
+        raise IdempotencyConflict(
+            f"{what} is there already, with {budget} instead of {dollars(asked)}: leave the budget out to go on with "
+            "it as it is, or submit it anew"
+        )
 
 
 def _shard_rows(batch: NewBatch) -> list[dict[str, Any]]:
@@ -236,6 +259,8 @@ def read_views(
             results.c.batch_id,
             func.sum(results.c.prompt_tokens).label("prompt"),
             func.sum(results.c.completion_tokens).label("completion"),
+            PAID.label("cost"),
+            UNPRICED.label("unpriced"),
         )
         .where(results.c.batch_id.in_(select(b.c.id)))
         .group_by(results.c.batch_id)
@@ -253,11 +278,16 @@ def read_views(
             by_state.c.counts,
             tokens.c.prompt,
             tokens.c.completion,
+            tokens.c.cost,
+            tokens.c.unpriced,
+            spending.c.reserved,
+            spending.c.spent,
             live.label("live_workers"),
             func.extract("epoch", func.coalesce(b.c.finished_at, func.now()) - b.c.started_at).label("elapsed"),
         )
         .outerjoin(by_state, by_state.c.batch_id == b.c.id)
         .outerjoin(tokens, tokens.c.batch_id == b.c.id)
+        .outerjoin(spending, spending.c.batch_id == b.c.id)
         .order_by(b.c.created_at.desc())
     )
     return [_view(row) for row in connection.execute(statement)]
@@ -275,12 +305,17 @@ def _view(row: Row[Any]) -> BatchView:
         counts=Counts(n_items=row.n_items, **counts),
         prompt_tokens=row.prompt or 0,
         completion_tokens=row.completion or 0,
+        cost=row.cost or Decimal(0),
+        unpriced=row.unpriced or 0,
+        budget=None if row.max_cost is None else Budget(max_cost=row.max_cost, spent=row.spent, reserved=row.reserved),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
         elapsed_seconds=None if row.elapsed is None else float(row.elapsed),
         live_workers=row.live_workers,
         stage=row.stage,
+        pause=None if row.pause is None else Pause.model_validate(row.pause),
+        priority=Priority(row.priority),
     )
 
 
@@ -329,7 +364,8 @@ def _item_result(row: Row[Any]) -> ItemResult:
         provenance=Provenance(
             model=row.model,
             prompt_sha256=row.prompt_sha256,
-            usage=Usage(prompt_tokens=row.prompt_tokens, completion_tokens=row.completion_tokens),
+            usage=Usage(row.prompt_tokens, row.completion_tokens, row.cached_tokens, row.reasoning_tokens),
+            cost=row.cost,
             calls=row.calls,
             cached=row.cached,
             latency_ms=row.latency_ms,

@@ -5,12 +5,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-from tamis_schemas import Exclusion, InvalidParameters, Item, Operation, Source, resolve_item_id
+from tamis_schemas import Exclusion, InvalidParameters, Item, Operation, Priority, Source, resolve_item_id
 from tamis_schemas.operations import OPERATIONS
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
 
 
@@ -52,6 +54,8 @@ class NewBatch:
     use_cache: bool = True
     source: Source | None = None
     stage: Stage | None = None
+    priority: Priority = Priority.NORMAL
+    max_cost: Decimal | None = None  # dollars; None: no budget
     id: UUID = field(default_factory=uuid4)
 
     def at(self, stage: Stage) -> "NewBatch":
@@ -60,7 +64,10 @@ class NewBatch:
 
     @property
     def content_sha256(self) -> str:
-        """Of operation, model, items and exclusions: what an idempotency key stands for."""
+        """Of operation, model, items and exclusions: what an idempotency key stands for.
+
+        Not of priority and budget: they say how the same work is done, and both may change while it is.
+        """
         digest = hashlib.sha256(to_json([self.params, self.model]).encode())
         for row in self.items:
             digest.update(b"\x00")
@@ -103,8 +110,8 @@ def parameters(operation: Operation) -> dict[str, Any]:
 
 def to_json(value: object) -> str:
     """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if NUL_ESCAPE.search(text):
+    text = _ENCODER.encode(value)
+    if "\\u0000" in text and NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast, and finds nothing
         raise ValueError("it holds a NUL character, which Postgres cannot store")
     text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
     return text

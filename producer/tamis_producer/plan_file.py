@@ -35,7 +35,7 @@ stages: [initial_filter, inclusion]"""
 
 FIELDS = ("title", "records", "criteria", "keep_duplicates", "stages")
 INITIAL_FILTER = "initial_filter"
-OF_STAGE = ("model", "passes", "at_least")  # fields of a stage that are no parameters of its operation
+OF_STAGE = ("model", "passes", "at_least", "max_cost")  # fields of a stage that are no parameters of its operation
 OPERATIONS: dict[str, type[BaseModel]] = {
     operation_name(kind): kind for kind in (Inclusion, Filter, Score, Extract, ExtractFields, Judge)
 }

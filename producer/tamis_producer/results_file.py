@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
 
@@ -28,6 +29,7 @@ COLUMNS = (
     "model",
     "prompt_tokens",
     "completion_tokens",
+    "cost",  # dollars, failed calls included; empty: no price is known
     "title",
 )
 
@@ -91,8 +93,15 @@ def _cells(row: ItemResult) -> list[object]:
         "" if provenance is None else provenance.model or "",
         "" if provenance is None else provenance.usage.prompt_tokens,
         "" if provenance is None else provenance.usage.completion_tokens,
+        "" if row.cost is None else _plain(row.cost),
         row.item.get("title") or "",
     ]
+
+
+def _plain(amount: Decimal) -> str:
+    """Without an exponent and without zeros that say nothing, as a spreadsheet reads a number."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _value(result: EvaluationResult | FieldsResult) -> object:

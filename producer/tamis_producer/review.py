@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tamis_schemas import WaitTimeout
+from tamis_schemas import BatchPaused, IllegalTransition, WaitTimeout
 
+from . import control
 from .batch import FIRST_POLL, SLOWEST_POLL, Batch
 from .ledger import ledger_errors, read_reviews
 from .view import ReviewView
@@ -42,6 +44,7 @@ class Review:
         """How the review stands, again and again (at first quickly, then every second), until nothing more happens.
 
         Raises:
+            BatchPaused: its stage cannot go on before somebody puts the reason right.
             WaitTimeout: it took longer than `timeout` seconds; the review goes on.
             LedgerUnavailable: the ledger does not answer.
         """
@@ -52,6 +55,8 @@ class Review:
             yield view
             if view.finished:
                 return
+            if view.stages[-1].stuck is not None:
+                raise BatchPaused(view.stages[-1].id, view.stages[-1].stuck)
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 begun, planned = len(view.stages), len(view.planned)
@@ -65,3 +70,25 @@ class Review:
             if view.finished:
                 return view
         raise AssertionError("watch ends with a finished review or raises")
+
+    def pause(self) -> None:
+        """Pause the stage that the review is in. Raises as `Batch.pause`."""
+        self._in_stage("pause", Batch.pause)
+
+    def resume(self, max_cost: Decimal | None = None) -> None:
+        """Go on with the stage that was paused. Arguments and errors are those of `Batch.resume`."""
+        self._in_stage("resume", lambda batch: batch.resume(max_cost))
+
+    def cancel(self) -> None:
+        """Cancel the stage that the review is in; no other one follows. Raises as `Batch.cancel`."""
+        self._in_stage("cancel", Batch.cancel)
+
+    def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
+        while True:
+            stage = control.current_stage(self._client.engine, self._id, verb)
+            try:
+                act(Batch(self._client, stage))
+                return
+            except IllegalTransition:
+                if control.current_stage(self._client.engine, self._id, verb) == stage:
+                    raise  # else it was completed just now, and the review is in its next stage

@@ -29,7 +29,8 @@ class ProducerSettings(BaseSettings):
     database_url: str | None = Field(default=None, repr=False)
     model: str | None = None  # unset: the worker's own
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
-    window: int = Field(default=2, ge=1, le=100)  # shards of a batch in flight at once
+    window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
+    prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:

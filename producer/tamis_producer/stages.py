@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from tamis_schemas import BatchStatus, ItemResult, Judge, ReviewPlan
+from tamis_schemas import BatchStatus, ItemResult, Judge, Priority, ReviewPlan
 from tamis_schemas.ledger import batches, reviews
 from tamis_schemas.review_plan import ReviewStage
 
 from .judging import judge_item
-from .ledger import insert_batch, ledger_errors, stream_results
+from .ledger import check_budget, insert_batch, ledger_errors, stream_results
 from .new_batch import NewBatch, NewItem, Stage, parameters, to_json
 
 
@@ -29,9 +29,12 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
     Runs in the caller's transaction. `first` is the batch of the first stage, of which this fills in the place.
     `again`: a new review in any case.
+
+    Raises:
+        IdempotencyConflict: the one that is there has a stage that may cost more than this plan lets it.
     """
     stored = plan.model_dump(mode="json")
-    content = sha256(f"{to_json(stored)}\n{first.content_sha256}".encode())
+    content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())
     if again:
         content.update(uuid4().bytes)
     # The same review begun by two at once: the second waits here until the first is committed.
@@ -43,11 +46,13 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
     ).scalar_one_or_none()
     if made is None:
         there = (
-            select(batches.c.review_id, batches.c.id)
+            select(batches.c.review_id, batches.c.id, reviews.c.plan)
             .join(reviews, reviews.c.id == batches.c.review_id)
             .where(reviews.c.content_sha256 == content.hexdigest(), batches.c.stage == 0)
         )
         found = connection.execute(there).one()
+        for before, now in zip(ReviewPlan.model_validate(found.plan).stages, plan.stages, strict=True):
+            check_budget(f"the review's stage {now.name}", has=before.max_cost, asked=now.max_cost)
         return Begun(found.review_id, found.id)
     return Begun(made, insert_batch(connection, first.at(Stage(made, 0))))
 
@@ -93,6 +98,8 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
                 window=done.window_size,
                 label=f"{done.review}: {stage.name}",
                 use_cache=done.use_cache,
+                priority=Priority(done.priority),
+                max_cost=stage.max_cost,
                 stage=place,
             ),
         )

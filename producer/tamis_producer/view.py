@@ -1,10 +1,21 @@
 """How a batch, or a review, stands at one moment."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict
 
-from tamis_schemas import BatchStatus, Counts
+from tamis_schemas import BatchStatus, Cost, Counts, Pause, Priority
+
+
+class Budget(BaseModel):
+    """What a batch may cost, and how much of it is gone."""
+
+    model_config = ConfigDict(frozen=True)
+
+    max_cost: Cost
+    spent: Cost  # by calls that were answered, those of items without a result yet among them
+    reserved: Cost  # for calls in flight, and for calls whose end nobody knows
 
 
 class BatchView(BaseModel):
@@ -21,12 +32,27 @@ class BatchView(BaseModel):
     counts: Counts
     prompt_tokens: int
     completion_tokens: int
+    cost: Cost = Decimal(0)  # dollars, as far as prices are known
+    unpriced: int = 0  # items without a known price
+    budget: Budget | None = None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     elapsed_seconds: float | None  # since the round's first dispatch, by the database's clock
     live_workers: int  # of the whole installation
     stage: int | None = None  # place in its review, from 0
+    pause: Pause | None = None  # None: it is not paused
+    priority: Priority = Priority.NORMAL
+
+    @property
+    def finished(self) -> bool:
+        """True where nothing more will happen unless somebody asks for it; a cancelled batch may have calls to end."""
+        return self.state.terminal and not (self.counts.pending or self.counts.running)
+
+    @property
+    def stuck(self) -> Pause | None:
+        """Why nothing more will happen before somebody puts it right: it paused itself, and its last call has ended."""
+        return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
     def rate(self) -> float | None:
@@ -56,9 +82,20 @@ class ReviewView(BaseModel):
     stages: tuple[BatchView, ...]  # those that have begun
 
     @property
+    def cost(self) -> Decimal:
+        """Dollars of all stages so far, as far as prices are known."""
+        return sum((stage.cost for stage in self.stages), Decimal(0))
+
+    @property
+    def unpriced(self) -> int:
+        """Items of all stages without a known price."""
+        return sum(stage.unpriced for stage in self.stages)
+
+    @property
     def finished(self) -> bool:
         """True where nothing more will happen unless somebody asks for it: finished, or cancelled in a stage."""
-        return self.finished_at is not None or self.stages[-1].state is BatchStatus.CANCELLED
+        cancelled = self.stages[-1].state is BatchStatus.CANCELLED and self.stages[-1].finished
+        return self.finished_at is not None or cancelled
 
     @property
     def state(self) -> str:

@@ -2,6 +2,7 @@
 
 from .criteria import Criterion, SearchCriteria
 from .errors import (
+    BatchPaused,
     BrokerUnavailable,
     ConfigurationError,
     ErrorKind,
@@ -22,6 +23,7 @@ from .filter_result import BatchFilterResult, FilterResult, FilterRule, Rejected
 from .item import Item, resolve_item_id
 from .iterations import AnswerEvaluation, AnswerResult, IterationData
 from .judgement import EvidenceType, Judgement
+from .money import Cost, cost_words, dollars
 from .operations import (
     Answer,
     Extract,
@@ -36,6 +38,7 @@ from .operations import (
 )
 from .paper import PaperData
 from .pause import Pause, PauseKind
+from .prices import ModelPrice, Prices, PriceTable, packaged_prices
 from .priority import Priority
 from .proportion import Proportion, wilson
 from .results import (
@@ -60,10 +63,12 @@ __all__ = [
     "AnswerEvaluation",
     "AnswerResult",
     "BatchFilterResult",
+    "BatchPaused",
     "BatchStatus",
     "BrokerUnavailable",
     "ConfidenceDistribution",
     "ConfigurationError",
+    "Cost",
     "Counts",
     "Criterion",
     "CriterionVerdict",
@@ -92,11 +97,14 @@ __all__ = [
     "Judge",
     "Judgement",
     "LedgerUnavailable",
+    "ModelPrice",
     "Operation",
     "OperationFailed",
     "PaperData",
     "Pause",
     "PauseKind",
+    "PriceTable",
+    "Prices",
     "Priority",
     "Proportion",
     "Provenance",
@@ -115,6 +123,9 @@ __all__ = [
     "Usage",
     "Verdict",
     "WaitTimeout",
+    "cost_words",
+    "dollars",
+    "packaged_prices",
     "parse_operation",
     "resolve_item_id",
     "wilson",

@@ -12,13 +12,16 @@ TamisError
 │   └── IllegalTransition        a state that cannot follow another
 ├── ConfigurationError           fix the configuration
 └── OperationFailed              ask an operator
-    └── WaitTimeout              a batch did not finish in the given time
+    ├── WaitTimeout              a batch did not finish in the given time
+    └── BatchPaused              a batch cannot go on before somebody puts its reason right
 
 Exceptions are for callers. What goes wrong with one item is not an exception: it is an `ErrorKind` in the ledger.
 """
 
 from enum import StrEnum
 from pathlib import Path
+
+from .pause import Pause
 
 
 class TamisError(Exception):
@@ -82,6 +85,15 @@ class OperationFailed(TamisError):
 
 class WaitTimeout(OperationFailed):
     """A batch was not finished within the time given; it goes on."""
+
+
+class BatchPaused(OperationFailed):
+    """A batch was paused because it could not go on; its items stay pending until it is resumed."""
+
+    def __init__(self, batch_id: str, pause: Pause) -> None:
+        self.batch_id = batch_id
+        self.pause = pause
+        super().__init__(f"batch {batch_id} is paused: {pause.reason}. {pause.remedy(batch_id)}")
 
 
 class ErrorKind(StrEnum):

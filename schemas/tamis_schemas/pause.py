@@ -13,6 +13,7 @@ class PauseKind(StrEnum):
     PERMISSION = "permission"  # the key may not use the model, or its quota is used up
     MODEL_NOT_FOUND = "model_not_found"
     BUDGET = "budget"  # the next call could cost more than is left of the batch's budget
+    PRICE = "price"  # the batch has a budget, and no price is known of its model
 
 
 class Pause(BaseModel):
@@ -22,3 +23,23 @@ class Pause(BaseModel):
 
     kind: PauseKind
     message: str | None = None  # one line for people; never a key
+
+    @property
+    def by_itself(self) -> bool:
+        """True where nobody asked for it: the batch could not go on."""
+        return self.kind is not PauseKind.REQUESTED
+
+    @property
+    def reason(self) -> str:
+        """A few words: `budget: $1.00 of $1.00 is spent`."""
+        return f"{self.kind.value}: {self.message}" if self.message else self.kind.value
+
+    def remedy(self, batch_id: str) -> str:
+        """What to do next, as a sentence with the command."""
+        match self.kind:
+            case PauseKind.REQUESTED:
+                return f"`tamis resume {batch_id}` goes on"
+            case PauseKind.BUDGET:
+                return f"`tamis resume {batch_id} --max-cost AMOUNT` goes on with a larger budget"
+            case _:
+                return f"Put it right, where it is a setting start the workers anew, then `tamis resume {batch_id}`"

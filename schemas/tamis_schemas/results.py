@@ -1,12 +1,15 @@
 """Results: what an item ended with."""
 
+from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .errors import ErrorKind
 from .exclusion import Exclusion
+from .money import Cost
 
 Confidence = float  # 0 to 1, after the rubric of spec 1
 
@@ -105,22 +108,25 @@ class InclusionDecision(BaseModel):
     error: str | None = None  # why there is no decision: of an `InclusionEvaluator`'s failed item, never in the ledger
 
 
-class Usage(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Usage:
     """Tokens as the endpoint counted them, over all calls that an item took."""
-
-    model_config = ConfigDict(frozen=True)
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0  # of the prompt's: the endpoint had them already, and asks less for them
+    reasoning_tokens: int = 0  # of the completion's
 
     @property
     def total_tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
-    def __add__(self, other: Self) -> "Usage":
+    def __add__(self, other: "Usage") -> "Usage":
         return Usage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
 
@@ -132,6 +138,7 @@ class Provenance(BaseModel):
     model: str | None = None  # as the endpoint names it in its answer
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
     usage: Usage = Usage()
+    cost: Cost | None = None  # dollars, of all calls, failed ones and repairs too; None: a price is not known
     calls: int = 0  # calls that reached the endpoint, failed ones too
     cached: bool = False  # every answer was kept from an earlier call: no call, no cost
     latency_ms: int | None = None  # of the call that was answered last
@@ -153,6 +160,11 @@ class ItemResult(BaseModel):
     error_kind: ErrorKind | None = None
     provenance: Provenance | None = None
     item: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Dollars; 0 where every answer came from the cache, None without a result or a known price."""
+        return None if self.provenance is None else self.provenance.cost
 
     @property
     def value(self) -> Any:

@@ -1,9 +1,10 @@
 """A review's plan: which stages a record goes through, and what passes from one to the next."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from .money import Cost
 from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name
 from .results import EvaluationResult, InclusionStatus, ItemResult
 from .status import ItemStatus
@@ -21,6 +22,7 @@ class ReviewStage(BaseModel):
     model: Words | None = None  # None: the workers' own
     passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # of an inclusion: the statuses that go on
     at_least: float | None = None  # of a score: the lowest that goes on; None: every score
+    max_cost: Annotated[Cost, Field(ge=0, lt=1_000_000_000, decimal_places=9)] | None = None  # dollars; None: no budget
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -65,6 +67,11 @@ class ReviewPlan(BaseModel):
         """The same plan, with this model in every stage that names none."""
         stages = [stage if stage.model else stage.model_copy(update={"model": model}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What makes the plan this one and no other, as JSON values: its budgets do not, they may be raised."""
+        return self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost"}}})
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field
 
 from .errors import ErrorKind
+from .money import Cost
 from .proportion import Proportion
 
 # Bands of the confidence rubric (spec 1): each begins where it says and ends where the one above begins.
@@ -72,6 +73,10 @@ class Summary(BaseModel):
     confidence: ConfidenceDistribution
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int = 0  # of the prompts', at the price of cached input
+    reasoning_tokens: int = 0  # of the completions'
+    cost: Cost | None = None  # dollars, as far as prices are known; None: written before costs were
+    unpriced: int = 0  # items without a known price: they are not in `cost`
     calls: int  # paid calls, those of failed items too
     cached: int = 0  # items answered from the cache, without a call
     call_seconds_median: float | None

@@ -9,12 +9,35 @@ Redis holds nothing that the ledger does not know: losing all of it loses no ite
 | `tamis:limit:{<endpoint and model>}:*` | the shared rate limit | two minutes after its last use |
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .priority import Priority
+
 KEY_PREFIX = "tamis:"
-QUEUE = "items"  # one task per item
+LANES = 4  # queues of one priority; a batch goes through one, so that it is not behind all items of a larger one
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
 SHORT_ID = 8  # characters of a batch's id: enough to tell the batches of one ledger apart
 LONGEST_LABEL = 80  # characters of an item's id
+
+
+@dataclass(frozen=True)
+class ItemQueue:
+    """One of the queues of items: one task per item."""
+
+    priority: Priority
+    lane: int  # from 0
+
+    @property
+    def name(self) -> str:
+        return f"items.{self.priority.value}.{self.lane}"
+
+
+ITEM_QUEUES: Mapping[str, ItemQueue] = MappingProxyType(
+    {queue.name: queue for queue in (ItemQueue(priority, lane) for priority in Priority for lane in range(LANES))}
+)
 
 
 def limiter_key(endpoint: str, model: str) -> str:

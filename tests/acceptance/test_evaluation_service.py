@@ -392,6 +392,19 @@ async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(
     ] * 2
 
 
+async def test_a_wrong_key_gives_every_item_the_reason_after_a_handful_of_calls(
+    house: House, service: AIEvaluationService
+) -> None:
+    house.double.script(api_key="another one")
+    results = await service.filter_batch(abstracts(60), "Is it?")
+    assert {result.value for result in results} == {None}
+    assert {str(result.error)[:37] for result in results} == {"not evaluated: authentication: 401: I"}
+    assert house.double.count() < 60  # those in flight at the first refusal, and a handful
+    fields = await service.extract_fields(ITEM, FIELDS, "Extract the size")
+    assert fields.fields is None
+    assert str(fields.error).startswith("not evaluated: authentication: 401")
+
+
 @pytest.mark.timeout(700)  # a bound for the slowest machine, not a measure: it takes seconds on a quiet one
 async def test_the_real_small_model_gives_results_of_the_right_shape(
     tmp_path: Path, client: Client, start_worker: StartWorker

@@ -183,6 +183,14 @@ def test_the_callback_hears_when_a_batch_begins_and_how_it_ends(house: House) ->
     assert heard[1][1] == "include 2, exclude 0, uncertain 0, not evaluated 1"
 
 
+def test_an_unknown_model_leaves_every_paper_to_a_person_with_the_reason(house: House) -> None:
+    house.fresh().double.script(models=["another one"])
+    with InclusionEvaluator(CRITERIA, client=house.client, timeout=60) as evaluator:
+        decided = evaluator.evaluate_batch(papers(3))
+    assert [decision.status.value for _, decision in decided] == ["uncertain"] * 3
+    assert all((decision.error or "").startswith("model_not_found: 404") for _, decision in decided)
+
+
 @pytest.mark.parametrize(
     ("given", "scores", "said"),
     [

@@ -15,6 +15,8 @@ import typer
 from tamis_producer.cli import app
 from tamis_producer.cli import run as main
 from tamis_producer.cli.app import out
+from tamis_producer.cli.dry_run import install
+from tamis_producer.rehearsal import Planned, Rehearsal
 from tamis_schemas import ConfigurationError
 
 from .settings import WorkerSettings
@@ -40,6 +42,15 @@ def _needs(extra: str) -> Iterator[None]:
         raise ConfigurationError(
             f"this command needs the extra {extra!r}: pip install 'tamis[{extra}]' ({error.name!r} is missing)"
         ) from error
+
+
+def _rehearse(planned: Planned) -> Rehearsal:
+    with _needs("worker"):
+        from .rehearsal import rehearse
+    return rehearse(planned, WorkerSettings.load())
+
+
+install(_rehearse)
 
 
 @app.command()

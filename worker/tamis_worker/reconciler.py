@@ -14,14 +14,14 @@ from celery import Celery
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_producer.broker import queue_depth
+from tamis_producer.broker import queue_depths
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.stages import advance
 from tamis_schemas import Unavailable
 
 from .ledger import recovery
 from .ledger.connection import transaction
-from .ledger.shards import Closing, close_shard
+from .ledger.shards import Closing, close_cancelled, close_shard
 
 log = logging.getLogger(__name__)
 
@@ -80,21 +80,25 @@ class Reconciler:
 
     async def sweep(self) -> Swept:
         """One sweep; finds nothing where another worker is sweeping. Raises `Unavailable`."""
-        depth = await asyncio.to_thread(queue_depth, self._app)
+        depths = await asyncio.to_thread(queue_depths, self._app)
+        empty = [queue for queue, depth in depths.items() if depth == 0]
         async with transaction(self._engine) as connection:
             if not await recovery.try_lock(connection):
                 return Swept()
             given_up = await recovery.give_up_poison(connection, max_claims=self._max_claims)
             released = await recovery.release_dead(connection)
-            lost = await recovery.find_lost(connection, grace=self._grace, queue_empty=depth == 0)
+            lost = await recovery.find_lost(connection, grace=self._grace, empty=empty)
             unclosed = await recovery.find_unclosed(connection, grace=self._grace)
             waiting = await recovery.find_undispatched(connection, grace=self._grace)
             passed = await recovery.find_unadvanced(connection, grace=self._grace)
+            cancelled = await recovery.find_unfinished(connection)
         await self._republish([*released, *lost])
         closed = 0
         for shard in unclosed:
             closing = await close_shard(self._engine, shard.batch_id, shard.round, shard.shard)
             closed += closing is not Closing.OPEN
+        for batch_id in cancelled:
+            closed += await close_cancelled(self._engine, batch_id)
         dispatched = 0
         for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting]):
             dispatched += await asyncio.to_thread(self._dispatcher.fill_window, batch_id)

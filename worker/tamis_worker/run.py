@@ -33,9 +33,10 @@ def run(settings: WorkerSettings, *, ready_file: Path | None = None, log_level: 
     try:
         worker = app.Worker(
             hostname=f"tamis-{runtime.worker_id}",
-            pool="threads",  # one event loop does the I/O; a thread only waits for its item
-            concurrency=settings.concurrency,
-            queues=[wire.QUEUE, wire.CONTROL_QUEUE],
+            pool="threads",
+            concurrency=1,  # for aggregates; items need no thread, see `deliveries`
+            prefetch_multiplier=settings.concurrency,
+            queues=[*wire.ITEM_QUEUES, wire.CONTROL_QUEUE],
             without_gossip=True,
             without_mingle=True,
             task_events=True,

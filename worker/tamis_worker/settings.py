@@ -32,6 +32,7 @@ class WorkerSettings(ProducerSettings):
     concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
     lease: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
     sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
+    follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
 
     @model_validator(mode="before")
     @classmethod

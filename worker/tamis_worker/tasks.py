@@ -23,11 +23,12 @@ log = logging.getLogger(__name__)
 def register(app: Celery, runtime: Runtime) -> None:
     """Give `app` one task per operation, and the aggregate."""
 
+    deliveries = runtime.deliveries
+    deliveries.install(app)
+
+    # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:
-        try:
-            runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
-        except Exception:  # the item stays pending in the ledger; the reconciler publishes it again
-            log.exception("batch=%s index=%s could not be evaluated", batch_id, index)
+        runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 
     def aggregate(batch_id: str, round_: int, shard: int) -> None:
         try:
@@ -46,5 +47,5 @@ def register(app: Celery, runtime: Runtime) -> None:
 
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
-        app.task(name=name, ignore_result=True)(evaluate)
+        app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
     app.task(name=wire.AGGREGATE, ignore_result=True)(aggregate)

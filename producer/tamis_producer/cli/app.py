@@ -32,7 +32,7 @@ def run() -> None:
     # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     # Importing a command adds it to `app`.
-    from . import criteria, initial_filter, judge, read, report, review, submit  # noqa: F401
+    from . import control, criteria, initial_filter, judge, read, report, review, submit  # noqa: F401
 
     try:
         app()

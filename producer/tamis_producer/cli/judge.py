@@ -12,23 +12,24 @@ from ..batch import Batch
 from ..client import Client
 from ..intake.decode import read_text
 from ..judging import to_judge
+from ..rehearsal import Planned
 from .app import app, out
+from .dry_run import dry_run
 from .read import BatchId
-from .submit import Detach, Key, Model, NoCache, follow, made
+from .submission import Submission, submitting
+from .submit import follow, made
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
 @app.command()
+@submitting("keep_duplicates")
 def judge(
+    submission: Submission,
     batch_id: BatchId,
     guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.", show_default=False)],
     noun: Annotated[str, typer.Option(help="What a reasoning cites by number: 'Email 3'.")] = "Email",
     threshold: Annotated[float, typer.Option(help="Evidence of a lower quality blocks a result, 0 to 1.")] = 0.15,
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
 ) -> None:
     """Judge the reasoning of each result of a finished batch against its record, as a batch of its own."""
     text = read_text(guidelines)
@@ -43,15 +44,21 @@ def judge(
         items = list(to_judge(judged.results()))
         if not items:
             raise InvalidRequest(f"batch {judged.id} has no result with a reasoning: there is nothing to judge")
+        if submission.dry_run:
+            planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
+            dry_run(planned, max_cost=submission.max_cost)
+            return
         batch = client.submit(
             operation,
             items,
-            model=model,
-            idempotency_key=idempotency_key,
+            model=submission.model,
+            idempotency_key=submission.idempotency_key,
             label=f"judgement of {view.label or judged.id}",
-            use_cache=not no_cache,
+            use_cache=not submission.no_cache,
+            priority=submission.priority,
+            max_cost=submission.max_cost,
         )
-        if detach:
+        if submission.detach:
             typer.echo(batch.id)
             return
         left = view.counts.n_items - len(items)

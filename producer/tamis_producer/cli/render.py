@@ -1,14 +1,27 @@
 """Tables for the terminal."""
 
+from decimal import Decimal
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_schemas import Counts, Filter, Inclusion, InclusionStatus, Proportion, Summary
+from tamis_schemas import (
+    Counts,
+    Filter,
+    Inclusion,
+    InclusionStatus,
+    Priority,
+    Proportion,
+    Summary,
+    cost_words,
+    dollars,
+)
 from tamis_schemas.operations import operation_name
 from tamis_schemas.wire import SHORT_ID
 
-from ..view import BatchView
+from ..view import BatchView, Budget
+from .progress import paused
 
 DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
 
@@ -45,14 +58,28 @@ def print_summary(summary: Summary, console: Console) -> None:
     if summary.confidence.median is not None:
         spread = ", ".join(f"{name} {n}" for name, n in bands.items() if n)
         table.add_row("confidence", f"median {summary.confidence.median:.2f} ({spread})")
+    if summary.cost is not None:
+        table.add_row("cost", paid(summary.cost, summary.unpriced))
     table.add_row(
-        "cost",
+        "calls",
         f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens, "
         f"{summary.wall_seconds:.1f} s" + (f"; {summary.cached:,} from the cache" if summary.cached else ""),
     )
     if summary.models:
         table.add_row("model", escape(", ".join(summary.models)))
     console.print(table, highlight=False)
+
+
+def paid(cost: Decimal, unpriced: int) -> str:
+    """What was paid; where nothing of it is known, how it would be."""
+    if unpriced and not cost:
+        return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
+    return cost_words(cost, unpriced)
+
+
+def _budget(budget: Budget) -> str:
+    held = f", {dollars(budget.reserved)} held for calls in flight" if budget.reserved else ""
+    return f"{dollars(budget.spent)} of {dollars(budget.max_cost)} spent{held}"
 
 
 def _counts(counts: Counts) -> str:
@@ -74,8 +101,14 @@ def print_view(view: BatchView, console: Console) -> None:
     table.add_column()
     table.add_row("batch", view.id)
     table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
-    table.add_row("state", view.state.value)
+    table.add_row("state", view.state.value if view.pause is None else paused(view.id, view.pause))
     table.add_row("items", _counts(view.counts))
+    if view.priority is not Priority.NORMAL:
+        table.add_row("priority", view.priority.value)
+    if view.cost or view.unpriced:
+        table.add_row("cost", paid(view.cost, view.unpriced))
+    if view.budget is not None:
+        table.add_row("budget", _budget(view.budget))
     table.add_row("model", escape(view.model or "the workers' own"))
     table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}")
     console.print(table, highlight=False)
@@ -93,7 +126,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
             view.id[:SHORT_ID],
             f"{view.created_at:%Y-%m-%d %H:%M}",
             escape(f"{view.operation} {view.label or ''}".strip()),
-            view.state.value,
+            view.state.value if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
             str(view.counts.n_items),
             str(view.counts.finished),
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",

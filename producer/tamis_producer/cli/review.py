@@ -1,5 +1,6 @@
 """`tamis review`: a whole review after a plan, stage by stage."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,18 +10,21 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
+from tamis_schemas import BatchPaused, Item, Judge, ReviewPlan, dollars
 from tamis_schemas.wire import SHORT_ID
 
 from ..client import Client
 from ..identification import identify
 from ..plan_file import read_plan
+from ..rehearsal import Planned
 from ..review import Review
 from ..view import BatchView, ReviewView
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
+from .dry_run import dry_run
 from .intake import BY_PLAN, say_what_was_read
-from .progress import detail
-from .render import print_summary
-from .submit import Detach, NoCache
+from .progress import detail, paused, say_paused
+from .render import paid, print_summary
+from .submission import Submission, submitting
 
 reviews = typer.Typer(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
 app.add_typer(reviews)
@@ -29,10 +33,10 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or h
 
 
 @reviews.command()
+@submitting("model", "idempotency_key", "keep_duplicates", "max_cost")
 def run(
+    submission: Submission,
     plan: Annotated[Path, typer.Argument(help="The plan, YAML or JSON.", show_default=False)],
-    detach: Detach = False,
-    no_cache: NoCache = False,
     again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
 ) -> None:
     """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""
@@ -40,6 +44,9 @@ def run(
     criteria = planned.criteria if planned.initial_filter else None
     identified = identify(planned.records, keep_duplicates=planned.keep_duplicates, initial_filter=criteria)
     say_what_was_read(identified, BY_PLAN)
+    if submission.dry_run:
+        _rehearse(planned.plan, identified.asked, use_cache=not submission.no_cache)
+        return
     with Client() as client:
         review = client.submit_review(
             planned.plan,
@@ -47,10 +54,11 @@ def run(
             label=planned.title,
             exclusions=identified.exclusions,
             source=identified.source,
-            use_cache=not no_cache,
+            use_cache=not submission.no_cache,
             again=again,
+            priority=submission.priority,
         )
-        if detach:
+        if submission.detach:
             typer.echo(review.id)
             return
         stages = " -> ".join(stage.name for stage in planned.plan.stages)
@@ -102,15 +110,31 @@ def follow(review: Review) -> int:
     except KeyboardInterrupt:
         out.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
         return EXIT_INTERRUPTED
+    except BatchPaused as reason:
+        say_paused(reason)
+        return EXIT_FAILED
     for batch, stage in zip(review.stages(), view.stages, strict=True):
         out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]", highlight=False)
         if (summary := batch.summary()) is not None:
             print_summary(summary, out)
     if view.state == "completed" and len(view.stages) < len(view.planned):
         out.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
+    if view.cost or view.unpriced:
+        out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}", highlight=False)
     out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.", highlight=False)
     whole = all(stage.counts.failed == 0 and stage.counts.cancelled == 0 for stage in view.stages)
     return EXIT_OK if whole else EXIT_FAILED
+
+
+def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
+    """The first stage; what the others are asked depends on its answers, and for all records it is at most so much."""
+    for number, stage in enumerate(plan.stages, 1):
+        if isinstance(stage.operation, Judge):
+            out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand", highlight=False)
+            continue
+        out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]", highlight=False)
+        note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
+        dry_run(Planned(stage.operation, records, stage.model, use_cache), max_cost=stage.max_cost, note=note)
 
 
 def _watch(review: Review, console: Console) -> ReviewView:
@@ -147,13 +171,19 @@ def _print_view(view: ReviewView, console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("stage", "batch", "state"):
         table.add_column(name)
-    for name in ("items", "kept out", "decided", "failed", "to do"):
+    for name in ("items", "kept out", "decided", "failed", "to do", "cost"):
         table.add_column(name, justify="right")
     for stage in view.stages:
         counts = stage.counts
         numbers = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
         waiting = counts.pending + counts.running
-        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *map(str, numbers), str(waiting))
+        cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
+        told = (*map(str, numbers), str(waiting), cost)
+        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *told)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
     console.print(table, highlight=False)
+    if view.cost or view.unpriced:
+        console.print(f"[dim]cost so far[/]  {paid(view.cost, view.unpriced)}", highlight=False)
+    if (pause := view.stages[-1].pause) is not None:
+        console.print(paused(view.id, pause), highlight=False)

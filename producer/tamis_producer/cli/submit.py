@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from tamis_schemas import (
     Answer,
+    BatchPaused,
     EvaluationResult,
     Extract,
     ExtractFields,
@@ -26,39 +27,29 @@ from ..batch import Batch
 from ..client import Client
 from ..criteria_file import read_criteria
 from ..identification import identify
+from ..rehearsal import Planned
 from ..schema_file import read_schema
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
+from .dry_run import dry_run
 from .intake import say_what_was_read
-from .progress import watch
+from .progress import say_paused, watch
 from .render import print_summary
+from .submission import Submission, submitting
 
 Made = TypeVar("Made", bound=BaseModel)
 
 File = Annotated[
     Path, typer.Argument(help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False)
 ]
-Detach = Annotated[bool, typer.Option("--detach", help="Print the batch's id and return at once.")]
-Model = Annotated[str | None, typer.Option(help="The model to ask.  [dim]default: the workers' own[/]")]
-Key = Annotated[
-    str | None,
-    typer.Option("--idempotency-key", help="Submitting the same key again returns the first batch."),
-]
-KeepDuplicates = Annotated[
-    bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only about one of them.")
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask anew, even what was answered before.")]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
 
 @app.command()
+@submitting()
 def screen(
+    submission: Submission,
     file: File,
     criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
-    keep_duplicates: KeepDuplicates = False,
     initial_filter: Annotated[
         bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
     ] = True,
@@ -68,47 +59,33 @@ def screen(
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
-    submit(
-        Inclusion(criteria=read, unclear=unclear),
-        file,
-        model,
-        idempotency_key,
-        detach,
-        no_cache,
-        keep_duplicates=keep_duplicates,
-        initial_filter=read if initial_filter else None,
-    )
+    operation = Inclusion(criteria=read, unclear=unclear)
+    submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 
 @app.command(name="filter")
+@submitting()
 def filter_(
+    submission: Submission,
     file: File,
     criteria: Annotated[str, typer.Option(help="The question, for example 'Is this about oncology?'")],
     reasoning: Reasoning = True,
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
-    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Ask one yes/no question of every record."""
     operation = made(Filter, criteria=criteria, include_reasoning=reasoning)
-    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
+    submit(operation, file, submission)
 
 
 @app.command()
+@submitting()
 def score(
+    submission: Submission,
     file: File,
     criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
     min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
     max_value: Annotated[float, typer.Option("--max", help="The highest score.")] = 1,
     interval: Annotated[float | None, typer.Option(help="The step between scores.  [dim]default: any[/]")] = None,
     reasoning: Reasoning = True,
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
-    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Rate every record on a scale."""
     operation = made(
@@ -119,11 +96,13 @@ def score(
         interval=interval,
         include_reasoning=reasoning,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
+    submit(operation, file, submission)
 
 
 @app.command()
+@submitting()
 def extract(
+    submission: Submission,
     file: File,
     instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
     output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
@@ -131,11 +110,6 @@ def extract(
         list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.", show_default=False)
     ] = None,
     reasoning: Reasoning = True,
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
-    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Extract one value from every record; nothing where a record does not hold it."""
     operation = made(
@@ -145,11 +119,13 @@ def extract(
         enum_values=value or None,
         include_reasoning=reasoning,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
+    submit(operation, file, submission)
 
 
 @app.command()
+@submitting()
 def fields(
+    submission: Submission,
     file: File,
     schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.", show_default=False)],
     instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
@@ -157,11 +133,6 @@ def fields(
         list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.", show_default=False)
     ] = None,
     reasoning: Reasoning = True,
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
-    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Extract several fields, as a JSON Schema describes them, from every record."""
     operation = made(
@@ -171,11 +142,13 @@ def fields(
         field_instructions=dict(_named(one) for one in field) if field else None,
         include_reasoning=reasoning,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
+    submit(operation, file, submission)
 
 
 @app.command()
+@submitting()
 def answer(
+    submission: Submission,
     instruct: Annotated[str, typer.Option(help="The question or the task.")],
     resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
     eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
@@ -185,11 +158,6 @@ def answer(
     iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
     score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,
     parallel_attempts: Annotated[int, typer.Option("--attempts", help="Answers side by side, 1 to 10.")] = 1,
-    model: Model = None,
-    idempotency_key: Key = None,
-    detach: Detach = False,
-    no_cache: NoCache = False,
-    keep_duplicates: KeepDuplicates = False,
 ) -> None:
     """Generate an answer, evaluate it, and refine it until it is good enough."""
     operation = made(
@@ -201,7 +169,7 @@ def answer(
         score_threshold=score_threshold,
         parallel_attempts=parallel_attempts,
     )
-    submit(operation, file, model, idempotency_key, detach, no_cache, keep_duplicates=keep_duplicates)
+    submit(operation, file, submission)
 
 
 def follow(batch: Batch) -> int:
@@ -211,6 +179,9 @@ def follow(batch: Batch) -> int:
     except KeyboardInterrupt:
         out.print(f"\nDetached; the batch goes on. Watch it with [bold]tamis status {batch.id} --watch[/]")
         return EXIT_INTERRUPTED
+    except BatchPaused as reason:
+        say_paused(reason)
+        return EXIT_FAILED
     summary = batch.summary()
     if summary is not None:
         print_summary(summary, out)
@@ -227,36 +198,35 @@ def made(kind: type[Made], **parameters: Any) -> Made:
 
 
 def submit(
-    operation: Operation,
-    file: Path | None,
-    model: str | None,
-    idempotency_key: str | None,
-    detach: bool,
-    no_cache: bool,
-    *,
-    keep_duplicates: bool = False,
-    initial_filter: SearchCriteria | None = None,
+    operation: Operation, file: Path | None, submission: Submission, *, initial_filter: SearchCriteria | None = None
 ) -> None:
     """Submit the records of a file (or one empty item where there is none), follow the batch and end the command."""
     identified = None
     if file is not None:
-        identified = identify(file, keep_duplicates=keep_duplicates, initial_filter=initial_filter)
+        identified = identify(file, keep_duplicates=submission.keep_duplicates, initial_filter=initial_filter)
         say_what_was_read(identified)
+    if submission.dry_run:
+        items = [{"id": "answer"}] if identified is None else identified.asked
+        planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
+        dry_run(planned, max_cost=submission.max_cost)
+        return
     with Client() as client:
         batch = client.submit(
             operation,
             [{"id": "answer"}] if identified is None else identified.records,
-            model=model,
-            idempotency_key=idempotency_key,
+            model=submission.model,
+            idempotency_key=submission.idempotency_key,
             label=file.name if file else None,
-            use_cache=not no_cache,
+            use_cache=not submission.no_cache,
             exclusions=None if identified is None else identified.exclusions,
             source=None if identified is None else identified.source,
+            priority=submission.priority,
+            max_cost=submission.max_cost,
         )
-        if detach:
+        if submission.detach:
             typer.echo(batch.id)
             return
-        asked = 1 if identified is None else len(identified.records) - len(identified.exclusions)
+        asked = 1 if identified is None else len(identified.asked)
         source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
         out.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
         code = follow(batch)

@@ -1,11 +1,12 @@
 """The figures of a report: what every number is, as plain data."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tamis_schemas import BatchStatus, Counts, Criterion, Inclusion, Proportion, SearchCriteria, Source
+from tamis_schemas import BatchStatus, Cost, Counts, Criterion, Inclusion, Proportion, SearchCriteria, Source, dollars
 from tamis_schemas.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 
@@ -24,22 +25,33 @@ class ConfidenceSeries(BaseModel):
 
 
 class Spending(BaseModel):
-    """What the answers took, failed ones too. Money is not known: prices belong to the endpoint."""
+    """What the answers took, failed ones too, in calls, tokens and money."""
 
     model_config = ConfigDict(frozen=True)
 
     calls: int = 0  # that reached the endpoint
     prompt_tokens: int = 0  # as the endpoint counted them
     completion_tokens: int = 0
+    cost: Cost = Decimal(0)  # dollars, as far as prices are known
+    unpriced: int = 0  # records whose calls have no known price: they are not in `cost`
     cached: int = 0  # records answered from the ledger, without a call
     call_seconds_median: float | None = None
     call_seconds_p95: float | None = None
+
+    @property
+    def paid(self) -> str:
+        """The cost for a table: `$0.0123`, `at least $0.0123` where some prices are not known, or `not known`."""
+        if not self.unpriced:
+            return dollars(self.cost)
+        return f"at least {dollars(self.cost)}" if self.cost else "not known"
 
     def __add__(self, other: "Spending") -> "Spending":
         return Spending(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=self.cost + other.cost,
+            unpriced=self.unpriced + other.unpriced,
             cached=self.cached + other.cached,
         )
 

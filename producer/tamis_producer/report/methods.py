@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from tamis_schemas import SearchCriteria
+from tamis_schemas import SearchCriteria, dollars
 from tamis_schemas.flow import Tally, total
 
-from .figures import BatchFigures, Figures
+from .figures import BatchFigures, Figures, Spending
 from .outcome import FILTER
 from .steps import decides, operation_noun
 
@@ -72,6 +72,16 @@ def warnings(figures: Figures) -> tuple[str, ...]:
             "the software works, not what a record is about."
         )
     return tuple(found)
+
+
+def costs(spending: Spending) -> str:
+    """What the answers cost, in a sentence."""
+    if not spending.calls:
+        return "No call was paid for."
+    if spending.unpriced and not spending.cost:
+        return "What the calls cost is not known to the software."
+    missing = f"; {_records_n(spending.unpriced)} without a known price not counted" if spending.unpriced else ""
+    return f"By the prices known to the software the calls cost {dollars(spending.cost)} (US dollars){missing}."
 
 
 def _records(figures: Figures, batch: BatchFigures) -> str:
@@ -139,7 +149,7 @@ def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Pa
         listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in given.items()]
     heading = "Screening" if decides(batch.operation) else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
-    how = " ".join([_model(batch), _cache(batch), _period(batch), _prompts(batch)])
+    how = " ".join([_model(batch), _cache(batch), _period(batch), costs(batch.spending), _prompts(batch)])
     return Part(f"{heading}{place}", " ".join(sentences), tuple(listed)), Part(f"Model and prompts{place}", how)
 
 

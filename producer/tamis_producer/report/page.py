@@ -17,7 +17,7 @@ from tamis_schemas.flow import Tally, total
 from .charts import histogram, interval
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
-from .methods import methods, warnings
+from .methods import costs, methods, warnings
 from .outcome import FILTER, INCLUSION, Outcome
 from .record import Row
 from .steps import decides, error_words, operation_noun, steps
@@ -105,6 +105,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "names": names,
         "steps": steps(figures.flow),
         "spending_rows": SPENDING_ROWS,
+        "costs": costs(figures.spending),
         "methods": methods(figures),
         "particulars": particulars,
         "written": written,

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, sel
 from tamis_schemas import BatchStatus, Counts, ItemStatus, wilson
 from tamis_schemas.flow import Tally
 from tamis_schemas.ledger import items, results
+from tamis_schemas.ledger.costs import PAID, UNPRICED
 
 from ..ledger import ledger_errors
 from .figures import BINS, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
@@ -153,6 +154,8 @@ def _spending(connection: Connection, batch_id: UUID) -> Spending:
         func.coalesce(func.sum(results.c.calls), 0).label("calls"),
         func.coalesce(func.sum(results.c.prompt_tokens), 0).label("prompt"),
         func.coalesce(func.sum(results.c.completion_tokens), 0).label("completion"),
+        PAID.label("cost"),
+        UNPRICED.label("unpriced"),
         func.count().filter(results.c.cached).label("cached"),
         func.percentile_cont(0.5).within_group(latency).label("median"),
         func.percentile_cont(0.95).within_group(latency).label("p95"),
@@ -162,6 +165,8 @@ def _spending(connection: Connection, batch_id: UUID) -> Spending:
         calls=row.calls,
         prompt_tokens=row.prompt,
         completion_tokens=row.completion,
+        cost=row.cost,
+        unpriced=row.unpriced,
         cached=row.cached,
         call_seconds_median=None if row.median is None else row.median / 1000,
         call_seconds_p95=None if row.p95 is None else row.p95 / 1000,

@@ -4,7 +4,16 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
-from tamis_schemas import Inclusion, InclusionDecision, InclusionStatus, InvalidParameters, ItemResult, SearchCriteria
+from tamis_schemas import (
+    BatchPaused,
+    Inclusion,
+    InclusionDecision,
+    InclusionStatus,
+    InvalidParameters,
+    ItemResult,
+    Pause,
+    SearchCriteria,
+)
 from tamis_schemas.operations.inclusion import UnclearPolicy
 
 from ..batch import Batch
@@ -95,8 +104,8 @@ class InclusionEvaluator:
             return []
         batch = self._client().submit(self._operation, items, model=self._model, label="inclusion")
         self._tell(STARTED, f"{len(items)} papers in batch {batch.id}")
-        self._wait(batch, progress_callback)
-        decisions = [_decision(row) for row in batch.results()]
+        pause = self._wait(batch, progress_callback)
+        decisions = [_decision(row, pause) for row in batch.results()]
         self._tell(FINISHED, _counted(decisions))
         return list(zip(given, decisions, strict=True))
 
@@ -118,15 +127,21 @@ class InclusionEvaluator:
         self._own = self._own or Client()
         return self._own
 
-    def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> None:
+    def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
+        """Return when nothing more will happen, with the reason where that is a pause."""
         told, warned = 0, False
-        for view in batch.watch(self._timeout):
-            if not (view.live_workers or view.state.terminal or warned):
-                warned = True
-                log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
-            if progress_callback is not None and view.counts.finished > told:
-                told = view.counts.finished
-                progress_callback(told, view.counts.n_items)
+        try:
+            for view in batch.watch(self._timeout):
+                if not (view.live_workers or view.state.terminal or warned):
+                    warned = True
+                    log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
+                if progress_callback is not None and view.counts.finished > told:
+                    told = view.counts.finished
+                    progress_callback(told, view.counts.n_items)
+        except BatchPaused as paused:
+            log.warning("%s", paused)
+            return paused.pause
+        return None
 
     def _tell(self, kind: str, message: str) -> None:
         if self._callback is not None:
@@ -147,11 +162,13 @@ def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> l
     return items
 
 
-def _decision(row: ItemResult) -> InclusionDecision:
+def _decision(row: ItemResult, pause: Pause | None) -> InclusionDecision:
     if row.decision is not None:
         return row.decision
     if row.result is not None and row.result.error is not None:
         error = f"{row.error_kind}: {row.result.error}"
+    elif pause is not None:
+        error = pause.reason
     else:
         error = f"the item is {row.status}"  # its batch was cancelled
     return InclusionDecision(status=InclusionStatus.UNCERTAIN, confidence=0.0, rationale=NOT_EVALUATED, error=error)

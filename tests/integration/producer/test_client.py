@@ -31,7 +31,8 @@ ONCOLOGY = Filter(criteria="Is this about oncology?")
 
 def messages_waiting(settings: ProducerSettings) -> list[dict[str, object]]:
     with redis.Redis.from_url(settings.broker) as broker:
-        return [json.loads(raw) for raw in broker.lrange(f"{wire.KEY_PREFIX}{wire.QUEUE}", 0, -1)]
+        queues = [f"{wire.KEY_PREFIX}{name}" for name in wire.ITEM_QUEUES]
+        return [json.loads(raw) for queue in queues for raw in broker.lrange(queue, 0, -1)]
 
 
 def test_a_submitted_batch_is_in_the_ledger_item_for_item(client: Client) -> None:

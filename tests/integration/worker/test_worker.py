@@ -7,7 +7,7 @@ import pytest
 
 from llm_double import Fault, Kind, Scripted
 from stage import House, abstracts
-from tamis_schemas import BatchStatus, ErrorKind, Filter, Inclusion, InclusionStatus, SearchCriteria
+from tamis_schemas import BatchPaused, BatchStatus, ErrorKind, Filter, Inclusion, InclusionStatus, SearchCriteria
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 
@@ -79,7 +79,7 @@ def test_an_inclusion_names_the_criteria_that_decided(house: House) -> None:
         (Fault(Kind.MALFORMED), ErrorKind.MALFORMED, 2),
         (Fault(Kind.TRUNCATED), ErrorKind.TRUNCATED, 2),
         (Fault(Kind.SERVER_ERROR), ErrorKind.SERVER, 3),
-        (Fault(Kind.UNAUTHORIZED), ErrorKind.AUTHENTICATION, 1),
+        (Fault(Kind.FORBIDDEN), ErrorKind.PERMISSION, 1),
     ],
     ids=lambda value: str(value.kind.value) if isinstance(value, Fault) else None,
 )
@@ -135,10 +135,15 @@ def test_the_model_of_a_batch_goes_before_the_workers_own(house: House) -> None:
 
 def test_neither_logs_nor_redis_nor_the_ledger_hold_the_key(house: House) -> None:
     client, double = house.client, house.fresh().double
-    double.script(faults=[Fault(Kind.UNAUTHORIZED, limit=2)])
+    double.script(faults=[Fault(Kind.UNAUTHORIZED, limit=3)])
     batch = client.submit(ONCOLOGY, abstracts(4))
-    batch.wait(timeout=60)
+    with pytest.raises(BatchPaused) as paused:
+        batch.wait(timeout=60)
     key = house.environment["TAMIS_LLM_API_KEY"]
+    assert key not in str(paused.value)
+    assert "[key]" in str(paused.value)  # the masked one, which the endpoint quotes
+    batch.resume()
+    assert batch.wait(timeout=60).decided == 4
     rows = json.dumps([row.model_dump(mode="json") for row in batch.results()])
     assert key not in house.worker.text()
     assert key not in rows

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def row(index: int = 0, **changes: object) -> ItemResult:
         "item_id": f"i{index}",
         "status": "decided",
         "result": EvaluationResult(value=True, confidence=0.9, reasoning="because"),
-        "provenance": Provenance(model="m", usage=Usage(prompt_tokens=10, completion_tokens=2), calls=1),
+        "provenance": Provenance(model="m", usage=Usage(10, 2), cost=Decimal("0.0000450"), calls=1),
         "item": {"title": "T"},
     }
     return ItemResult.model_validate(fields | changes)
@@ -45,6 +46,16 @@ def test_a_decided_item() -> None:
     assert tuple(cells) == COLUMNS
     assert (cells["value"], cells["confidence"], cells["reasoning"]) == ("true", "0.9", "because")
     assert (cells["model"], cells["prompt_tokens"], cells["title"]) == ("m", "10", "T")
+    assert cells["cost"] == "0.000045"
+
+
+@pytest.mark.parametrize(
+    ("cost", "cell"), [(None, ""), ("0", "0"), ("12.500000000", "12.5"), ("120", "120"), ("1E-9", "0.000000001")]
+)
+def test_a_cost_is_a_plain_number_and_an_unknown_one_is_empty(cost: str | None, cell: str) -> None:
+    provenance = Provenance(calls=1, cost=None if cost is None else Decimal(cost))
+    (cells,) = table(row(provenance=provenance))
+    assert cells["cost"] == cell
 
 
 def test_a_failed_item_has_an_error_and_neither_value_nor_confidence() -> None:

@@ -1,31 +1,36 @@
-"""Asking one question: permit, call, read, and what follows where there is no usable answer.
+"""Asking one question: turn, permit, call, read, and what follows where there is no usable answer.
 
-Waiting is not failing: a rate-limit wait costs no attempt and does not count towards the item's deadline.
+Waiting is not failing: a rate-limit wait costs no attempt and does not count towards the item's deadline. A key or a
+model that is refused is no failure of the item either: it pauses the batch.
 """
 
 import asyncio
 import hashlib
 import json
 import random
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TypeVar
 
-from tamis_schemas import ErrorKind, Usage
+from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 
 from ..ledger.batches import BatchTerms
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
+from .access import Access, Turn
 from .answer import Malformed, read_json
+from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
 from .cache import Cache
 from .chat import Answer, CallError, ChatRequest, Message, Reply
-from .draining import Draining
+from .estimates import TokenEstimates
+from .halting import Halted, Halting
 from .limits import Limiters
 from .llm import Llm
-from .retry import RetryPolicy, decide
+from .retry import RetryPolicy, Then, decide
 
-CHARACTERS_PER_TOKEN = 4  # of English prose, by the usual rule of thumb; settled to the true number afterwards
-EXPECTED_ANSWER = 250  # tokens; an answer is a value with a short explanation
+CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
 
 T = TypeVar("T")
 
@@ -55,12 +60,20 @@ class Tally:
     calls: int = 0  # that reached the endpoint
     cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
+    cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
     model: str | None = None
     latency_ms: int | None = None
+    worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
+    longest: float = 0.0  # of this round's questions, which are asked side by side
 
-    def note(self, reply: Reply) -> None:
+    def end_round(self) -> None:
+        """The questions asked side by side are answered; they took as long as the longest of them."""
+        self.worked, self.longest = self.worked + self.longest, 0.0
+
+    def note(self, reply: Reply, cost: Decimal | None) -> None:
         """Add one call."""
         self.calls += 1
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
         if isinstance(reply, Answer):
@@ -70,21 +83,43 @@ class Tally:
 class Asker:
     """Asks questions under the shared limit; one per worker process."""
 
-    def __init__(self, llm: Llm, limiters: Limiters, policy: RetryPolicy, draining: Draining, cache: Cache) -> None:
+    def __init__(
+        self,
+        llm: Llm,
+        limiters: Limiters,
+        policy: RetryPolicy,
+        halting: Halting,
+        cache: Cache,
+        budget: Budget,
+        prices: Prices,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        access: Callable[[], Access] = Access,
+    ) -> None:
+        """`sleep` waits between two calls, in seconds; `access` makes the gate of a model that is asked first."""
         self._llm = llm
         self._limiters = limiters
         self._policy = policy
-        self._draining = draining
+        self._halting = halting
         self._cache = cache
+        self._budget = budget
+        self._prices = prices
+        self._sleep = sleep
+        self._new_access = access
+        self._access: dict[str, Access] = {}  # by model
+        self._estimates = TokenEstimates()
 
     async def ask(
         self, request: ChatRequest, parse: Callable[[object], T], tally: Tally, terms: BatchTerms, *, key: str | None
     ) -> T | Failure:
-        """What `parse` makes of the answer, or why there is none. Raises `Drained` where the worker stops meanwhile.
+        """What `parse` makes of the answer, or why there is none.
 
         `terms` are those of the batch on whose behalf it is asked.
         `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
         before it is used. None: neither.
+
+        Raises `Halted` where the worker stops meanwhile, or the batch is not to go on; the batch is paused before
+        that where the endpoint refuses the key or the model, or the next call could cost more than its budget has left.
         """
         if key is not None and (kept := await self._cache.find(key)) is not None:
             try:
@@ -95,60 +130,132 @@ class Asker:
                 tally.cached += 1
                 tally.model = kept.model
                 return value
+        if tally.worked >= self._policy.deadline:
+            told = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
+            return Failure(ErrorKind.TIMEOUT, told)
         asked = request
         met: list[ErrorKind] = []
-        counted, worked = 0, 0.0  # calls against max_calls; seconds, rate-limit waits taken out
+        counted, worked = 0, tally.worked  # calls against max_calls; seconds, rate-limit waits taken out
         while True:
-            reply = await self._call(asked, terms)
-            tally.note(reply)
-            worked += reply.latency_ms / 1000
+            error: CallError | None
             repair: ChatRequest | None = None
-            if isinstance(reply, Answer):
-                try:
-                    value = parse(read_json(reply.content))
-                    if key is not None:
-                        await self._cache.keep(key, reply)
-                    return value
-                except (Malformed, InvalidAnswer) as reason:
-                    error = _unusable(reason)
-                    repair = _repair(request, reply, error)
-            else:
-                error = reply
-            counted += error.kind is not ErrorKind.RATE_LIMITED
-            decision = decide(
-                error,
-                attempt=counted,
-                elapsed=worked,
-                policy=self._policy,
-                jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-                earlier=met,
-            )
+            reservation = await self._reserved(asked, terms)
+            with await self._turn(request.model, terms, reservation) as turn:
+                reply = await self._call(asked, terms, turn, reservation)
+                in_a_row = turn.heard(reply)
+                tally.note(reply, cost_of(self._prices, request.model, reply))
+                if isinstance(reply, Answer):
+                    try:
+                        value, error = parse(read_json(reply.content)), None
+                    except (Malformed, InvalidAnswer) as reason:
+                        error = _unusable(reason)
+                        repair = _repair(request, reply, error)
+                else:
+                    error = reply
+                if error is None or not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
+                    counted += 1
+                    worked += reply.latency_ms / 1000
+                    tally.longest = max(tally.longest, worked - tally.worked)
+                decision = decide(
+                    error,
+                    attempt=counted,
+                    elapsed=worked,
+                    policy=self._policy,
+                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+                    earlier=met,
+                    in_a_row=in_a_row,
+                )
+                if error is not None and decision.then is Then.HALT:
+                    # Before the turn is left: whoever waits for it must not burn a call of its own.
+                    await self._halting.pause(terms.batch_id, _pause(error, in_a_row))
+                    raise Halted
+            if error is None:
+                if key is not None and isinstance(reply, Answer):
+                    await self._cache.keep(key, reply)
+                return value
             if not decision.again:
                 return Failure(decision.kind or error.kind, error.message)
             met.append(error.kind)
             if decision.blocks:
                 limiter = await self._limiters.of(request.model)
-                await limiter.block(decision.after)
+                with self._halting.interruptible(terms.batch_id):
+                    await limiter.block(decision.after)
             elif decision.after:
-                with self._draining.interruptible():
-                    await asyncio.sleep(decision.after)
+                with self._halting.interruptible(terms.batch_id):
+                    await self._sleep(decision.after)
                 worked += decision.after
             asked = repair or asked
             if decision.larger_budget:
                 asked = replace(request, max_tokens=2 * request.max_tokens)
 
-    async def _call(self, request: ChatRequest, terms: BatchTerms) -> Reply:
+    async def _reserved(self, request: ChatRequest, terms: BatchTerms) -> Reservation | None:
+        if not terms.budgeted:
+            return None
+        tokens = reserved_tokens([len(message.content) for message in request.messages])
+        try:
+            with self._halting.interruptible(terms.batch_id):
+                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens)
+        except OverBudget as reason:
+            await self._halting.pause(terms.batch_id, reason.pause)
+            raise Halted from reason
+
+    async def _turn(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Turn:
+        access = self._access.get(model)
+        if access is None:
+            access = self._access[model] = self._new_access()
+        turn = access.turn_at_once()
+        if turn is not None:
+            return turn
+        try:
+            with self._halting.interruptible(terms.batch_id):
+                return await access.turn()
+        except BaseException:
+            self._budget.give_back(reservation)  # no call was made
+            raise
+
+    async def _call(
+        self, request: ChatRequest, terms: BatchTerms, turn: Turn, reservation: Reservation | None
+    ) -> Reply:
+        async with AsyncExitStack() as finding_out:
+            return await self._call_in(finding_out, request, terms, turn, reservation)
+
+    async def _call_in(
+        self,
+        finding_out: AsyncExitStack,
+        request: ChatRequest,
+        terms: BatchTerms,
+        turn: Turn,
+        reservation: Reservation | None,
+    ) -> Reply:
         limiter = await self._limiters.of(request.model)
+        operation = terms.operation.operation
         characters = sum(len(message.content) for message in request.messages)
-        with self._draining.interruptible():
-            permit = await limiter.acquire(characters // CHARACTERS_PER_TOKEN + EXPECTED_ANSWER)
+        estimate = self._estimates.of(operation, request.model, characters, request.max_tokens)
+        try:
+            with self._halting.interruptible(terms.batch_id):
+                await finding_out.enter_async_context(self._llm.finding_out(request))
+                permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
+        except BaseException:
+            self._budget.give_back(reservation)
+            raise
         used: int | None = None
         try:
+            turn.begin()
             reply = await self._llm.ask(request)
-            used = reply.usage.total_tokens or None
-            return reply
+            used = reply.usage.total_tokens or (estimate if isinstance(reply, Answer) else None)
+            if reply.rate is not None:
+                limiter.heard(reply.rate, reply.latency_ms / 1000)
+            if isinstance(reply, CallError) and reply.status in CONGESTED:
+                limiter.congested()
+            counted = reply.usage
+            self._estimates.learn(
+                operation, request.model, characters, counted.prompt_tokens, counted.completion_tokens
+            )
         finally:
             await limiter.release(permit, used)
+        if reservation is not None:
+            await self._budget.settle(reservation, usage_of(reply))
+        return reply
 
 
 def fingerprint(request: ChatRequest, sample: int = 0) -> str:
@@ -156,8 +263,23 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
 
     `sample` tells equal questions apart whose answers shall differ.
     """
-    canonical = json.dumps([asdict(request), sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    fields = {
+        "max_tokens": request.max_tokens,
+        "messages": [{"content": message.content, "role": message.role} for message in request.messages],
+        "model": request.model,
+        "schema": request.schema,
+        "schema_name": request.schema_name,
+        "temperature": request.temperature,
+    }
+    canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()
+
+
+def _pause(error: CallError, in_a_row: int) -> Pause:
+    """Why a batch is paused whose call was refused."""
+    kind = PauseKind(error.kind)
+    told = error.message if error.everyone else f"{error.message} ({in_a_row} calls in a row)"
+    return Pause(kind=kind, message=told)
 
 
 def _unusable(reason: Malformed | InvalidAnswer) -> CallError:

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
 from .chat import Answer
-from .group_commit import GroupCommit
+from .group_commit import GATHER, GroupCommit
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,11 @@ class Cache:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit("cache look-ups", self._find)
+        self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit(
+            "cache look-ups",
+            self._find,
+            gather_busy=GATHER,  # they come in the groups in which their items were claimed
+        )
         self._keeps: GroupCommit[Keep, None] = GroupCommit("cached answers", self._keep)
 
     async def start(self) -> None:

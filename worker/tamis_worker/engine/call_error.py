@@ -8,10 +8,13 @@
 | 401 · 402, 403 · 404 · 408 · 413 · 429 | see STATUSES |
 | 409, 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
+
+What every other call would meet as well is marked `everyone`: authentication, model_not_found, and a permission that is
+about money.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -51,9 +54,10 @@ MESSAGES = (
     (_BAD_KEY, ErrorKind.AUTHENTICATION),
 )
 
+PAYMENT_REQUIRED = 402
 STATUSES = {
     401: ErrorKind.AUTHENTICATION,
-    402: ErrorKind.PERMISSION,  # payment required
+    PAYMENT_REQUIRED: ErrorKind.PERMISSION,
     403: ErrorKind.PERMISSION,
     404: ErrorKind.MODEL_NOT_FOUND,
     408: ErrorKind.TIMEOUT,
@@ -66,6 +70,9 @@ ADVICE = {
     ErrorKind.AUTHENTICATION: "is TAMIS_LLM_API_KEY a key of this endpoint?",
     ErrorKind.MODEL_NOT_FOUND: "is TAMIS_MODEL a model of this endpoint, and does TAMIS_LLM_BASE_URL end in /v1?",
 }
+
+# There was no connection over which a request could have gone.
+UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 # Whatever looks like a key, whole or masked.
 _KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|(?<=Bearer )\S+|\S*\*{4,}\S*")
@@ -82,12 +89,13 @@ def of_exception(error: Exception, *, api_key: str, now: datetime | None = None)
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key, now=now)
+    sent = not any(isinstance(link, UNCONNECTED) for link in _chain(error))
     if _is_timeout(error):
-        return CallError(ErrorKind.TIMEOUT, "no answer in time")
+        return CallError(ErrorKind.TIMEOUT, "no answer in time", sent=sent)
     if isinstance(error, openai.APIResponseValidationError | ValueError):
         return CallError(ErrorKind.SERVER, "the endpoint answered something that is not JSON")
     cause = _chain(error)[-1]
-    return CallError(ErrorKind.CONNECTION, cleaned(f"{type(cause).__name__}: {cause}", api_key))
+    return CallError(ErrorKind.CONNECTION, cleaned(f"{type(cause).__name__}: {cause}", api_key), sent=sent)
 
 
 def of_answer(
@@ -101,13 +109,23 @@ def of_answer(
 ) -> CallError:
     """The error that an error answer means; `error` is its error object, `text` stands in where there is none."""
     refusal = refusal_of(status, error, text)
-    kind = _kind(refusal, _field(error, "type"))
+    names = (refusal.code, _field(error, "type"))
+    kind = _kind(refusal, names)
+    used_up = not QUOTA_CODES.isdisjoint(names)
     message = refusal.message if refusal.message.startswith(str(status)) else f"{status}: {refusal.message}"
-    if refusal.code in QUOTA_CODES:
+    if used_up:
         message = f"{status}: the quota of the API key is used up: {refusal.message}"
     elif kind in ADVICE:
         message = f"{cleaned(message, api_key)} ({ADVICE[kind]})"
-    return CallError(kind, cleaned(message, api_key), status=status, retry_after=retry_after(headers, now))
+    # A 403 alone may be about what one request says; what tells of money is about the key.
+    of_key = kind is ErrorKind.PERMISSION and (used_up or status == PAYMENT_REQUIRED)
+    return CallError(
+        kind,
+        cleaned(message, api_key),
+        status=status,
+        retry_after=retry_after(headers, now),
+        everyone=of_key or kind in (ErrorKind.AUTHENTICATION, ErrorKind.MODEL_NOT_FOUND),
+    )
 
 
 def refusal_of(status: int, error: object, text: str) -> Refusal:
@@ -144,8 +162,8 @@ def cleaned(message: str, api_key: str) -> str:
     return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."
 
 
-def _kind(refusal: Refusal, type_: str | None) -> ErrorKind:
-    for name in (refusal.code, type_):
+def _kind(refusal: Refusal, names: Iterable[str | None]) -> ErrorKind:
+    for name in names:
         if name in CODES:
             return CODES[name]
     if refusal.status in (400, 422, 429):

@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 from tamis_schemas import ErrorKind, Usage
 
+from .rate_headers import RateHeaders
+
 Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any keyword
 
 
@@ -37,6 +39,7 @@ class Answer:
     usage: Usage
     finish_reason: str
     latency_ms: int
+    rate: RateHeaders | None = None  # what the endpoint said of its limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,9 @@ class CallError:
     retry_after: float | None = None  # seconds, as the endpoint asks
     usage: Usage = field(default_factory=Usage)  # what was paid for all the same
     latency_ms: int = 0
+    everyone: bool = False  # every call would meet it: the key, its quota or the model is refused
+    sent: bool = True  # False: there was not even a connection, so nothing was paid
+    rate: RateHeaders | None = None  # what the endpoint said of its limits
 
 
 Reply: TypeAlias = Answer | CallError

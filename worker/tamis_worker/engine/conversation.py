@@ -26,7 +26,7 @@ class Conversation:
         self._questions = 0
 
     async def run(self, course: Course) -> Evaluation | Failure:
-        """What the course comes to. Raises `Drained` where the worker stops meanwhile."""
+        """What the course comes to. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
         try:
             questions = next(course)
             while True:
@@ -45,6 +45,7 @@ class Conversation:
             model=self._tally.model,
             prompt_sha256=self._first_key,
             usage=self._tally.usage,
+            cost=self._tally.cost,
             calls=self._tally.calls,
             cached=self._questions > 0 and self._tally.cached == self._questions,
             latency_ms=self._tally.latency_ms,
@@ -52,31 +53,43 @@ class Conversation:
 
     async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
         self._questions += len(questions)
-        if len(questions) == 1:
-            return (await self._reading(questions[0]),)
+        try:
+            if len(questions) == 1:
+                return (await self._reading(questions[0]),)
+            return await self._side_by_side(questions)
+        finally:
+            self._tally.end_round()
+
+    async def _side_by_side(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
         tasks = [asyncio.create_task(self._reading(question)) for question in questions]
         try:
-            return tuple(await asyncio.gather(*tasks))
+            # Where one is halted, the calls of the others are finished all the same: their answers are kept.
+            await asyncio.wait(tasks)
+            return tuple(task.result() for task in tasks)
         finally:
-            for task in tasks:  # where one was drained, the others are not wanted either
+            for task in tasks:
                 task.cancel()
+                if task.done() and not task.cancelled():
+                    task.exception()  # of several that were halted, one is told
 
     async def _reading(self, question: Question[Any]) -> Reading:
-        request = self._request(question)
+        request = chat_request(question, self._model, self._patience)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         kept_under = key if self._terms.use_cache else None
         read = await self._asker.ask(request, question.parse, self._tally, self._terms, key=kept_under)
         return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
 
-    def _request(self, question: Question[Any]) -> ChatRequest:
-        set_to = self._patience.temperature
-        asked = set_to if question.temperature is None or set_to is None else question.temperature
-        return ChatRequest(
-            model=self._model,
-            messages=question.messages,
-            schema_name=question.schema_name,
-            schema=question.schema,
-            temperature=asked,
-            max_tokens=max(self._patience.max_output_tokens, question.tokens),
-        )
+
+def chat_request(question: Question[Any], model: str, patience: Patience) -> ChatRequest:
+    """A question as it is put to a model: what determines its answer, and so its key in the cache."""
+    set_to = patience.temperature
+    asked = set_to if question.temperature is None or set_to is None else question.temperature
+    return ChatRequest(
+        model=model,
+        messages=question.messages,
+        schema_name=question.schema_name,
+        schema=question.schema,
+        temperature=asked,
+        max_tokens=max(patience.max_output_tokens, question.tokens),
+    )

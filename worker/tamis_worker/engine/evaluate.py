@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tamis_schemas import ErrorKind, Provenance
 
@@ -12,15 +13,15 @@ from ..ledger.outcomes import Outcome
 from ..operations import Failure
 from .asking import Asker, Patience
 from .conversation import Conversation
-from .draining import Drained
 from .group_commit import GroupCommit
+from .halting import Halted, Halting
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Return:
-    """A claim given back, to be published again."""
+    """A claim given back; where its batch runs, to be published again."""
 
     claim: Claim
     operation: str
@@ -49,8 +50,16 @@ class Evaluator:
     """Evaluates items by their key; one per worker process, used by all of its tasks."""
 
     def __init__(
-        self, writers: Writers, terms: TermsOfBatches, asker: Asker, *, default_model: str, patience: Patience
+        self,
+        writers: Writers,
+        terms: TermsOfBatches,
+        asker: Asker,
+        halting: Halting,
+        *,
+        default_model: str,
+        patience: Patience,
     ) -> None:
+        self._halting = halting
         self._write = writers
         self._terms = terms
         self._asker = asker
@@ -59,14 +68,20 @@ class Evaluator:
 
     async def evaluate(self, key: ItemKey) -> None:
         """Return once the item's outcome is committed; at once where somebody else holds or finished the item."""
+        asked = self._halting.moment
         claim = await self._write.claims.submit(key)
         if claim is None:
             return
+        with self._halting.held(key.batch_id, asked):
+            await self._evaluate(claim)
+
+    async def _evaluate(self, claim: Claim) -> None:
+        key = claim.key
         try:
             terms = await self._terms.of(key.batch_id)
             try:
                 outcome = await self._outcome(claim, terms)
-            except Drained:
+            except Halted:
                 await self._write.returns.submit(Return(claim, terms.operation.operation))
                 return
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
@@ -79,7 +94,7 @@ class Evaluator:
     async def _outcome(self, claim: Claim, terms: BatchTerms) -> Outcome:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
-            return Outcome(claim, failure, Provenance())
+            return Outcome(claim, failure, Provenance(cost=Decimal(0)))
         conversation = Conversation(self._asker, self._patience, terms, terms.model or self._default_model)
         ended = await conversation.run(operations.course(terms.operation, claim.payload))
         return Outcome(claim, ended, conversation.provenance())

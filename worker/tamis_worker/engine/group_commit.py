@@ -17,6 +17,9 @@ Reply = TypeVar("Reply")
 
 LARGEST_GROUP = 200
 GATHER = 0.002  # s; lets submitters that wake together share a group
+GATHER_BUSY = 0.04  # s; where entries come in a stream: a statement for many costs hardly more than one for one
+BUSY = 0.02  # s between two entries, on average
+SMOOTHING = 0.1  # weight of the last interval in the average
 LONGEST_PAUSE = 2.0  # s between two tries while the ledger is away
 
 log = logging.getLogger(__name__)
@@ -35,11 +38,21 @@ class GroupCommit(Generic[Entry, Reply]):
     dropped. An entry that the ledger refuses fails alone, not with the group it stood in.
     """
 
-    def __init__(self, name: str, write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]],
+        *,
+        gather_busy: float = GATHER_BUSY,
+    ) -> None:
+        """`gather_busy`: seconds to wait for others where entries come in a stream."""
+        self._gather_busy = gather_busy
         self._name = name
         self._write = write
         self._queue: asyncio.Queue[_Waiting[Entry, Reply]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self._last = 0.0  # when the last entry came
+        self._interval = 1.0  # s between two entries, on average
 
     async def start(self) -> None:
         """Begin to write."""
@@ -47,7 +60,11 @@ class GroupCommit(Generic[Entry, Reply]):
 
     async def submit(self, entry: Entry) -> Reply:
         """The reply to one entry, once it is committed. Raises what the ledger refuses it with."""
-        waiting: _Waiting[Entry, Reply] = _Waiting(entry, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)
+        self._last = now
+        waiting: _Waiting[Entry, Reply] = _Waiting(entry, loop.create_future())
         self._queue.put_nowait(waiting)
         return await waiting.reply
 
@@ -63,7 +80,7 @@ class GroupCommit(Generic[Entry, Reply]):
     async def _run(self) -> None:
         while True:
             group = [await self._queue.get()]
-            await asyncio.sleep(GATHER)
+            await asyncio.sleep(gathering(self._interval, self._gather_busy))
             while len(group) < LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
             try:
@@ -94,6 +111,11 @@ class GroupCommit(Generic[Entry, Reply]):
                     if not waiting.reply.done():
                         waiting.reply.set_result(reply)
                 return
+
+
+def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
+    """Seconds to wait for more entries to share a statement, where one comes every `interval` seconds."""
+    return busy if interval < BUSY else GATHER
 
 
 def _answer(waiting: _Waiting[Entry, Reply], error: Exception) -> None:

@@ -1,99 +1,49 @@
 """The rate limit that all worker processes share: requests and tokens per minute, and calls in flight.
 
-One Lua script on Redis decides (`limiter.lua`; its arithmetic is in `limit_arithmetic`), by the clock of the server.
-One coroutine per process, endpoint and model, the pump, speaks to it: it gathers who waits and what came back, so
-that one round trip serves many calls.
+One Lua script on Redis decides (`limit_script`, `limiter.lua`; the arithmetic is in `limit_arithmetic`), by the clock
+of the server. One coroutine per process, endpoint and model, the pump, speaks to it. What it is granted is used call by
+call without Redis (`holding`), and given to those who wait by the priority of their batches (`waiting_line`).
 
-Waiting is all that can happen to a caller. While Redis is away nothing is granted, and the pump tries again by itself.
+Waiting is all that can happen to a caller. While Redis is away nothing is granted beyond what was granted already,
+which lasts less than a second, and the pump tries again by itself.
 """
 
 import asyncio
 import logging
 import math
 import secrets
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from .limit_arithmetic import request_pace, token_pace
+from tamis_schemas import Priority
 
-SCRIPT = Path(__file__).with_name("limiter.lua").read_text("utf-8")
+from .holding import NOBODY, Demand, Holding
+from .limit_script import SCRIPT, Call, Limits, Reply
+from .rate_headers import RateHeaders
+from .waiting_line import Waiter, WaitingLine
+
+__all__ = ["Limiter", "Limits", "Permit"]
 
 # All times are in seconds.
-GATHER = 0.01  # between two calls of the script; what happens meanwhile goes into one
-FIRST_POLL, LAST_POLL = 0.05, 0.25  # while others hold what we wait for: nobody tells us when they give it back
 FIRST_RETRY, LAST_RETRY = 0.05, 1.0
 REPLY_WITHIN = 5.0  # a server that takes longer is away; the same call is made again
 CLOSE_WITHIN = 2.0
-MICROSECONDS = 1_000_000
 
 AWAY = (RedisError, OSError, TimeoutError)
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Of one model at one endpoint, for all processes together. None: no limit of that kind."""
-
-    rpm: int | None
-    tpm: int | None
-    concurrency: int
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Permit:
     """The right to make one call; give it back with `Limiter.release`."""
 
     estimate: int  # tokens reserved
-
-
-@dataclass(eq=False)
-class _Waiter:
-    estimate: int
-    permit: asyncio.Future[Permit]
-
-
-@dataclass(frozen=True)
-class _Reply:
-    granted: int
-    wait: float | None  # seconds until asking again makes sense; None: until somebody gives a permit back
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What is told and asked in one round trip. Sent again unchanged where no reply comes: the script knows it."""
-
-    name: str
-    lease: float
-    held: int
-    settle: int
-    waiting: int = 0
-    estimates: Sequence[int] = field(default=())
-
-    def arguments(self, holder: str, limits: Limits, block: float) -> list[str | int | float]:
-        requests, tokens = request_pace(limits.rpm), token_pace(limits.tpm)
-        return [
-            holder,
-            self.name,
-            math.ceil(self.lease * MICROSECONDS),
-            self.held,
-            self.waiting,
-            self.settle,
-            math.ceil(block * MICROSECONDS),
-            limits.concurrency,
-            requests.interval,
-            requests.burst,
-            tokens.interval,
-            tokens.burst,
-            *self.estimates,
-        ]
 
 
 class Limiter:
@@ -107,27 +57,24 @@ class Limiter:
         self._script = redis.register_script(SCRIPT)
         self._keys = [f"{key}:rate", f"{key}:holders"]
         self._holder = holder
-        self._lease = lease
         # A process that starts anew under the same holder must not be taken for a repetition of the old one.
         self._names = (f"{tag}-{number}" for tag in [secrets.token_hex(4)] for number in count())
 
-        self._waiting: deque[_Waiter] = deque()
+        self._line = WaitingLine[Permit]()
+        self._holding = Holding(lease)
         self._out: set[Permit] = set()
-        self._settle = 0  # tokens used beyond what was estimated, not yet told; negative: to be given back
-        self._blocked_until = -math.inf  # by this loop's clock; told again with every call, so that it survives a wipe
         self._blocks_to_tell: list[asyncio.Future[None]] = []
 
         self._open = False
         self._pump: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
-        self._news = False  # something to tell, or somebody to ask for
-        self._sent_at = -math.inf
-        self._ask_at: float | None = None  # when to ask again for those who wait; None: whenever somebody comes
-        self._poll = FIRST_POLL
+        self._planned = math.inf  # when the pump means to speak to Redis
+        self._alarm: asyncio.TimerHandle | None = None  # for the next permit that comes due
         self._away = False
 
     async def start(self) -> None:
         """Begin to hold the lease and to serve."""
+        self._clock = asyncio.get_running_loop().time
         self._open = True
         self._pump = asyncio.create_task(self._run(), name=f"limiter {self._keys[0]}")
 
@@ -144,73 +91,113 @@ class Limiter:
             await asyncio.wait([self._pump], timeout=patience)
             self._pump.cancel()
             patience = FIRST_RETRY
-        for waiter in self._waiting:
-            waiter.permit.cancel()
-        self._waiting.clear()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for waiter in self._line.drain():
+            waiter.future.cancel()
         self._out.clear()
-        leaving = _Call(name=next(self._names), lease=0, held=0, settle=self._settle)
         try:
             async with asyncio.timeout(CLOSE_WITHIN):
-                await self._script(
-                    keys=self._keys, args=leaving.arguments(self._holder, self.limits, self._still_blocked())
-                )
+                await self._script(keys=self._keys, args=self._arguments(self._holding.farewell(next(self._names))))
         except AWAY as error:
             log.warning("the limiter's permits come back when its lease is over: %s", error)
-        for told in self._blocks_to_tell:
-            if not told.done():
-                told.set_result(None)
-        self._blocks_to_tell.clear()
+        self._have_told(self._blocks_to_tell)
 
-    async def acquire(self, estimate: int) -> Permit:
+    async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """A permit for one call that will take about `estimate` tokens; waits for it as long as it takes.
 
-        Served in the order of asking; may be cancelled at any time. Raises `RuntimeError` where it is not open.
+        Within a batch, served in the order of asking; between batches by priority, so that none waits for the end of
+        another. May be cancelled at any time. Raises `RuntimeError` where it is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
-        waiter = _Waiter(max(0, estimate), asyncio.get_running_loop().create_future())
-        self._waiting.append(waiter)
-        if self._ask_at is None:
-            self._tell()
+        estimate = max(0, estimate)
+        if not self._line and self._holding.take(estimate, self._clock()):
+            permit = Permit(estimate)
+            self._out.add(permit)
+            return permit
+        waiter: Waiter[Permit] = Waiter(estimate, asyncio.get_running_loop().create_future())
+        self._line.join(waiter, batch, priority.weight)
+        self._attend()
         try:
-            return await waiter.permit
+            return await waiter.future
         except asyncio.CancelledError:
-            if waiter.permit.cancelled():
-                self._tell()  # others may reckon with one who waits no longer
-            else:  # granted and cancelled in the same moment
-                await self.release(waiter.permit.result(), 0)
+            if waiter.future.cancelled():
+                self._line.leave(waiter)
+            elif (permit := waiter.future.result()) in self._out:  # granted and cancelled in the same moment
+                self._out.remove(permit)
+                self._holding.void(estimate)
+                self._serve()
             raise
 
     async def release(self, permit: Permit, used: int | None) -> None:
         """Give a permit back, with the tokens that the call used; None: not known, the estimate stands.
 
+        None is also what to say of a call that failed: others are taken for a sign that the endpoint can bear more.
         Does not wait for Redis. A second release of one permit changes nothing.
         """
         if permit not in self._out:
             return
         self._out.remove(permit)
-        if used is not None:
-            self._settle += used - permit.estimate
-        self._tell()
+        self._holding.give(permit.estimate, used)
+        self._serve()
+
+    def heard(self, rate: RateHeaders, age: float = 0.0) -> None:
+        """Take the limits that an answer told into account, for all processes; its call began `age` seconds ago."""
+        self._holding.heard(rate, age)
+        self._attend()
+
+    def congested(self) -> None:
+        """The endpoint answered that it has too much: fewer calls in flight, for all processes, at most once a second.
+
+        Say it before the call's permit is released, so that no other call takes its place meanwhile.
+        """
+        self._holding.congested()
+        self._attend()
 
     async def block(self, seconds: float) -> None:
         """Grant nobody anything under this key for so long; returns when Redis knows. Never shortens a block."""
-        until = asyncio.get_running_loop().time() + seconds
         if not self._open or seconds <= 0:
             return
-        self._blocked_until = max(self._blocked_until, until)
+        self._holding.block(self._clock() + seconds)
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._blocks_to_tell.append(told)
-        self._tell()
+        self._attend()
         await told
 
-    def _tell(self) -> None:
-        if not self._news:
-            self._news = True
+    # Those who wait here
+
+    def _demand(self) -> Demand:
+        line = self._line
+        head = line.head() if line else None
+        return NOBODY if head is None else Demand(len(line), head.estimate, line.mean, line.weight)
+
+    def _serve(self) -> None:
+        """Begin what may begin."""
+        if self._line:
+            now, holding, line = self._clock(), self._holding, self._line
+            while (waiter := line.head()) is not None and holding.take(waiter.estimate, now):
+                line.serve()
+                if waiter.future.done():  # cancelled, and not awake yet
+                    holding.void(waiter.estimate)
+                    continue
+                permit = Permit(waiter.estimate)
+                self._out.add(permit)
+                waiter.future.set_result(permit)
+            if line and self._alarm is None and (due := holding.next_permit(now)) is not None:
+                self._alarm = asyncio.get_running_loop().call_at(due, self._permit_is_due)
+        self._attend()
+
+    def _permit_is_due(self) -> None:
+        self._alarm = None
+        self._serve()
+
+    def _attend(self) -> None:
+        """Wake the pump where it would speak to Redis too late."""
+        if self._planned > self._holding.due(self._clock(), self._demand()):
             self._wake.set()
 
-    def _still_blocked(self) -> float:
-        return max(0.0, self._blocked_until - asyncio.get_running_loop().time())
+    # The pump
 
     async def _run(self) -> None:
         while True:
@@ -223,68 +210,41 @@ class Limiter:
                 # A fault of ours, not of Redis. Those who wait go on waiting, and the next turn may serve them;
                 # without this, they would wait for a pump that is dead.
                 log.exception("the limiter failed in one turn and goes on")
-                self._news = True
+                self._holding.tell()
 
     async def _until_due(self) -> None:
-        clock = asyncio.get_running_loop().time
-        while self._open and (pause := self._due() - clock()) > 0:
+        while self._open:
             self._wake.clear()
+            now = self._clock()
+            self._planned = self._holding.due(now, self._demand())
+            if self._planned <= now:
+                break
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout(self._planned - now):
                     await self._wake.wait()
-
-    def _due(self) -> float:
-        if self._news:
-            return self._sent_at + GATHER
-        soonest = self._sent_at + self._lease / 3
-        if self._waiting and self._ask_at is not None:
-            soonest = min(soonest, self._ask_at)
-        return max(soonest, self._sent_at + GATHER)
+        self._planned = -math.inf  # until the answer is there, waking it changes nothing
 
     async def _exchange(self) -> None:
         """One round trip: tell, ask, and hand on what was granted."""
-        clock = asyncio.get_running_loop().time
-        self._news = False
-        self._sent_at = clock()
-        while self._waiting and self._waiting[0].permit.done():
-            self._waiting.popleft()
-        asked = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._room()))]
-        call = _Call(
-            name=next(self._names),
-            lease=self._lease,
-            held=len(self._out),
-            settle=self._settle,
-            waiting=len(asked) + sum(not waiter.permit.done() for waiter in self._waiting),
-            estimates=[waiter.estimate for waiter in asked],
-        )
-        self._settle = 0
+        call = self._holding.call(next(self._names), self._clock(), self._demand(), self.limits)
         blocks, self._blocks_to_tell = self._blocks_to_tell, []
-        served = 0
         try:
             reply = await self._reply_to(call)
-            served = reply.granted
         except BaseException:
-            # Whether the call arrived is unknown. To owe twice is safe, to be given back twice is not.
-            self._settle += max(0, call.settle)
+            self._holding.untold(call)
             self._blocks_to_tell += blocks
             raise
-        finally:
-            self._waiting.extendleft(reversed(asked[served:]))
-        for told in blocks:
-            if not told.done():
-                told.set_result(None)
-        for waiter in asked[:served]:
-            self._hand_over(waiter)
-        self._plan(reply)
+        self._holding.answered(call, reply, self._clock())
+        self._have_told(blocks)
+        self._serve()
 
-    async def _reply_to(self, call: _Call) -> _Reply:
+    async def _reply_to(self, call: Call) -> Reply:
         """The script's answer, however long Redis is away."""
         pause = FIRST_RETRY
         while True:
-            arguments = call.arguments(self._holder, self.limits, self._still_blocked())
             try:
                 async with asyncio.timeout(REPLY_WITHIN):
-                    granted, wait, _ = await self._script(keys=self._keys, args=arguments)
+                    numbers = await self._script(keys=self._keys, args=self._arguments(call))
                 break
             except AWAY as error:
                 if not self._away:
@@ -295,31 +255,14 @@ class Limiter:
         if self._away:
             log.warning("the limiter's Redis answers again")
         self._away = False
-        return _Reply(granted=int(granted), wait=None if wait < 0 else wait / MICROSECONDS)
+        return Reply.read(numbers)
 
-    def _hand_over(self, waiter: _Waiter) -> None:
-        if waiter.permit.done():  # cancelled while the call was on its way
-            self._settle -= waiter.estimate
-            self._tell()
-            return
-        permit = Permit(waiter.estimate)
-        self._out.add(permit)
-        waiter.permit.set_result(permit)
+    def _arguments(self, call: Call) -> list[str | int]:
+        now, holding = self._clock(), self._holding
+        return call.arguments(self._holder, self.limits, holding.own_block(now), holding.memory(now))
 
-    def _plan(self, reply: _Reply) -> None:
-        """When to ask again for those who still wait."""
-        now = asyncio.get_running_loop().time()
-        if reply.granted > 0:
-            self._poll = FIRST_POLL
-        if not self._waiting:
-            self._ask_at = None
-        elif self._room() == 0:
-            self._ask_at = math.inf  # nothing to ask for before one of our own permits comes back
-        elif reply.wait is None:
-            self._ask_at = now + self._poll
-            self._poll = min(2 * self._poll, LAST_POLL)
-        else:
-            self._ask_at = now + reply.wait
-
-    def _room(self) -> int:
-        return max(0, self.limits.concurrency - len(self._out))
+    def _have_told(self, blocks: list[asyncio.Future[None]]) -> None:
+        for told in blocks:
+            if not told.done():
+                told.set_result(None)
+        blocks.clear()

@@ -1,7 +1,9 @@
 """The one seam to the `openai` package: a question in, a reply out, errors as values."""
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -15,6 +17,7 @@ from tamis_schemas import ConfigurationError, ErrorKind, Usage
 from .call_error import cleaned, of_answer, of_exception, refusal_of
 from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .dialect import Dialect, Refusal, after_refusal, body
+from .lean_client import LeanClient
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
 
@@ -70,40 +73,45 @@ class Llm:
         self._known: dict[tuple[str, str], _Known] = {}  # by model and schema name
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
         times = httpx2.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
-        self._client = openai.AsyncOpenAI(
-            base_url=base_url,
-            api_key=self._api_key,
-            max_retries=0,  # the engine decides
-            timeout=times,
-            http_client=openai.DefaultAioHttpClient(timeout=times, limits=limits),
-        )
+        http = openai.DefaultAioHttpClient(timeout=times, limits=limits)
+        self._client = LeanClient(base_url=base_url, api_key=self._api_key, timeout=times, http=http)
 
     async def close(self) -> None:
         """Close the connections. Calls in flight end with an error."""
         await self._client.close()
+
+    @asynccontextmanager
+    async def finding_out(self, request: ChatRequest) -> AsyncIterator[None]:
+        """Around the permit for a call and the call: as long as it is not known how to ask, one call finds out.
+
+        The others wait for it, for a while, before they ask for a permit: those who waited with one in their hands
+        would all call at once afterwards, and more than the limit in one window.
+        """
+        known = self._known_of(request)
+        if known.settled:
+            yield
+            return
+        try:
+            async with asyncio.timeout(PROBE_PATIENCE):
+                await known.probe.acquire()
+        except TimeoutError:
+            yield
+            return
+        if known.settled:  # by the call that was waited for
+            known.probe.release()
+            yield
+            return
+        try:
+            yield
+        finally:
+            known.probe.release()
 
     async def ask(self, request: ChatRequest) -> Reply:
         """The reply to a request: one paid call at most, and the unpaid ones that find out how to ask.
 
         Whatever the endpoint or the network does is a value; cancellation raises.
         """
-        known = self._known.setdefault((request.model, request.schema_name), _Known())
-        if known.settled:
-            return await self._in_dialect(request, known)
-        # One call finds out how the model wants to be asked; the others wait for it, for a while.
-        try:
-            async with asyncio.timeout(PROBE_PATIENCE):
-                await known.probe.acquire()
-        except TimeoutError:
-            return await self._in_dialect(request, known)
-        try:
-            if not known.settled:
-                return await self._in_dialect(request, known)
-        finally:
-            known.probe.release()
-        return await self._in_dialect(request, known)
-
-    async def _in_dialect(self, request: ChatRequest, known: _Known) -> Reply:
+        known = self._known_of(request)
         while True:
             dialect = known.dialect
             outcome = await self._call(request, dialect)
@@ -114,14 +122,20 @@ class Llm:
             if known.dialect == dialect:  # else another call has found out meanwhile
                 known.dialect = following
 
+    def _known_of(self, request: ChatRequest) -> _Known:
+        about = request.model, request.schema_name
+        known = self._known.get(about)
+        if known is None:
+            known = self._known[about] = _Known()
+        return known
+
     async def _call(self, request: ChatRequest, dialect: Dialect) -> _Outcome:
         started = perf_counter()
         try:
             # The client's own time-outs are between two pieces of an answer: a slow trickle would never end.
             async with asyncio.timeout(self._timeout):
-                # `create()` costs four times the CPU for types that are not needed here.
-                received = await self._client.post("/chat/completions", body=body(request, dialect), cast_to=object)
-            outcome = self._outcome(received)
+                response = await self._client.ask(body(request, dialect))
+            outcome = self._outcome(json.loads(response.content))
         except openai.APIStatusError as error:
             reply = of_exception(error, api_key=self._api_key)
             # An error of a known kind is about something else, whatever words it uses.
@@ -176,8 +190,19 @@ def _usage(given: object) -> Usage:
     """The tokens paid for; what an endpoint does not count is 0."""
     if not isinstance(given, Mapping):
         return Usage()
-    counts = {name: given.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    return Usage(**{name: n for name, n in counts.items() if isinstance(n, int) and n >= 0})
+    prompt, completion = _count(given, "prompt_tokens"), _count(given, "completion_tokens")
+    return Usage(
+        prompt,
+        completion,
+        min(prompt, _count(given.get("prompt_tokens_details"), "cached_tokens")),
+        min(completion, _count(given.get("completion_tokens_details"), "reasoning_tokens")),
+    )
+
+
+def _count(given: object, name: str) -> int:
+    """A number of tokens; many endpoints leave details out, or give null."""
+    count = given.get(name) if isinstance(given, Mapping) else None
+    return count if isinstance(count, int) and count > 0 else 0
 
 
 def _text(content: object) -> str:

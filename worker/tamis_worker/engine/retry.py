@@ -1,19 +1,25 @@
-"""What follows from a call without a usable answer: another call, after a while, or none.
+"""What follows from a call: nothing more, another call after a while, an error of the item, or the end of the batch.
 
-| kind | what follows | counts | others wait too |
+| what came | what follows | counts | others wait too |
 |---|---|---|---|
+| a usable answer | done | | |
 | rate_limited | wait as asked, else `rate_limit_wait`; for ever, the deadline does not apply | no | yes |
 | timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
 | server | the same; with a Retry-After wait as asked | yes | with a Retry-After |
 | truncated | once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | once more in all | yes | no |
-| authentication, permission, model_not_found, invalid_request, context_length, refused, content_filter | give up | | |
+| key, quota or model refused | once more, twice at most; `REFUSALS` in a row halt the batch | no | one by one |
+| any other 403 | give up; `FORBIDDEN` in a row halt the batch | yes | no |
+| invalid_request, context_length, refused, content_filter | give up | | |
+
+So one question makes at most `max_calls` calls that may be paid for, and `REFUSALS` that were refused at the door.
 
 Pure: time, attempts and randomness are arguments.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Self
 
 from tamis_schemas import ErrorKind
@@ -22,13 +28,26 @@ from .chat import CallError
 
 TRANSIENT = frozenset({ErrorKind.TIMEOUT, ErrorKind.CONNECTION, ErrorKind.SERVER})
 UNUSABLE = frozenset({ErrorKind.EMPTY, ErrorKind.MALFORMED, ErrorKind.INVALID})
+REFUSED = frozenset({ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION, ErrorKind.MODEL_NOT_FOUND})
+
+REFUSALS = 3  # in a row, without an answer between: one may be a key server that stumbles, three are a wrong key
+FORBIDDEN = 5  # in a row: a 403 may also be about what one record says, and five such records in a row are rare
+
+
+class Then(Enum):
+    """What follows."""
+
+    DONE = auto()
+    RETRY = auto()
+    GIVE_UP = auto()
+    HALT = auto()  # the batch: no item of it would fare better
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How patient one item is. Times are in seconds."""
 
-    max_calls: int  # that count
+    max_calls: int  # of one question, that count
     deadline: float  # of the item, rate-limit waits not counted
     base: float = 1.0  # the longest wait after the first failure; doubles with every further one
     cap: float = 60.0  # no back-off is longer
@@ -37,52 +56,74 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """Ask again after a while, or give up with a kind. Made by `retry` and `give_up`."""
+    """What follows from a call. Made by `done`, `retry`, `give_up` and `halt`."""
 
-    again: bool
+    then: Then
     after: float = 0.0  # seconds
     counts: bool = True  # against max_calls
     blocks: bool = False  # the whole endpoint and model: everyone waits
     larger_budget: bool = False  # for the tokens of the next answer
-    kind: ErrorKind | None = None  # of the error that the item ends with; None where it is asked again
+    kind: ErrorKind | None = None  # of the error that the item ends with, or that halts the batch
+
+    @property
+    def again(self) -> bool:
+        """True where another call follows."""
+        return self.then is Then.RETRY
+
+    @classmethod
+    def done(cls) -> Self:
+        """The answer can be used."""
+        return cls(Then.DONE)
 
     @classmethod
     def retry(cls, after: float, counts: bool, *, blocks: bool = False, larger_budget: bool = False) -> Self:
         """Ask again, `after` seconds from now."""
-        return cls(again=True, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget)
+        return cls(Then.RETRY, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget)
 
     @classmethod
     def give_up(cls, kind: ErrorKind) -> Self:
         """The item ends with an error of this kind."""
-        return cls(again=False, kind=kind)
+        return cls(Then.GIVE_UP, kind=kind)
+
+    @classmethod
+    def halt(cls, kind: ErrorKind) -> Self:
+        """The batch is paused with a reason of this kind, and the item is given back."""
+        return cls(Then.HALT, kind=kind)
 
 
 def decide(
-    error: CallError,
+    error: CallError | None,
     *,
     attempt: int,
     elapsed: float,
     policy: RetryPolicy,
     jitter: float,
     earlier: Collection[ErrorKind] | None = None,
+    in_a_row: int = 1,
 ) -> RetryDecision:
-    """What follows from an error.
+    """What follows from a call.
 
     Args:
-        error: of the call just made.
-        attempt: calls made so far that count, this one included; from 1.
-        elapsed: seconds since the item's first call, rate-limit waits taken out.
+        error: of the call just made; None: its answer can be used.
+        attempt: calls made for this question so far that count, this one included; from 1.
+        elapsed: seconds that the item has taken, rate-limit waits taken out.
         policy: the item's patience.
         jitter: in [0, 1), drawn anew for every decision.
-        earlier: the kinds of this item's errors before this one; where it is not given, every earlier attempt is taken
-            to have failed in the same way, so that a second chance is only given to a first attempt.
+        earlier: the kinds of this question's errors before this one; where it is not given, every earlier attempt is
+            taken to have failed in the same way, so that a second chance is only given to a first attempt.
+        in_a_row: calls refused like this one without an answer between, by whichever item of the process they were
+            made, this one included.
     """
+    if error is None:
+        return RetryDecision.done()
     kind = error.kind
     if kind is ErrorKind.RATE_LIMITED:
         # Never sooner than half the wait: without a Retry-After nothing else keeps calls from coming at once.
         unasked = policy.rate_limit_wait * (0.5 + 0.5 * jitter)
         after = unasked if error.retry_after is None else max(0.0, error.retry_after)
         return RetryDecision.retry(after, counts=False, blocks=True)
+    if error.everyone or kind is ErrorKind.PERMISSION:
+        return _refused(error, attempt, earlier, in_a_row)
     if attempt >= policy.max_calls:
         return RetryDecision.give_up(kind)
     if kind in TRANSIENT:
@@ -104,6 +145,15 @@ def backoff(attempt: int, policy: RetryPolicy, jitter: float) -> float:
     """Seconds to wait after the n-th attempt: jitter x min(cap, base x 2^(n-1))."""
     doublings = min(attempt - 1, 64)  # beyond, the power leaves the floats
     return jitter * min(policy.cap, policy.base * 2.0**doublings)
+
+
+def _refused(error: CallError, attempt: int, earlier: Collection[ErrorKind] | None, in_a_row: int) -> RetryDecision:
+    if in_a_row >= (REFUSALS if error.everyone else FORBIDDEN):
+        return RetryDecision.halt(error.kind)
+    own = attempt if earlier is None else 1 + sum(kind in REFUSED for kind in earlier)
+    if error.everyone and own < REFUSALS:
+        return RetryDecision.retry(0.0, counts=False)
+    return RetryDecision.give_up(error.kind)  # others are answered meanwhile: it is this item
 
 
 def _met(kinds: Collection[ErrorKind], earlier: Collection[ErrorKind] | None, attempt: int) -> bool:

@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
-
-from tamis_schemas.ledger import llm_cache
 
 from .connection import transaction
 from .storable import storable
@@ -23,26 +20,34 @@ class KeptAnswer:
     completion_tokens: int
 
 
+# Arrays, not rows: a statement whose text does not depend on how many there are is compiled and prepared once.
+_FIND = text("""
+SELECT key, content, model, prompt_tokens, completion_tokens FROM llm_cache WHERE key = ANY(CAST(:keys AS text[]))
+""")
+_KEEP = text("""
+INSERT INTO llm_cache (key, content, model, prompt_tokens, completion_tokens)
+SELECT * FROM unnest(CAST(:keys AS text[]), CAST(:contents AS text[]), CAST(:models AS text[]),
+                     CAST(:prompt_tokens AS int[]), CAST(:completion_tokens AS int[]))
+ON CONFLICT DO NOTHING
+""")
+
+
 async def find_answers(engine: AsyncEngine, keys: Sequence[str]) -> Mapping[str, KeptAnswer]:
     """The answers kept under these keys. Raises `LedgerUnavailable`."""
-    c = llm_cache.c
-    statement = select(c.key, c.content, c.model, c.prompt_tokens, c.completion_tokens).where(c.key.in_(keys))
     async with transaction(engine) as connection:
-        rows = (await connection.execute(statement)).all()
+        rows = (await connection.execute(_FIND, {"keys": list(keys)})).all()
     return {row.key: KeptAnswer(row.content, row.model, row.prompt_tokens, row.completion_tokens) for row in rows}
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
     """Keep answers under their keys; where a key has one already, that one stays. Raises `LedgerUnavailable`."""
-    rows = [
-        {
-            "key": key,
-            "content": storable(answer.content),
-            "model": storable(answer.model),
-            "prompt_tokens": answer.prompt_tokens,
-            "completion_tokens": answer.completion_tokens,
-        }
-        for key, answer in sorted(answers.items())  # one order for all workers: no two wait for each other
-    ]
+    ordered = sorted(answers.items())  # one order for all workers: no two wait for each other
+    columns = {
+        "keys": [key for key, _ in ordered],
+        "contents": [storable(answer.content) for _, answer in ordered],
+        "models": [storable(answer.model) for _, answer in ordered],
+        "prompt_tokens": [answer.prompt_tokens for _, answer in ordered],
+        "completion_tokens": [answer.completion_tokens for _, answer in ordered],
+    }
     async with transaction(engine) as connection:
-        await connection.execute(insert(llm_cache).values(rows).on_conflict_do_nothing())
+        await connection.execute(_KEEP, columns)

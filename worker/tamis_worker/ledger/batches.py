@@ -1,17 +1,22 @@
 """What every item of a batch shares: its operation, its model and its means. None ever changes, so it is read once."""
 
+import asyncio
+import logging
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import Operation, Priority, parse_operation
+from tamis_schemas import LedgerUnavailable, Operation, Priority, parse_operation
 from tamis_schemas.ledger import batches
 
 from .connection import transaction
 
 REMEMBERED = 200  # batches
+RETRY = 1.0  # s
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -34,14 +39,27 @@ class TermsOfBatches:
         self._known: dict[UUID, BatchTerms] = {}
 
     async def of(self, batch_id: UUID) -> BatchTerms:
-        """The terms of a batch that is in the ledger. Raises `LedgerUnavailable`, `InvalidParameters`."""
+        """The terms of a batch that is in the ledger; waits for a ledger that is away. Raises `InvalidParameters`."""
         if (known := self._known.get(batch_id)) is not None:
             return known
+        while True:
+            try:
+                terms = await self._read(batch_id)
+                break
+            except LedgerUnavailable as error:
+                log.warning("batch=%s: its items wait for the ledger: %s", batch_id, error)
+                await asyncio.sleep(RETRY)
+        if len(self._known) >= REMEMBERED:
+            self._known.pop(next(iter(self._known)))
+        self._known[batch_id] = terms
+        return terms
+
+    async def _read(self, batch_id: UUID) -> BatchTerms:
         async with transaction(self._engine) as connection:
             c = batches.c
             asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost).where(c.id == batch_id)
             row = (await connection.execute(asked)).one()
-        terms = BatchTerms(
+        return BatchTerms(
             batch_id,
             parse_operation(row.params),
             row.model,
@@ -49,7 +67,3 @@ class TermsOfBatches:
             Priority(row.priority),
             budgeted=row.max_cost is not None,
         )
-        if len(self._known) >= REMEMBERED:
-            self._known.pop(next(iter(self._known)))
-        self._known[batch_id] = terms
-        return terms

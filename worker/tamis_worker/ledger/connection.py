@@ -13,8 +13,21 @@ CONNECTIONS = 6  # claims, results, heartbeat, aggregates, reconciler, one spare
 ANSWER_WITHIN = 30  # s; a statement that takes longer is the server's trouble, not ours to wait for
 
 
-def connect(database_url: str) -> AsyncEngine:
-    """An engine for the worker's loop; connects on first use."""
+def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
+    """An engine for the worker's loop; connects on first use.
+
+    With `single_statements` every statement is a transaction of its own, in one round trip instead of four; a
+    connection that was lost is noticed by the first statement over it, which raises `LedgerUnavailable`.
+    """
+    if single_statements:
+        return create_async_engine(
+            database_url,
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=ANSWER_WITHIN,
+            isolation_level="AUTOCOMMIT",
+            connect_args={"connect_timeout": 5, "options": f"-c statement_timeout={ANSWER_WITHIN}s"},
+        )
     return create_async_engine(
         database_url,
         pool_size=CONNECTIONS,

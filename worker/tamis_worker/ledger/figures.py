@@ -19,6 +19,7 @@ from tamis_schemas import (
     wilson,
 )
 from tamis_schemas.ledger import batches, exclusions, items, results
+from tamis_schemas.ledger.costs import PAID, UNPRICED
 from tamis_schemas.operations import operation_name
 from tamis_schemas.summary import CONFIDENCE_BANDS
 
@@ -39,7 +40,8 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
     kept_out = await _tally(connection, batch_id, exclusions.c.rule, exclusions.c.rule.is_not(None), table=exclusions)
     totals = await _totals(connection, batch_id)
     counts = await _counts(connection, batch_id, batch.n_items)
-    seconds = (batch.finished_at - batch.started_at).total_seconds()
+    started_at = batch.started_at or batch.finished_at  # a batch may be cancelled before its first dispatch
+    seconds = (batch.finished_at - started_at).total_seconds()
     return Summary(
         batch_id=str(batch_id),
         round=batch.round,
@@ -52,6 +54,10 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         confidence=await _confidence(connection, batch_id),
         prompt_tokens=totals.prompt or 0,
         completion_tokens=totals.completion or 0,
+        cached_tokens=totals.cached_input or 0,
+        reasoning_tokens=totals.reasoning or 0,
+        cost=totals.cost,
+        unpriced=totals.unpriced,
         calls=totals.calls or 0,
         cached=totals.cached or 0,
         call_seconds_median=_seconds(totals.median),
@@ -87,6 +93,10 @@ async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
     statement = select(
         func.sum(results.c.prompt_tokens).label("prompt"),
         func.sum(results.c.completion_tokens).label("completion"),
+        func.sum(results.c.cached_tokens).label("cached_input"),
+        func.sum(results.c.reasoning_tokens).label("reasoning"),
+        PAID.label("cost"),
+        UNPRICED.label("unpriced"),
         func.sum(results.c.calls).label("calls"),
         func.count().filter(results.c.cached).label("cached"),
         func.percentile_cont(0.5).within_group(latency).label("median"),

@@ -36,7 +36,8 @@ WITH given AS (
     SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
         batch_id uuid, idx int, fence int, state text, value json, detail json, confidence float8,
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
-        prompt_tokens int, completion_tokens int, calls int, cached bool, latency_ms int)
+        prompt_tokens int, completion_tokens int, cached_tokens int, reasoning_tokens int, cost numeric,
+        calls int, cached bool, latency_ms int)
 ), accepted AS (
     UPDATE items i SET state = given.state, worker = NULL
     FROM given
@@ -44,17 +45,24 @@ WITH given AS (
     RETURNING i.batch_id, i.idx
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
-                     prompt_sha256, prompt_tokens, completion_tokens, calls, cached, latency_ms)
+                     prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost,
+                     calls, cached, latency_ms)
 SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detail, given.confidence,
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
-       given.prompt_tokens, given.completion_tokens, given.calls, given.cached, given.latency_ms
+       given.prompt_tokens, given.completion_tokens, given.cached_tokens, given.reasoning_tokens, given.cost,
+       given.calls, given.cached, given.latency_ms
 FROM given JOIN accepted USING (batch_id, idx) JOIN batches b ON b.id = given.batch_id
-ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one
+ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one, but not its bill
     fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
     confidence = EXCLUDED.confidence, reasoning = EXCLUDED.reasoning, error_kind = EXCLUDED.error_kind,
     error = EXCLUDED.error, model = EXCLUDED.model, prompt_sha256 = EXCLUDED.prompt_sha256,
-    prompt_tokens = EXCLUDED.prompt_tokens, completion_tokens = EXCLUDED.completion_tokens,
-    calls = EXCLUDED.calls, cached = EXCLUDED.cached, latency_ms = EXCLUDED.latency_ms, created_at = now()
+    prompt_tokens = results.prompt_tokens + EXCLUDED.prompt_tokens,
+    completion_tokens = results.completion_tokens + EXCLUDED.completion_tokens,
+    cached_tokens = results.cached_tokens + EXCLUDED.cached_tokens,
+    reasoning_tokens = results.reasoning_tokens + EXCLUDED.reasoning_tokens,
+    cost = results.cost + EXCLUDED.cost,  -- unknown where one of them is
+    calls = results.calls + EXCLUDED.calls, cached = EXCLUDED.cached, latency_ms = EXCLUDED.latency_ms,
+    created_at = now()
 RETURNING batch_id, idx
 """)
 
@@ -72,7 +80,7 @@ async def record(engine: AsyncEngine, outcomes: Sequence[Outcome]) -> Sequence[b
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
-    provenance = outcome.provenance
+    provenance, usage = outcome.provenance, outcome.provenance.usage
     row: dict[str, Any] = {
         "batch_id": str(outcome.claim.key.batch_id),
         "idx": outcome.claim.key.index,
@@ -80,8 +88,11 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "state": outcome.status.value,
         "model": storable(provenance.model),
         "prompt_sha256": provenance.prompt_sha256,
-        "prompt_tokens": provenance.usage.prompt_tokens,
-        "completion_tokens": provenance.usage.completion_tokens,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cost": None if provenance.cost is None else str(provenance.cost),
         "calls": provenance.calls,
         "cached": provenance.cached,
         "latency_ms": provenance.latency_ms,

@@ -1,15 +1,17 @@
 """What a dead worker or a lost message left behind, found in the ledger.
 
-Redis delivers in order. So a message is lost (or stuck with a worker that died) when its item is still pending although
-the queue is empty, or although an item whose message was published later has been claimed for a while.
+Redis delivers each queue in order. So a message is lost (or stuck with a worker that died) when its item is still
+pending although its queue is empty, or although an item whose message was published later has been claimed for a while.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tamis_schemas import wire
 
 SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker sweeps at a time
 
@@ -74,27 +76,43 @@ WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_id
 RETURNING i.batch_id, b.operation, b.state AS batch_state, i.idx, i.item_id
 """)
 
+# Of a cancelled batch nothing stays pending, whoever held it when it was cancelled.
+_CANCEL_RELEASED = text("""
+UPDATE items i SET state = 'cancelled'
+FROM batches b
+WHERE b.state = 'cancelled' AND b.finished_at IS NULL AND i.batch_id = b.id AND i.state = 'pending'
+""")
+
+_UNFINISHED = text("""
+SELECT b.id FROM batches b
+WHERE b.state = 'cancelled' AND b.finished_at IS NULL
+  AND NOT EXISTS (SELECT FROM items i WHERE i.batch_id = b.id AND i.state IN ('pending', 'running'))
+ORDER BY b.created_at
+""")
+
 _LOST = text("""
 WITH published AS (
-    SELECT i.batch_id, b.operation, i.idx, i.item_id, i.state, i.claimed_at,
+    SELECT i.batch_id, b.operation, b.priority, coalesce(b.lane, 0) AS lane, i.idx, i.item_id, i.state, i.claimed_at,
            greatest(s.dispatched_at, i.republished_at) AS published_at
     FROM shards s
     JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state = 'running'
     JOIN items i ON i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
     WHERE s.state = 'dispatched'
-), reached AS (  -- the latest publication of which something was claimed a while ago
-    SELECT max(published_at) AS upto FROM (
-        SELECT published_at FROM published
+), reached AS (  -- of each queue, the latest publication of which something was claimed a while ago
+    SELECT priority, lane, max(published_at) AS upto FROM (
+        SELECT priority, lane, published_at FROM published
         WHERE claimed_at >= published_at AND claimed_at < now() - make_interval(secs => :grace)
         UNION ALL
-        SELECT max(dispatched_at) FROM shards
-        WHERE state = 'aggregated' AND aggregated_at < now() - make_interval(secs => :grace)
-          AND aggregated_at > now() - interval '1 day'
+        SELECT b.priority, coalesce(b.lane, 0), s.dispatched_at FROM shards s JOIN batches b ON b.id = s.batch_id
+        WHERE s.state = 'aggregated' AND s.aggregated_at < now() - make_interval(secs => :grace)
+          AND s.aggregated_at > now() - interval '1 day'
     ) AS seen
+    GROUP BY priority, lane
 ), lost AS (
-    SELECT p.* FROM published p, reached r
+    SELECT p.* FROM published p LEFT JOIN reached r USING (priority, lane)
     WHERE p.state = 'pending' AND p.published_at < now() - make_interval(secs => :grace)
-      AND (:queue_empty OR p.published_at < r.upto)
+      AND (p.published_at < r.upto
+           OR (p.priority, p.lane) IN (SELECT * FROM unnest(CAST(:priorities AS text[]), CAST(:lanes AS int[]))))
 )
 UPDATE items i SET republished_at = now() FROM lost
 WHERE i.batch_id = lost.batch_id AND i.idx = lost.idx AND i.state = 'pending'
@@ -135,14 +153,22 @@ async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int
 
 
 async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
-    """Take back the claims of workers whose lease is over; those of running batches, which need a new message."""
-    rows = await connection.execute(_RELEASE_DEAD)
+    """Take back the claims of workers whose lease is over; those of running batches, which need a new message.
+
+    What a resume will publish stays pending; what belongs to a cancelled batch becomes cancelled.
+    """
+    rows = (await connection.execute(_RELEASE_DEAD)).all()
+    await connection.execute(_CANCEL_RELEASED)
     return [LostItem(r.batch_id, r.operation, r.idx, r.item_id) for r in rows if r.batch_state == "running"]
 
 
-async def find_lost(connection: AsyncConnection, *, grace: float, queue_empty: bool) -> Sequence[LostItem]:
+async def find_lost(
+    connection: AsyncConnection, *, grace: float, empty: Collection[wire.ItemQueue]
+) -> Sequence[LostItem]:
     """Pending items whose message is lost, noted as published again now. See the top of this file for the rule."""
-    rows = await connection.execute(_LOST, {"grace": grace, "queue_empty": queue_empty})
+    rows = await connection.execute(
+        _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}
+    )
     return [LostItem(r.batch_id, r.operation, r.idx, r.item_id) for r in rows]
 
 
@@ -150,6 +176,11 @@ async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequenc
     """Shards with nothing left to do that nobody closed."""
     rows = await connection.execute(_UNCLOSED, {"grace": grace})
     return [OpenShard(r.batch_id, r.round, r.shard) for r in rows]
+
+
+async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:
+    """Cancelled batches with nothing left to do, whose summary nobody wrote."""
+    return (await connection.execute(_UNFINISHED)).scalars().all()
 
 
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:

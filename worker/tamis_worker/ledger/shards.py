@@ -1,9 +1,10 @@
 """Closing shards and batches: completion is a fact in the ledger, however often and by whomever it is established."""
 
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import and_, exists, func, select, update
+from sqlalchemy import Row, and_, exists, func, null, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -21,7 +22,7 @@ class Closing(StrEnum):
 
     OPEN = "open"  # items of it are still to be decided
     CLOSED = "closed"  # the batch has more shards
-    COMPLETED = "completed"  # it was the last one: the summary is written
+    COMPLETED = "completed"  # it was the last one, or the batch is cancelled: the summary is written
 
 
 async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: int) -> Closing:
@@ -46,22 +47,61 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
                 .where(in_round, shards.c.shard == shard)
                 .values(state=ShardStatus.AGGREGATED, aggregated_at=func.now())
             )
-        if BatchStatus(batch.state).terminal:
+        state = BatchStatus(batch.state)
+        if state is BatchStatus.CANCELLED:
+            return Closing.COMPLETED if await _finish_cancelled(connection, batch) else Closing.OPEN
+        if state.terminal:
             return Closing.COMPLETED
         unfinished = select(exists().where(in_round, shards.c.state != ShardStatus.AGGREGATED))
         if (await connection.execute(unfinished)).scalar_one():
             return Closing.CLOSED
-        check_batch_transition(BatchStatus(batch.state), BatchStatus.COMPLETED)
+        check_batch_transition(state, BatchStatus.COMPLETED)
         await connection.execute(
-            update(batches).where(batches.c.id == batch_id).values(state=BatchStatus.COMPLETED, finished_at=func.now())
+            update(batches)
+            .where(batches.c.id == batch_id)
+            .values(state=BatchStatus.COMPLETED, pause=null(), finished_at=func.now())
         )
-        summary = await summarise(connection, batch_id)
-        await connection.execute(
-            upsert(summaries)
-            .values(batch_id=batch_id, round=round_, summary=summary.model_dump(mode="json"))
-            .on_conflict_do_nothing()
-        )
+        await _summarise(connection, batch_id, round_)
         return Closing.COMPLETED
+
+
+async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
+    """Write the summary of a cancelled batch whose items are all terminal; whether this was the one to write it.
+
+    Idempotent, as `close_shard`. Raises `LedgerUnavailable`.
+    """
+    async with transaction(engine) as connection:
+        batch = (
+            await connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update())
+        ).one_or_none()
+        if batch is None or batch.state != BatchStatus.CANCELLED or batch.finished_at is not None:
+            return False
+        return await _finish_cancelled(connection, batch)
+
+
+async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> bool:
+    """Whether a cancelled batch, whose row is locked, is finished; calls in flight may still be to come."""
+    if batch.finished_at is not None:
+        return True
+    if await _has_open_items(connection, batch.id, 0, batch.n_items):
+        return False
+    in_round = and_(shards.c.batch_id == batch.id, shards.c.round == batch.round)
+    still_open = and_(in_round, shards.c.state != ShardStatus.AGGREGATED)
+    await connection.execute(
+        update(shards).where(still_open).values(state=ShardStatus.AGGREGATED, aggregated_at=func.now())
+    )
+    await connection.execute(update(batches).where(batches.c.id == batch.id).values(finished_at=func.now()))
+    await _summarise(connection, batch.id, batch.round)
+    return True
+
+
+async def _summarise(connection: AsyncConnection, batch_id: UUID, round_: int) -> None:
+    summary = await summarise(connection, batch_id)
+    await connection.execute(
+        upsert(summaries)
+        .values(batch_id=batch_id, round=round_, summary=summary.model_dump(mode="json"))
+        .on_conflict_do_nothing()
+    )
 
 
 async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from llm_double import Double, Fault, Kind, Scripted
 from tamis_schemas import ConfigurationError, ErrorKind, Usage
 from tamis_worker.engine.answer import Malformed, read_json
-from tamis_worker.engine.llm import Answer, CallError, ChatRequest, Llm, Message
+from tamis_worker.engine.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
 
 KEY = "sk-double-1234567890"
 SCHEMA: dict[str, Any] = {
@@ -56,14 +56,20 @@ async def llm(double: Double) -> AsyncIterator[Llm]:
     await llm.close()
 
 
+async def asked(llm: Llm, request: ChatRequest = QUESTION) -> Reply:
+    """As the engine asks."""
+    async with llm.finding_out(request):
+        return await llm.ask(request)
+
+
 async def answered(llm: Llm, request: ChatRequest = QUESTION) -> Answer:
-    reply = await llm.ask(request)
+    reply = await asked(llm, request)
     assert isinstance(reply, Answer), reply
     return reply
 
 
 async def failed(llm: Llm, request: ChatRequest = QUESTION) -> CallError:
-    reply = await llm.ask(request)
+    reply = await asked(llm, request)
     assert isinstance(reply, CallError), reply
     return reply
 
@@ -218,7 +224,7 @@ async def test_a_prompt_that_is_no_text_is_an_invalid_request_and_no_call(double
 
 async def test_a_cancelled_call_is_cancelled_and_leaves_the_endpoint(double: Double, llm: Llm) -> None:
     double.script(latency=30.0)
-    call = asyncio.create_task(llm.ask(QUESTION))
+    call = asyncio.create_task(asked(llm))
     await asyncio.to_thread(double.wait, in_flight=1)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -317,7 +323,7 @@ async def test_a_slow_first_answer_does_not_hold_up_the_others(
 ) -> None:
     monkeypatch.setattr("tamis_worker.engine.llm.PROBE_PATIENCE", 0.05)
     double.script(faults=[Fault(Kind.SLOW, calls=(1,), delay=30.0)])
-    first = asyncio.create_task(llm.ask(QUESTION))
+    first = asyncio.create_task(asked(llm))
     async with asyncio.timeout(10):
         await asyncio.gather(*(answered(llm) for _ in range(5)))
     assert not first.done()
@@ -329,7 +335,7 @@ async def test_a_late_refusal_does_not_move_up_what_others_found_out(
 ) -> None:
     monkeypatch.setattr("tamis_worker.engine.llm.PROBE_PATIENCE", 0.0)
     double.script(response_formats=[], faults=[Fault(Kind.RESPONSE_FORMAT, calls=(1,), delay=1.0)])
-    late = asyncio.create_task(llm.ask(QUESTION))
+    late = asyncio.create_task(asked(llm))
     await asyncio.to_thread(double.wait, calls=1)
     await answered(llm)
     assert double.in_flight() == 1
@@ -348,7 +354,7 @@ async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double:
 
 async def test_a_failed_probe_lets_the_next_call_find_out(double: Double, llm: Llm) -> None:
     double.script(strict_openai=True, faults=[Fault(Kind.RATE_LIMITED, calls=(1, 2))])
-    replies = await asyncio.gather(*(llm.ask(QUESTION) for _ in range(10)))
+    replies = await asyncio.gather(*(asked(llm) for _ in range(10)))
     assert [type(reply) for reply in replies] == [CallError, CallError, *[Answer] * 8]
     assert double.count(400) == 1
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from uuid import UUID
 
 import pytest
@@ -171,3 +172,19 @@ async def test_the_identity_holds_while_items_move(engine: AsyncEngine, batch: B
     counts = batch.status().counts
     assert (counts.decided, counts.running, counts.pending) == (40, 20, 60)
     assert counts.identity_holds
+
+
+async def test_what_an_item_cost_in_earlier_rounds_is_not_forgotten(engine: AsyncEngine, batch: Batch) -> None:
+    def ended(claim: Claim, cost: str | None) -> Outcome:
+        provenance = Provenance(usage=Usage(100, 20, 60, 5), cost=None if cost is None else Decimal(cost), calls=2)
+        return Outcome(claim, Failure(ErrorKind.TIMEOUT, "took too long"), provenance)
+
+    for cost, together in (("0.001", "0.001"), ("0.0005", "0.0015"), (None, None)):
+        async with engine.begin() as connection:
+            await connection.execute(text("UPDATE items SET state = 'pending' WHERE idx = 0"))
+        (claim,) = await claimed(engine, batch, 0)
+        assert await record(engine, [ended(claim, cost)]) == [True]
+        row = next(batch.results())
+        assert row.cost == (None if together is None else Decimal(together))
+    assert row.provenance is not None
+    assert (row.provenance.usage, row.provenance.calls) == (Usage(300, 60, 180, 15), 6)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_schemas import Filter
+from tamis_schemas import Filter, wire
 from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import connect, transaction
@@ -37,7 +37,8 @@ async def run(engine: AsyncEngine, statement: str) -> None:
 
 async def lost(engine: AsyncEngine, *, queue_empty: bool) -> list[int]:
     async with transaction(engine) as connection:
-        found = await recovery.find_lost(connection, grace=GRACE, queue_empty=queue_empty)
+        empty = list(wire.ITEM_QUEUES.values()) if queue_empty else []
+        found = await recovery.find_lost(connection, grace=GRACE, empty=empty)
     return sorted(item.index for item in found)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tamis_schemas import ErrorKind
 from tamis_worker.engine.call_error import cleaned, of_answer, of_exception, retry_after
+from tamis_worker.engine.retry import RetryDecision, RetryPolicy, decide
 
 KEY = "my-own-secret-key"
 REQUEST = httpx2.Request("POST", "http://double/v1/chat/completions")
@@ -70,6 +71,72 @@ def test_a_body_that_is_no_error_object_is_classified_by_its_status(text: str) -
     found = of_exception(raised(502, text=text), api_key=KEY)
     assert found.kind is ErrorKind.SERVER
     assert found.message.startswith("502")
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "everyone"),
+    [
+        (401, {"code": "invalid_api_key"}, True),
+        (400, {"message": "API key not valid. Please pass a valid API key."}, True),
+        (404, {"code": "model_not_found"}, True),
+        (400, {"message": "gpt-9 is not a valid model ID"}, True),
+        (402, {"message": "Insufficient Balance"}, True),
+        (429, {"code": "insufficient_quota"}, True),
+        (429, {"type": "insufficient_quota"}, True),
+        (403, {"code": "billing_not_active"}, True),
+        (403, {"message": "This request was blocked by moderation"}, False),
+        (400, {"code": "context_length_exceeded"}, False),
+        (429, {}, False),
+        (500, {}, False),
+    ],
+)
+def test_what_every_other_call_would_meet_is_told_from_what_one_item_meets(
+    status: int, fields: dict[str, Any], everyone: bool
+) -> None:
+    assert of_exception(raised(status, error(**fields)), api_key=KEY).everyone is everyone
+
+
+# What the package raises, and what follows for an item that met nothing before: its first attempt of five.
+POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
+AGAIN = RetryDecision.retry(0.0, counts=False)
+BACKOFF = RetryDecision.retry(0.5, counts=True)  # jitter 0.5 x base 1.0 x 2^0
+
+
+@pytest.mark.parametrize(
+    ("exception", "decision", "halts"),
+    [
+        (raised(429, error(), **{"retry-after": "7"}), RetryDecision.retry(7.0, counts=False, blocks=True), False),
+        (raised(429, error(), **{"retry-after-ms": "250"}), RetryDecision.retry(0.25, False, blocks=True), False),
+        (raised(429, error()), RetryDecision.retry(3.75, counts=False, blocks=True), False),  # 5 x (0.5 + 0.5 / 2)
+        (raised(429, error(code="insufficient_quota")), AGAIN, True),
+        (raised(503, error(), **{"retry-after": "7"}), RetryDecision.retry(7.0, counts=True, blocks=True), False),
+        (raised(503, error()), BACKOFF, False),
+        (raised(500, error()), BACKOFF, False),
+        (raised(502, text="<html>"), BACKOFF, False),
+        (raised(409, error()), BACKOFF, False),
+        (raised(408, error()), BACKOFF, False),
+        (openai.APITimeoutError(REQUEST), BACKOFF, False),
+        (openai.APIConnectionError(request=REQUEST), BACKOFF, False),
+        (raised(401, error(code="invalid_api_key")), AGAIN, True),
+        (raised(402, error("Insufficient Balance")), AGAIN, True),
+        (raised(404, error(code="model_not_found")), AGAIN, True),
+        (raised(404, text="page not found"), AGAIN, True),
+        (raised(403, error()), RetryDecision.give_up(ErrorKind.PERMISSION), True),
+        (raised(400, error()), RetryDecision.give_up(ErrorKind.INVALID_REQUEST), False),
+        (raised(422, error()), RetryDecision.give_up(ErrorKind.INVALID_REQUEST), False),
+        (raised(400, error(code="content_filter")), RetryDecision.give_up(ErrorKind.CONTENT_FILTER), False),
+        (raised(400, error(code="context_length_exceeded")), RetryDecision.give_up(ErrorKind.CONTEXT_LENGTH), False),
+        (raised(413, error()), RetryDecision.give_up(ErrorKind.CONTEXT_LENGTH), False),
+    ],
+)
+def test_from_an_exception_of_the_package_to_what_follows(
+    exception: Exception, decision: RetryDecision, halts: bool
+) -> None:
+    found = of_exception(exception, api_key=KEY)
+    common = {"attempt": 1, "elapsed": 0.0, "policy": POLICY, "jitter": 0.5}
+    assert decide(found, in_a_row=1, **common) == decision  # type: ignore[arg-type]  # a table's row
+    after_many = decide(found, in_a_row=5, **common)  # type: ignore[arg-type]  # a table's row
+    assert after_many == (RetryDecision.halt(found.kind) if halts else decision)
 
 
 def test_a_used_up_quota_says_so_and_is_not_a_rate_limit() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from tamis_schemas import LedgerUnavailable
-from tamis_worker.engine.group_commit import LARGEST_GROUP, GroupCommit
+from tamis_worker.engine.group_commit import BUSY, GATHER, GATHER_BUSY, LARGEST_GROUP, GroupCommit, gathering
 
 
 class Ledger:
@@ -98,3 +98,26 @@ async def test_closing_cancels_what_still_waits() -> None:
     for task in (writing, waiting):
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(task, 10)
+
+
+@pytest.mark.parametrize(
+    ("interval", "seconds"),
+    [(1.0, GATHER), (BUSY, GATHER), (BUSY / 2, GATHER_BUSY), (0.001, GATHER_BUSY), (0.0, GATHER_BUSY)],
+)
+def test_a_lone_entry_is_not_kept_waiting_and_a_stream_shares_statements(interval: float, seconds: float) -> None:
+    assert gathering(interval) == seconds
+    assert GATHER_BUSY >= 2 * BUSY  # so that waiting pays: at least two entries on average
+
+
+async def test_a_stream_of_entries_needs_fewer_statements_than_entries() -> None:
+    ledger = Ledger()
+    commit = GroupCommit("numbers", ledger.write)
+    await commit.start()
+    waiting = []
+    for n in range(300):
+        waiting.append(asyncio.create_task(commit.submit(n)))
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert sorted(n for group in ledger.groups for n in group) == list(range(300))
+    assert len(ledger.groups) <= 30
+    await commit.close()

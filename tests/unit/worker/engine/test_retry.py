@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
 from tamis_worker.engine.chat import CallError
-from tamis_worker.engine.retry import RetryDecision, RetryPolicy, backoff, decide
+from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryDecision, RetryPolicy, Then, backoff, decide
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
+REFUSED = [ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION, ErrorKind.MODEL_NOT_FOUND]
 CALLED = [kind for kind in ErrorKind if kind is not ErrorKind.RATE_LIMITED]
 
 kinds = st.sampled_from(ErrorKind)
@@ -111,9 +112,7 @@ def test_without_a_history_only_a_first_attempt_gets_a_second_chance() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        ErrorKind.AUTHENTICATION,
         ErrorKind.PERMISSION,
-        ErrorKind.MODEL_NOT_FOUND,
         ErrorKind.INVALID_REQUEST,
         ErrorKind.CONTEXT_LENGTH,
         ErrorKind.REFUSED,
@@ -125,6 +124,36 @@ def test_without_a_history_only_a_first_attempt_gets_a_second_chance() -> None:
 )
 def test_what_another_call_cannot_mend_is_given_up_at_once(kind: ErrorKind) -> None:
     assert decision(kind, retry_after=1.0) == RetryDecision.give_up(kind)
+
+
+def test_a_usable_answer_is_the_end() -> None:
+    made = decide(None, attempt=9, elapsed=1e9, policy=POLICY, jitter=0.5)
+    assert (made.then, made.again, made.kind) == (Then.DONE, False, None)
+
+
+def refused(kind: ErrorKind, *, in_a_row: int, earlier: int = 0, everyone: bool = True) -> RetryDecision:
+    error = CallError(kind, "x", everyone=everyone)
+    return decide(error, attempt=1, elapsed=0.0, policy=POLICY, jitter=0.5, earlier=[kind] * earlier, in_a_row=in_a_row)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_refused_key_or_model_is_asked_again_and_the_third_in_a_row_halts_the_batch(kind: ErrorKind) -> None:
+    assert refused(kind, in_a_row=1) == RetryDecision.retry(0.0, counts=False)
+    assert refused(kind, in_a_row=2, earlier=1) == RetryDecision.retry(0.0, counts=False)
+    assert refused(kind, in_a_row=REFUSALS) == RetryDecision.halt(kind)
+    assert refused(kind, in_a_row=500) == RetryDecision.halt(kind)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_an_item_that_is_refused_while_others_are_answered_is_given_up(kind: ErrorKind) -> None:
+    assert refused(kind, in_a_row=1, earlier=REFUSALS - 1) == RetryDecision.give_up(kind)
+
+
+def test_a_403_is_the_items_own_until_five_come_in_a_row() -> None:
+    kind = ErrorKind.PERMISSION
+    for in_a_row in range(1, FORBIDDEN):
+        assert refused(kind, in_a_row=in_a_row, everyone=False) == RetryDecision.give_up(kind)
+    assert refused(kind, in_a_row=FORBIDDEN, everyone=False) == RetryDecision.halt(kind)
 
 
 @given(policies, jitters, st.integers(1, 100))

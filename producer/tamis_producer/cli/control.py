@@ -1,0 +1,54 @@
+"""`tamis pause`, `tamis resume` and `tamis cancel`: of a batch, or of the stage that a review is in."""
+
+from typing import Annotated
+
+import typer
+
+from ..batch import Batch
+from ..budget import amount_of
+from ..client import Client
+from ..review import Review
+from .app import app, out
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or how its id begins.", show_default=False)]
+
+
+@app.command()
+def pause(of: Id) -> None:
+    """Begin no further item; calls in flight are finished, and `tamis resume` goes on."""
+    with Client() as client:
+        found = client.batch_or_review(of)
+        found.pause()
+        _say(found, "is paused; calls in flight are finished", f"tamis resume {found.id}", "goes on")
+
+
+@app.command()
+def resume(
+    of: Id,
+    max_cost: Annotated[
+        str | None,
+        typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one.", show_default=False),
+    ] = None,
+) -> None:
+    """Go on with what was paused; with a new budget where the old one is used up."""
+    amount = None if max_cost is None else amount_of(max_cost)
+    with Client() as client:
+        found = client.batch_or_review(of)
+        found.resume(amount)
+        command = "tamis status" if isinstance(found, Batch) else "tamis review status"
+        _say(found, "goes on", f"{command} {found.id} --watch", "follows it")
+
+
+@app.command()
+def cancel(of: Id) -> None:
+    """End it: what has not begun is cancelled; calls in flight are finished, and results are kept."""
+    with Client() as client:
+        found = client.batch_or_review(of)
+        found.cancel()
+        command = "tamis results" if isinstance(found, Batch) else "tamis review status"
+        _say(found, "is cancelled; calls in flight are finished", f"{command} {found.id}", "shows what was decided")
+
+
+def _say(found: Batch | Review, what: str, command: str, does: str) -> None:
+    noun = "batch" if isinstance(found, Batch) else "review"
+    out.print(f"{noun} {found.id} {what}. [bold]{command}[/] {does}.", soft_wrap=True, highlight=False)

@@ -1,0 +1,107 @@
+"""`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tamis_schemas import ConfigurationError, ModelPrice, dollars
+
+from ..rehearsal import Planned, Rehearsal, Rehearse, Sample
+from .app import out
+
+_installed: list[Rehearse] = []
+
+
+def install(rehearse: Rehearse) -> None:
+    """Let `--dry-run` render prompts with this: the worker's floor does when it completes the command line."""
+    _installed[:] = [rehearse]
+
+
+def dry_run(planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
+    """Rehearse a batch and show it. Raises `ConfigurationError` where no worker's part is installed."""
+    if not _installed:
+        raise ConfigurationError("--dry-run renders prompts as the workers do: it needs `tamis` as a whole")
+    show(_installed[0](planned), out, max_cost=max_cost, note=note)
+
+
+def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
+    """Up to three prompts, then the figures."""
+    said = None
+    for number, sample in enumerate(rehearsal.samples, 1):
+        said = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, said)
+    console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
+    if note:
+        console.print(f"[dim]{escape(note)}[/]", highlight=False)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, value in _figures(rehearsal, max_cost).items():
+        table.add_row(name, value)
+    console.print(table, highlight=False)
+
+
+def _show_sample(sample: Sample, title: str, console: Console, said: str | None) -> str:
+    """The system message once, as long as it stays the same; it is what is returned."""
+    console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
+    system = ""
+    for message in sample.messages:
+        if message.role == "system":
+            system = message.content
+        if message.role == "system" and message.content == said:
+            console.print("[dim]system: as above[/]")
+            continue
+        console.print(f"[dim]{message.role}[/]")
+        console.print(Padding(Text(message.content), (0, 0, 1, 2), expand=False), highlight=False)
+    return system
+
+
+def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
+    rows = {"model": escape(rehearsal.model), "records": f"{rehearsal.items:,}"}
+    if rehearsal.unasked:
+        rows["records"] += f", {rehearsal.unasked:,} without anything to ask"
+    if rehearsal.unseen is not None:
+        rows["cache"] = f"[yellow]not looked at[/]: {escape(rehearsal.unseen)}"
+    elif rehearsal.cached:
+        rows["cache"] = f"{rehearsal.cached:,} of {rehearsal.questions:,} questions are answered already, at no cost"
+    further = " in the first round; further rounds follow from the answers" if rehearsal.more_rounds else ""
+    rows["calls"] = f"{rehearsal.calls:,}{further}"
+    rows["tokens"] = (
+        f"about {rehearsal.prompt_tokens:,} of prompts and {rehearsal.answer_tokens:,} of answers "
+        f"[dim]({rehearsal.basis}; at most {rehearsal.most_answer_tokens:,})[/]"
+    )
+    rows["cost"] = _cost(rehearsal)
+    if max_cost is not None and rehearsal.cost is not None:
+        rows["budget"] = _budget(max_cost, rehearsal.cost)
+    rows["time"] = f"{_clock(rehearsal.duration.seconds)} at {rehearsal.duration.bound}"
+    rows["not in it"] = "[dim]retries and repairs of unusable answers[/]"
+    return rows
+
+
+def _cost(rehearsal: Rehearsal) -> str:
+    if rehearsal.cost is None or rehearsal.most_cost is None or rehearsal.price is None:
+        return "[yellow]not known[/]: state the model's price in a file, and name that in TAMIS_PRICES"
+    return (
+        f"[bold]about {dollars(rehearsal.cost)}[/], at most {dollars(rehearsal.most_cost)} "
+        f"[dim]({_price(rehearsal.price)} per million tokens)[/]"
+    )
+
+
+def _price(price: ModelPrice) -> str:
+    return f"{dollars(price.input)} of prompts and {dollars(price.output)} of answers"
+
+
+def _budget(max_cost: Decimal, cost: Decimal) -> str:
+    if cost <= max_cost:
+        return f"{dollars(max_cost)} is enough for about all of it"
+    return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%} of it[/]; the batch pauses there"
+
+
+def _clock(seconds: float) -> str:
+    if seconds < 1:
+        return "under a second"
+    return f"{timedelta(seconds=round(seconds))}"

@@ -1,0 +1,59 @@
+"""A user's own prices: a YAML or JSON file that adds models to those known, or says of one what it really costs."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tamis_schemas import ModelPrice, Prices, PriceTable, packaged_prices
+
+from .yaml_file import Location, YamlFile, read_yaml
+
+EXAMPLE = """\
+models:
+  my-model:
+    input: 0.25  # dollars per 1,000,000 tokens
+    cached_input: 0.025
+    output: 2.00"""
+
+
+def known_prices(own: Path | None) -> Prices:
+    """The prices that are part of Tamis, and before them those of a user's file.
+
+    Raises:
+        InputError: naming file, line and field, where the file cannot be read or says what is no price.
+    """
+    packaged = Prices(packaged_prices().models)
+    return packaged if own is None else packaged.before(read_prices(own).models)
+
+
+def read_prices(path: Path) -> PriceTable:
+    """The prices in a file; raises as `known_prices` does."""
+    file = read_yaml(path, what="the prices of models", example=EXAMPLE)
+    file.check_names(PriceTable.model_fields)
+    models = file.values.get("models")
+    if not isinstance(models, dict) or not models:
+        raise file.wrong(f"takes models, each with its prices, for example:\n{EXAMPLE}", ("models",))
+    for name, given in models.items():
+        location: Location = ("models", name)
+        if not isinstance(name, str):
+            raise file.wrong("a model's name that is a number must stand in quotes", ("models",))
+        if not isinstance(given, dict):
+            raise file.wrong("takes input and output, dollars per 1,000,000 tokens, each in a line below it", location)
+        file.check_names(ModelPrice.model_fields, location)
+    file.check_names(models, ("models",))  # none stands twice
+    try:
+        return PriceTable.model_validate(file.values)
+    except ValidationError as error:
+        raise _wrong(file, error) from error
+
+
+def _wrong(file: YamlFile, error: ValidationError) -> Exception:
+    first = error.errors(include_url=False)[0]
+    location = first["loc"]
+    if first["type"] == "missing":
+        return file.wrong(
+            f"{location[-1]!r} is missing: dollars per 1,000,000 tokens, 0 where it is free", location[:-1]
+        )
+    if location[0] == "models":
+        return file.wrong(f"{first['input']!r} is no price: a number from 0, dollars per 1,000,000 tokens", location)
+    return file.wrong(first["msg"], location)

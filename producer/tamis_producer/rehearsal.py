@@ -1,0 +1,75 @@
+"""A rehearsal: what a batch would ask, and about what it would cost, without submitting it.
+
+Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+from tamis_schemas import Item, ModelPrice, Operation
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A batch that might be submitted, without the records that no model would be asked about."""
+
+    operation: Operation
+    items: Sequence[Item]
+    model: str | None  # None: the workers' own
+    use_cache: bool = True
+
+
+@dataclass(frozen=True)
+class RehearsedMessage:
+    """One message of a prompt, as it would be sent."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The prompt that would be sent first about one item."""
+
+    item_id: str
+    messages: tuple[RehearsedMessage, ...]
+
+
+@dataclass(frozen=True)
+class Duration:
+    """How long it would take at least, and which limit makes it so long."""
+
+    seconds: float
+    bound: str  # for people: `500 requests a minute`
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What would be asked in the first round, one call a question; tokens are estimates."""
+
+    model: str
+    samples: tuple[Sample, ...]
+    items: int
+    unasked: int  # items about which there is nothing to ask
+    questions: int  # in the first round
+    cached: int | None  # questions answered from the cache; None: nobody looked, see `unseen`
+    unseen: str | None  # why nobody looked into the cache
+    more_rounds: bool  # further questions may follow from the answers
+    prompt_tokens: int  # of the questions that would be asked
+    answer_tokens: int
+    most_answer_tokens: int
+    basis: str  # on what the length of the answers stands, for people
+    price: ModelPrice | None
+    cost: Decimal | None  # dollars, about; None: the price is not known
+    most_cost: Decimal | None  # with answers as long as they may be; retries and repairs are not in it
+    duration: Duration
+
+    @property
+    def calls(self) -> int:
+        """The questions of the first round that the cache does not answer."""
+        return self.questions - (self.cached or 0)
+
+
+Rehearse: TypeAlias = Callable[[Planned], Rehearsal]

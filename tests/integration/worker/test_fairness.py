@@ -1,0 +1,59 @@
+"""Batches share workers and limit: a small one is not behind all of a large one. Counted in calls, not in time."""
+
+from collections.abc import Callable
+
+from llm_double import Double
+from stage import WorkerProcess, abstracts
+from tamis_producer import Client
+from tamis_schemas import Filter, Priority
+
+LARGE = Filter(criteria="Is this of the large batch?")
+SMALL = Filter(criteria="Is this of the small batch?")
+IN_FLIGHT = 8
+SMALL_ITEMS = 20
+StartWorker = Callable[..., WorkerProcess]
+
+
+def calls_of_the_large_batch_meanwhile(
+    client: Client, start_worker: StartWorker, double: Double, *, large: Priority, small: Priority
+) -> int:
+    """Of the large batch, from the submission of the small one to its last answer."""
+    double.script(latency=0.05)
+    start_worker(limit_concurrency=str(IN_FLIGHT), concurrency="32")
+    behind = client.submit(LARGE, abstracts(1500), priority=large)
+    double.wait(calls=60, bound=60)
+    before = double.count()
+    batch = client.submit(SMALL, abstracts(SMALL_ITEMS), priority=small)
+    assert batch.wait(timeout=60).decided == SMALL_ITEMS
+    order = ["small" in call.prompt for call in double.calls()]
+    behind.cancel()
+    last = max(place for place, is_small in enumerate(order) if is_small)
+    return order[before : last + 1].count(False)
+
+
+def test_a_small_batch_behind_a_large_one_takes_less_than_three_times_its_time_alone(
+    client: Client, start_worker: StartWorker, double: Double
+) -> None:
+    meanwhile = calls_of_the_large_batch_meanwhile(
+        client, start_worker, double, large=Priority.NORMAL, small=Priority.NORMAL
+    )
+    # Alone: 20 calls. Within three times that: 60 calls in all, so 40 of the large batch at most.
+    assert meanwhile <= 2 * SMALL_ITEMS
+
+
+def test_a_batch_of_high_priority_goes_before_one_of_normal_priority(
+    client: Client, start_worker: StartWorker, double: Double
+) -> None:
+    meanwhile = calls_of_the_large_batch_meanwhile(
+        client, start_worker, double, large=Priority.NORMAL, small=Priority.HIGH
+    )
+    # Sixteen turns to four: a quarter of 20, and what was in flight, or granted ahead, when it came.
+    assert meanwhile <= SMALL_ITEMS // 4 + 2 * IN_FLIGHT
+
+
+def test_a_batch_of_low_priority_does_not_starve(client: Client, start_worker: StartWorker, double: Double) -> None:
+    meanwhile = calls_of_the_large_batch_meanwhile(
+        client, start_worker, double, large=Priority.HIGH, small=Priority.LOW
+    )
+    # One turn to sixteen.
+    assert meanwhile <= 16 * SMALL_ITEMS + 4 * IN_FLIGHT

@@ -1,0 +1,214 @@
+"""How many calls one question may make, and how long one item may take, whatever the endpoint answers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
+from tamis_worker.engine.access import Access
+from tamis_worker.engine.asking import Asker, Tally
+from tamis_worker.engine.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.engine.halting import Halted, Halting
+from tamis_worker.engine.retry import REFUSALS, RetryPolicy
+from tamis_worker.ledger.batches import BatchTerms
+from tamis_worker.operations import Failure, InvalidAnswer
+
+POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0)
+TERMS = BatchTerms(uuid4(), Filter(criteria="Is it?"), model=None)
+REQUEST = ChatRequest("m", (Message("user", "Is it?"),), "filter", {}, 0.0, 100)
+USEFUL = '{"value": true}'
+PAID = Usage(prompt_tokens=10, completion_tokens=5)
+
+
+def answer(content: str = USEFUL, latency_ms: int = 0) -> Answer:
+    return Answer(content, "m", PAID, "stop", latency_ms)
+
+
+def bad_key(message: str = "401") -> CallError:
+    return CallError(ErrorKind.AUTHENTICATION, message, status=401, everyone=True)
+
+
+def parse(data: object) -> bool:
+    if not isinstance(data, dict) or not isinstance(data.get("value"), bool):
+        raise InvalidAnswer("value: missing")
+    return bool(data["value"])
+
+
+class Endpoint:
+    """Stands for the LLM and what stands around it: replies in order, one permit each, nothing cached."""
+
+    def __init__(self, replies: Iterable[Reply]) -> None:
+        self._replies: Iterator[Reply] = iter(replies)
+        self.calls: list[ChatRequest] = []
+        self.permits = 0
+        self.slept = 0.0
+        self.blocked = 0.0
+
+    @asynccontextmanager
+    async def finding_out(self, request: ChatRequest) -> AsyncIterator[None]:
+        yield
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        self.calls.append(request)
+        return next(self._replies)
+
+    async def of(self, model: str) -> "Endpoint":
+        return self
+
+    async def acquire(self, *_: object, **__: object) -> object:
+        self.permits += 1
+        return object()
+
+    async def release(self, *_: object, **__: object) -> None:
+        self.permits -= 1
+
+    async def block(self, seconds: float) -> None:
+        self.blocked += seconds
+
+    def heard(self, *_: object) -> None:
+        """What the answer's headers say of the limit."""
+
+    def congested(self) -> None:
+        """The endpoint is asked too much."""
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept += seconds
+
+    async def find(self, key: str) -> None:
+        return None
+
+    async def keep(self, *_: object) -> None:
+        pass
+
+    def give_back(self, reservation: object) -> None:
+        """No budget: nothing is reserved."""
+
+
+class Asking:
+    """An asker before an endpoint, and the pauses that it asked for."""
+
+    def __init__(self, replies: Iterable[Reply], policy: RetryPolicy = POLICY) -> None:
+        self.endpoint: Any = Endpoint(replies)  # plays all the parts that an asker speaks to
+        self.pauses: list[Pause] = []
+        self.halting = Halting(self._pause)
+        e = self.endpoint
+        self.asker = Asker(
+            e, e, policy, self.halting, e, e, Prices({}), sleep=e.sleep, access=lambda: Access(spacing=0.0)
+        )
+
+    async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
+        self.pauses.append(pause)
+        return True
+
+    async def ask(self, tally: Tally | None = None) -> bool | Failure:
+        return await self.asker.ask(REQUEST, parse, tally or Tally(), TERMS, key=None)
+
+
+async def test_a_useful_answer_is_one_call_and_gives_its_permit_back() -> None:
+    asking = Asking([answer()])
+    assert await asking.ask() is True
+    assert len(asking.endpoint.calls) == 1
+    assert asking.endpoint.permits == 0
+
+
+async def test_a_rate_limit_costs_no_call_and_no_time_however_often_it_comes() -> None:
+    limited = CallError(ErrorKind.RATE_LIMITED, "429", status=429, retry_after=600.0)
+    down = CallError(ErrorKind.SERVER, "500", status=500)
+    asking = Asking([*[limited] * 50, down, answer()])  # the 51st call is the first that counts
+    assert await asking.ask() is True
+    assert len(asking.endpoint.calls) == 52
+    assert asking.endpoint.blocked == 50 * 600.0
+
+
+async def test_a_wrong_key_pauses_the_batch_after_three_calls_and_gives_the_item_back() -> None:
+    asking = Asking([bad_key()] * 9)
+    with pytest.raises(Halted):
+        await asking.ask()
+    assert len(asking.endpoint.calls) == REFUSALS
+    assert asking.pauses == [Pause(kind=PauseKind.AUTHENTICATION, message="401")]
+    assert asking.endpoint.permits == 0
+
+
+async def test_of_500_items_at_once_three_burn_a_call_for_a_wrong_key() -> None:
+    asking = Asking([bad_key()] * 500)
+    ended = await asyncio.gather(*(asking.ask() for _ in range(500)), return_exceptions=True)
+    assert all(isinstance(one, Halted) for one in ended)
+    assert len(asking.endpoint.calls) == REFUSALS
+    assert len(asking.pauses) == 1
+
+
+async def test_a_stumbling_key_server_fails_nothing() -> None:
+    asking = Asking([bad_key(), bad_key(), answer()])
+    assert await asking.ask() is True
+    assert asking.pauses == []
+
+
+async def test_a_batch_paused_before_is_paused_again_after_one_call() -> None:
+    asking = Asking([bad_key()] * 9)
+    for calls in (3, 4):
+        with asking.halting.held(TERMS.batch_id, asking.halting.moment), pytest.raises(Halted):
+            await asking.ask()
+        assert len(asking.endpoint.calls) == calls
+    assert len(asking.pauses) == 2
+
+
+async def test_an_item_whose_deadline_is_over_asks_no_further_question() -> None:
+    asking = Asking([answer()])
+    failure = await asking.ask(Tally(worked=900.0))
+    assert isinstance(failure, Failure)
+    assert failure.kind is ErrorKind.TIMEOUT
+    assert asking.endpoint.calls == []
+
+
+@pytest.mark.parametrize(("worked", "calls"), [(0.0, 2), (899.0, 1)])
+async def test_earlier_questions_count_towards_the_items_deadline(worked: float, calls: int) -> None:
+    slow = CallError(ErrorKind.TIMEOUT, "slow", latency_ms=2000)  # 899 + 2 > 900: no second call
+    asking = Asking([slow, answer()])
+    await asking.ask(Tally(worked=worked))
+    assert len(asking.endpoint.calls) == calls
+
+
+ERRORS = st.one_of(
+    st.builds(
+        CallError,
+        st.sampled_from([kind for kind in ErrorKind if kind is not ErrorKind.AUTHENTICATION]),
+        st.just("x"),
+        retry_after=st.none() | st.floats(0.0, 100.0),
+        latency_ms=st.integers(0, 120_000),
+    ),
+    st.builds(bad_key),
+    st.builds(answer, st.sampled_from(["no JSON", "{}", USEFUL]), st.integers(0, 120_000)),
+)
+POLICIES = st.builds(RetryPolicy, max_calls=st.integers(1, 8), deadline=st.floats(1.0, 600.0), base=st.floats(0.0, 5.0))
+LONGEST_CALL = 120.0  # s
+
+
+@given(st.lists(ERRORS, min_size=1, max_size=40), POLICIES)
+def test_no_sequence_of_errors_makes_a_question_cost_more_than_its_bounds(
+    replies: Sequence[Reply], policy: RetryPolicy
+) -> None:
+    """At most `max_calls` that may be paid for and three refused ones; no call begins once the deadline is over."""
+    asking = Asking([*replies, *[answer()] * 40], policy)
+    tally = Tally()
+    try:
+        ended = asyncio.run(asking.ask(tally))
+    except Halted:
+        assert len(asking.pauses) == 1
+    else:
+        assert isinstance(ended, bool | Failure)
+        assert asking.pauses == []
+    made = [*replies, *[answer()] * 40][: len(asking.endpoint.calls)]
+    unpaid = [one for one in made if isinstance(one, CallError) and one.kind is ErrorKind.RATE_LIMITED]
+    refused = [one for one in made if isinstance(one, CallError) and one.everyone]
+    assert len(refused) <= REFUSALS
+    assert len(made) - len(unpaid) - len(refused) <= policy.max_calls
+    assert tally.calls == len(made)
+    assert tally.longest < policy.deadline + LONGEST_CALL
+    assert asking.endpoint.slept <= policy.deadline
+    assert asking.endpoint.permits == 0

@@ -1,0 +1,219 @@
+"""A worker's side of budgets: reserving, waiting for room, settling; the ledger is a pure model of one row a batch."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from decimal import Decimal
+from uuid import UUID, uuid4
+
+import pytest
+
+from tamis_schemas import ErrorKind, Filter, ModelPrice, Prices, Usage
+from tamis_worker.engine import budget as module
+from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, usage_of
+from tamis_worker.engine.chat import Answer, CallError, Reply
+from tamis_worker.ledger.batches import BatchTerms
+from tamis_worker.ledger.spending import Change, Standing
+
+D = Decimal
+PRICES = Prices({"m": ModelPrice(input=D(1), output=D(10)), "free": ModelPrice(input=D(0), output=D(0))})
+PROMPT, ANSWER = 100_000, 10_000  # 100,000 x 0.000001 + 10,000 x 0.00001 = 0.1 + 0.1 = 0.2 dollars
+EACH = D("0.2")
+BOUND = 5.0  # s; nothing here takes so long unless it hangs
+
+
+class Row:
+    """The one row of a batch, as `Spending` keeps it."""
+
+    def __init__(self, max_cost: str) -> None:
+        self.max_cost = D(max_cost)
+        self.spent = self.reserved = D(0)
+        self.looked = 0
+        self.gate = asyncio.Event()  # writes wait for it
+        self.gate.set()
+        self.came = asyncio.Event()  # a write has come
+
+    async def change(self, changes: Sequence[Change]) -> Sequence[Standing]:
+        self.came.set()
+        await self.gate.wait()
+        self.looked += 1
+        self.spent += sum(change.spend for change in changes)
+        self.reserved -= sum(change.release for change in changes)
+        fits: list[bool] = []
+        for change in changes:
+            fit = all(fits) and self.spent + self.reserved + change.reserve <= self.max_cost
+            self.reserved += change.reserve if fit else 0
+            fits.append(fit)
+        return [Standing(fit, self.max_cost, self.spent, self.reserved) for fit in fits]
+
+
+@pytest.fixture
+def row() -> Row:
+    return Row("1.00")
+
+
+@pytest.fixture
+def patience() -> float:
+    return 60.0
+
+
+@pytest.fixture
+async def budget(row: Row, patience: float) -> AsyncIterator[Budget]:
+    budget = Budget(row, PRICES, patience=patience)  # type: ignore[arg-type]  # the one method of it that is used
+    await budget.start()
+    yield budget
+    await budget.close()
+
+
+def terms(*, budgeted: bool = True, batch_id: UUID | None = None) -> BatchTerms:
+    return BatchTerms(batch_id or uuid4(), Filter(criteria="Is it?"), "m", budgeted=budgeted)
+
+
+TERMS = terms()
+
+
+async def reserve(budget: Budget) -> Reservation:
+    reservation = await asyncio.wait_for(budget.reserve(TERMS, "m", PROMPT, ANSWER), BOUND)
+    assert reservation is not None
+    return reservation
+
+
+async def test_a_batch_without_a_budget_costs_no_look(budget: Budget, row: Row) -> None:
+    assert await budget.reserve(terms(budgeted=False), "unknown", PROMPT, ANSWER) is None
+    await budget.settle(None, Usage(1, 1))
+    budget.give_back(None)
+    assert row.looked == 0
+
+
+async def test_the_most_that_a_call_may_cost_is_held_until_its_cost_is_known(budget: Budget, row: Row) -> None:
+    one = await reserve(budget)
+    assert (one.amount, row.reserved, row.spent) == (EACH, EACH, D(0))
+    await budget.settle(one, Usage(50_000, 1_000))  # 0.05 + 0.01
+    assert (row.reserved, row.spent) == (D(0), D("0.06"))
+
+
+async def test_a_model_without_a_price_is_not_asked(budget: Budget, row: Row) -> None:
+    with pytest.raises(OverBudget, match=r"no price is known of the model 'unknown'.*TAMIS_PRICES"):
+        await budget.reserve(TERMS, "unknown", PROMPT, ANSWER)
+    assert row.looked == 0
+
+
+async def test_a_free_model_fits_into_a_budget_of_nothing(budget: Budget, row: Row) -> None:
+    row.max_cost = D(0)
+    assert await budget.reserve(TERMS, "free", PROMPT, ANSWER) is not None
+
+
+async def test_where_the_budget_is_spent_it_says_so_with_figures(budget: Budget, row: Row) -> None:
+    row.spent = D("0.98")
+    with pytest.raises(OverBudget, match=r"^\$0\.98 of \$1\.00 is spent; the next call may cost \$0\.20$"):
+        await reserve(budget)
+
+
+async def test_calls_in_flight_are_waited_for_before_a_budget_is_called_spent(budget: Budget, row: Row) -> None:
+    """Five calls of 0.2 fill the budget; each of them costs 0.06, so that more fit once they are settled."""
+    held = [await reserve(budget) for _ in range(5)]
+    row.came.clear()
+    waiting = [asyncio.create_task(reserve(budget)) for _ in range(4)]
+    await asyncio.wait_for(row.came.wait(), BOUND)
+    assert not any(task.done() for task in waiting)
+    for one in held:
+        await budget.settle(one, Usage(50_000, 1_000))
+    # 5 x 0.06 = 0.3 are spent: 0.7 are left for three calls of 0.2, and the fourth waits for them
+    late = await asyncio.wait_for(asyncio.gather(*waiting[:3]), BOUND)
+    assert (row.spent, row.reserved) == (D("0.3"), D("0.6"))
+    for one in late:
+        await budget.settle(one, Usage(200_000, 0))  # 0.2 each
+    with pytest.raises(OverBudget, match=r"^\$0\.90 of \$1\.00 is spent"):
+        await asyncio.wait_for(waiting[3], BOUND)
+
+
+async def test_those_who_wait_do_not_all_ask_the_ledger(budget: Budget, row: Row) -> None:
+    held = [await reserve(budget) for _ in range(5)]
+    before = row.looked
+    row.came.clear()
+    waiting = [asyncio.create_task(reserve(budget)) for _ in range(200)]
+    await asyncio.wait_for(row.came.wait(), BOUND)
+    for _ in range(3):
+        await budget.settle(held.pop(), Usage(0, 100))
+    assert row.looked - before < 20
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+@pytest.mark.parametrize("patience", [0.0])
+async def test_what_dead_workers_hold_is_not_waited_for_longer_than_a_call_takes(
+    budget: Budget, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK", 0.001)
+    row.spent, row.reserved = D("0.5"), D("0.4")
+    with pytest.raises(
+        OverBudget, match=r"\$0\.50 of \$1\.00 is spent and \$0\.40 held for calls whose end is not known"
+    ):
+        await reserve(budget)
+
+
+async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: Budget, row: Row) -> None:
+    one = await reserve(budget)
+    await budget.settle(one, None)
+    assert (row.reserved, row.spent) == (EACH, D(0))
+
+
+async def test_what_was_not_called_is_given_back(budget: Budget, row: Row) -> None:
+    budget.give_back(await reserve(budget))
+    await budget.close()
+    assert (row.reserved, row.spent) == (D(0), D(0))
+
+
+async def test_cancelled_while_the_ledger_grants_it_nothing_stays_reserved(budget: Budget, row: Row) -> None:
+    row.gate.clear()
+    task = asyncio.create_task(reserve(budget))
+    await asyncio.wait_for(row.came.wait(), BOUND)  # it is with the ledger now
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    row.gate.set()
+    await reserve(budget)  # goes through after it
+    await budget.close()
+    assert row.reserved == EACH
+
+
+ANSWERED = Answer("{}", "m-2024-05-13", Usage(1000, 100), "stop", 5)
+
+
+@pytest.mark.parametrize(
+    ("reply", "usage"),
+    [
+        (ANSWERED, Usage(1000, 100)),
+        (Answer("{}", "m", Usage(), "stop", 5), None),  # the endpoint counts nothing
+        (CallError(ErrorKind.REFUSED, "no", 200, usage=Usage(1000, 5)), Usage(1000, 5)),
+        (CallError(ErrorKind.EMPTY, "no choice", 200), None),
+        (CallError(ErrorKind.TIMEOUT, "late"), None),
+        (CallError(ErrorKind.CONNECTION, "reset"), None),
+        (CallError(ErrorKind.SERVER, "not JSON"), None),
+        (CallError(ErrorKind.CONNECTION, "refused", sent=False), Usage()),
+        (CallError(ErrorKind.RATE_LIMITED, "429", 429), Usage()),
+        (CallError(ErrorKind.SERVER, "500", 500), Usage()),
+        (CallError(ErrorKind.AUTHENTICATION, "401", 401), Usage()),
+    ],
+)
+def test_only_what_cannot_have_been_paid_for_is_free(reply: Reply, usage: Usage | None) -> None:
+    assert usage_of(reply) == usage
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "cost"),
+    [
+        ("m", ANSWERED, "0.002"),  # 1000 x 0.000001 + 100 x 0.00001
+        ("deployment", ANSWERED, "0.002"),  # the answer names a model whose price is known
+        ("deployment", Answer("{}", "x", Usage(1, 1), "stop", 5), None),
+        ("m", Answer("{}", "m", Usage(), "stop", 5), None),
+        ("free", Answer("{}", "m", Usage(), "stop", 5), "0"),
+        ("m", CallError(ErrorKind.REFUSED, "no", 200, usage=Usage(1000, 0)), "0.001"),
+        ("m", CallError(ErrorKind.TIMEOUT, "late"), "0"),
+        ("unknown", CallError(ErrorKind.SERVER, "500", 500), "0"),
+    ],
+)
+def test_failed_calls_cost_what_was_counted_and_unknown_prices_are_never_nothing(
+    asked: str, reply: Reply, cost: str | None
+) -> None:
+    assert cost_of(PRICES, asked, reply) == (None if cost is None else D(cost))

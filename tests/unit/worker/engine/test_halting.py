@@ -1,0 +1,207 @@
+"""Which waits end when a worker stops or a batch no longer runs, and what a granted claim proves."""
+
+import asyncio
+from collections.abc import Collection
+from uuid import UUID, uuid4
+
+import pytest
+
+from tamis_schemas import LedgerUnavailable, Pause, PauseKind
+from tamis_worker.engine.halting import Halted, Halting
+
+A, B = uuid4(), uuid4()
+BAD_KEY = Pause(kind=PauseKind.AUTHENTICATION, message="401")
+BOUND = 5.0  # s
+
+
+class Ledger:
+    """What the batches' states are, and who paused what."""
+
+    def __init__(self) -> None:
+        self.halted: set[UUID] = set()
+        self.pauses: list[tuple[UUID, Pause]] = []
+        self.asked: list[set[UUID]] = []
+        self.away = 0  # tries that fail
+
+    async def write(self, batch_id: UUID, pause: Pause) -> bool:
+        if self.away:
+            self.away -= 1
+            raise LedgerUnavailable("away")
+        await asyncio.sleep(0)
+        self.pauses.append((batch_id, pause))
+        return True
+
+    async def not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
+        self.asked.append(set(batch_ids))
+        await asyncio.sleep(0)
+        return self.halted & set(batch_ids)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def halting(ledger: Ledger) -> Halting:
+    return Halting(ledger.write)
+
+
+async def waiting(halting: Halting, batch_id: UUID) -> "asyncio.Task[str]":
+    """An item of the batch that waits for ever, unless it is halted."""
+
+    async def item() -> str:
+        try:
+            with halting.held(batch_id, halting.moment), halting.interruptible(batch_id):
+                await asyncio.Event().wait()
+        except Halted:
+            return "halted"
+        return "went on"
+
+    task = asyncio.create_task(item())
+    await asyncio.sleep(0)
+    return task
+
+
+async def ended(task: "asyncio.Task[str]") -> str:
+    return await asyncio.wait_for(task, BOUND)
+
+
+async def test_a_stopping_worker_ends_every_wait_and_those_to_come(halting: Halting) -> None:
+    tasks = [await waiting(halting, A), await waiting(halting, B)]
+    halting.stop()
+    assert [await ended(task) for task in tasks] == ["halted", "halted"]
+    with pytest.raises(Halted), halting.interruptible(A):
+        pass
+
+
+async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: Halting, ledger: Ledger) -> None:
+    paused, running = await waiting(halting, A), await waiting(halting, B)
+    ledger.halted = {A}
+    await halting.look(ledger.not_running)
+    assert await ended(paused) == "halted"
+    await asyncio.sleep(0)
+    assert not running.done()
+    halting.stop()
+    assert await ended(running) == "halted"
+
+
+async def test_what_is_not_interruptible_is_finished(halting: Halting, ledger: Ledger) -> None:
+    answer = asyncio.Event()
+
+    async def call() -> str:
+        with halting.held(A, halting.moment):
+            await answer.wait()
+            return "answered"
+
+    task = asyncio.create_task(call())
+    await asyncio.sleep(0)
+    ledger.halted = {A}
+    await halting.look(ledger.not_running)
+    answer.set()
+    assert await ended(task) == "answered"
+
+
+async def test_a_claim_asked_for_after_the_halt_and_granted_proves_that_the_batch_runs(
+    halting: Halting, ledger: Ledger
+) -> None:
+    with halting.held(A, halting.moment):
+        ledger.halted = {A}
+        await halting.look(ledger.not_running)
+    with halting.held(A, halting.moment), halting.interruptible(A):
+        pass
+
+
+async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: Halting, ledger: Ledger) -> None:
+    with halting.held(A, halting.moment):
+        asked = halting.moment
+        ledger.halted = {A}
+        await halting.look(ledger.not_running)
+    with halting.held(A, asked), pytest.raises(Halted), halting.interruptible(A):
+        pass
+
+
+async def test_an_answer_of_the_ledger_that_is_older_than_a_claim_halts_nothing(
+    halting: Halting, ledger: Ledger
+) -> None:
+    async def resumed_meanwhile(batch_ids: Collection[UUID]) -> Collection[UUID]:
+        nonlocal item
+        item = await waiting(halting, A)
+        return {A}
+
+    item: asyncio.Task[str] | None = None
+    with halting.held(A, halting.moment):
+        await halting.look(resumed_meanwhile)
+    await asyncio.sleep(0)
+    assert item is not None
+    assert not item.done()
+    item.cancel()
+
+
+async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_it(halting: Halting) -> None:
+    async def paused_meanwhile(batch_ids: Collection[UUID]) -> Collection[UUID]:
+        await halting.pause(A, BAD_KEY)
+        return set()
+
+    with halting.held(A, halting.moment):
+        await halting.look(paused_meanwhile)
+        with pytest.raises(Halted), halting.interruptible(A):
+            pass
+
+
+async def test_a_batch_that_runs_again_is_halted_no_more(halting: Halting, ledger: Ledger) -> None:
+    with halting.held(A, halting.moment):
+        ledger.halted = {A}
+        await halting.look(ledger.not_running)
+        ledger.halted = set()
+        await halting.look(ledger.not_running)
+        with halting.interruptible(A):
+            pass
+
+
+async def test_nothing_is_asked_where_nothing_is_held(halting: Halting, ledger: Ledger) -> None:
+    assert await halting.look(ledger.not_running) == []
+    with halting.held(A, halting.moment):
+        await halting.look(ledger.not_running)
+    await halting.look(ledger.not_running)  # once more: how it stands now that its last item has ended here
+    await halting.look(ledger.not_running)
+    assert ledger.asked == [{A}, {A}]
+
+
+async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(halting: Halting, ledger: Ledger) -> None:
+    ledger.halted = {A}
+    with halting.held(A, halting.moment):
+        assert await halting.look(ledger.not_running) == []
+    assert await halting.look(ledger.not_running) == [A]
+    assert await halting.look(ledger.not_running) == []
+
+
+async def test_of_many_that_pause_a_batch_at_once_one_writes(halting: Halting, ledger: Ledger) -> None:
+    with halting.held(A, halting.moment):
+        await asyncio.gather(*(halting.pause(A, BAD_KEY) for _ in range(50)))
+    assert ledger.pauses == [(A, BAD_KEY)]
+
+
+async def test_a_pause_waits_for_a_ledger_that_is_away(halting: Halting, ledger: Ledger) -> None:
+    ledger.away = 2
+    await asyncio.wait_for(halting.pause(A, BAD_KEY), BOUND)
+    assert ledger.pauses == [(A, BAD_KEY)]
+
+
+async def test_where_the_ledger_is_away_nothing_is_halted(halting: Halting) -> None:
+    async def away(batch_ids: Collection[UUID]) -> Collection[UUID]:
+        raise LedgerUnavailable("away")
+
+    item = await waiting(halting, A)
+    with pytest.raises(LedgerUnavailable):
+        await halting.look(away)
+    await asyncio.sleep(0)
+    assert not item.done()
+    item.cancel()
+
+
+async def test_a_task_that_somebody_else_cancels_is_cancelled(halting: Halting) -> None:
+    task = await waiting(halting, A)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,198 @@
+"""Deliveries: how an item's message comes in from Celery, and how it is settled once the item's outcome is committed.
+
+Celery's own way keeps a thread for every item, which waits for it, and speaks to the broker several times for each.
+Here the worker's one event loop takes the items, and the consumer's thread settles in groups: the parts of chords, the
+acknowledgements, the events. It stands on two of Celery's extension points: a task's `Strategy`, which takes its
+messages, and a bootstep of the consumer.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+from uuid import UUID
+
+from celery import Celery, bootsteps
+from celery.worker import state
+
+from tamis_schemas import ConfigurationError
+
+from .ledger.claims import ItemKey
+from .loop import LoopThread
+from .post import Post, SocketPost
+from .settling import settle
+
+EVENTS_AT_ONCE = 300  # in one message
+EVENTS_EVERY = 0.5  # seconds
+SETTLED_AT_ONCE = 200
+LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
+
+log = logging.getLogger(__name__)
+
+
+class Delivery:
+    """One message of one item; what Celery, its chords and its events ask of a request."""
+
+    __slots__ = (
+        "__weakref__", "acknowledged", "args", "body", "eventer", "group", "id", "key", "message", "name", "place",
+        "started", "task",
+    )  # fmt: skip
+
+    def __init__(self, message: Any, task: Any, eventer: Any) -> None:
+        """Raises `ValueError`, `TypeError` or `KeyError` where the message is not an item's."""
+        headers = message.headers
+        (batch_id, index), _, embedded = message.payload
+        self.message = message
+        self.task = task
+        self.eventer = eventer
+        self.key = ItemKey(UUID(batch_id), int(index))
+        self.id: str = headers["id"]
+        self.name: str = headers["task"]
+        self.args: str = headers.get("argsrepr") or ""
+        self.group: str | None = headers.get("group")  # of its chord
+        self.place: int | None = headers.get("group_index")  # in that group
+        self.body: dict[str, Any] | None = embedded.get("chord")  # of its chord
+        self.acknowledged = False
+        self.started = time.time()
+
+    def info(self, safe: bool = False) -> dict[str, Any]:
+        """What `inspect active` and Flower show."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "args": self.args,
+            "kwargs": {},
+            "type": self.name,
+            "hostname": getattr(self.eventer, "hostname", None),
+            "time_start": self.started,
+            "acknowledged": self.acknowledged,
+            "delivery_info": dict(self.message.delivery_info),
+            "worker_pid": os.getpid(),
+        }
+
+
+class Deliveries:
+    """Takes messages on the consumer's thread, has the items evaluated on the loop, settles on the consumer's thread.
+
+    `stop_within` bounds, in seconds, how long a worker that stops waits for what is in flight.
+    """
+
+    def __init__(
+        self, loop: LoopThread, evaluate: Callable[[ItemKey], Coroutine[Any, Any, None]], *, stop_within: float
+    ) -> None:
+        self._evaluate = evaluate
+        self._stop_within = stop_within
+        self._arrived: Post[Delivery] = Post(lambda: loop.call_soon(self._take))
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.finished: SocketPost[Delivery] = SocketPost()
+        self._unsettled: set[Delivery] = set()  # that came over the present connection
+
+    def install(self, app: Celery) -> None:
+        """Have the workers of an application settle; each of its item tasks takes this object as its `Strategy`."""
+        app.steps["consumer"].add(type("Settling", (_Settling,), {"deliveries": self}))
+
+    def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
+        """Celery's strategy: made once for each task and connection, what is given takes each message."""
+        eventer = consumer.event_dispatcher
+
+        def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
+            try:
+                delivery = Delivery(message, task, eventer)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                log.warning("a message of %s is not an item's and is dropped: %s", task.name, error)
+                message.ack_log_error(log, consumer.connection_errors)
+                return
+            self._count(delivery)
+            self._arrived.put(delivery)
+
+        return receive
+
+    def settle(self) -> None:
+        """Settle what is finished; on the consumer's thread."""
+        finished = self.finished.take()
+        for start in range(0, len(finished), SETTLED_AT_ONCE):
+            group = finished[start : start + SETTLED_AT_ONCE]
+            for delivery in group:
+                state.active_requests.discard(delivery)
+            # The others came over a connection that is gone: their messages come again, and cost nothing.
+            mine = [delivery for delivery in group if delivery in self._unsettled]
+            self._unsettled.difference_update(mine)
+            if mine:
+                settle(mine)
+
+    def forget(self) -> None:
+        """The connection is lost, and with it the right to acknowledge what came over it."""
+        self._unsettled.clear()
+
+    def finish(self) -> None:
+        """Settle until nothing is in flight any more, or the time for it is over; on the consumer's thread."""
+        until = time.monotonic() + self._stop_within
+        while self._unsettled and time.monotonic() < until and state.should_terminate is None:
+            self.finished.wait(LOOK_EVERY)
+            self.settle()
+        if self._unsettled:
+            log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
+
+    def _count(self, delivery: Delivery) -> None:
+        self._unsettled.add(delivery)
+        state.active_requests.add(delivery)
+        state.total_count[delivery.name] += 1
+        state.all_total_count[0] += 1
+        if delivery.eventer is not None and delivery.eventer.enabled:
+            delivery.eventer.send(
+                "task-received",
+                uuid=delivery.id,
+                name=delivery.name,
+                args=delivery.args,
+                kwargs="{}",
+                root_id=delivery.id,
+                parent_id=None,
+                retries=0,
+                eta=None,
+                expires=None,
+            )
+            delivery.eventer.send("task-started", uuid=delivery.id)
+
+    def _take(self) -> None:
+        for delivery in self._arrived.take():
+            task = asyncio.ensure_future(self._run(delivery))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, delivery: Delivery) -> None:
+        try:
+            await self._evaluate(delivery.key)
+        except Exception:  # the item stays pending in the ledger; the reconciler publishes it again
+            log.exception("%s could not be evaluated", delivery.args)
+        self.finished.put(delivery)
+
+
+class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
+    """Of the consumer: settles as long as there is a connection, and before the last one is closed."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    deliveries: ClassVar[Deliveries]
+
+    def start(self, consumer: Any) -> None:
+        if consumer.hub is None:
+            raise ConfigurationError(
+                "the worker needs Celery's event loop, which this platform or broker does not have"
+            )
+        consumer.hub.add_reader(self.deliveries.finished, self.deliveries.settle)
+        eventer = consumer.event_dispatcher
+        # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
+        eventer.buffer_limit = EVENTS_AT_ONCE
+        eventer.on_send_buffered = None
+        consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
+
+    def stop(self, consumer: Any) -> None:
+        if state.should_stop is None and state.should_terminate is None:
+            self.deliveries.forget()
+            return
+        if consumer.task_consumer:
+            consumer.task_consumer.cancel()
+        self.deliveries.finish()
+        if consumer.event_dispatcher:
+            consumer.event_dispatcher.flush()

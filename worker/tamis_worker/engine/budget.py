@@ -1,0 +1,212 @@
+"""Budgets: before a call, the most that it may cost is reserved; afterwards, what it did cost is settled.
+
+All workers reserve in one row of the ledger, so a batch's calls in flight together never reserve more than its budget
+has left. It can be overspent only by calls in flight that cost more than was reserved for them: a prompt with more
+tokens than half of its characters. A call whose end nobody knows (no answer in time, a killed worker) was probably paid
+for: its reservation stays.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from tamis_schemas import Pause, PauseKind, Prices, Usage, dollars
+
+from ..ledger.batches import BatchTerms
+from ..ledger.spending import Change, Spending, Standing
+from .chat import Answer, Reply
+from .group_commit import GroupCommit
+
+LOOK = 1.0  # s between two looks whether calls of other workers have made room
+CLOSING = 5.0  # s for settlements under way when the worker stops; what is not settled by then stays reserved
+CHARACTERS_OF_TOKEN = 2  # at least, of a prompt; English has four, and the schema of the answer counts too
+
+log = logging.getLogger(__name__)
+
+Changes: TypeAlias = GroupCommit[Change, Standing]
+
+
+class OverBudget(Exception):
+    """The batch must not go on: why, for its pause."""
+
+    def __init__(self, kind: PauseKind, message: str) -> None:
+        self.pause = Pause(kind=kind, message=message)
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Dollars held for one call."""
+
+    batch_id: UUID
+    model: str
+    amount: Decimal
+
+
+class _Room:
+    """Those of this process that wait for room in a batch's budget: one of them looks, the others stand behind it."""
+
+    __slots__ = ("__weakref__", "looking", "settled")
+
+    def __init__(self) -> None:
+        self.looking = asyncio.Lock()  # first come, first served
+        self.settled = asyncio.Event()
+
+
+class Budget:
+    """Reserves and settles, in groups; one per worker process."""
+
+    def __init__(self, spending: Spending, prices: Prices, *, patience: float) -> None:
+        """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight."""
+        self._changes: Changes = GroupCommit("spending", spending.change)
+        self._prices = prices
+        self._patience = patience
+        self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
+        self._open: set[asyncio.Task[Standing]] = set()
+
+    async def start(self) -> None:
+        """Begin to write."""
+        await self._changes.start()
+
+    async def close(self) -> None:
+        """Write what is being settled, and stop."""
+        if self._open:
+            await asyncio.wait(self._open, timeout=CLOSING)
+        await self._changes.close()
+
+    async def reserve(self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int) -> Reservation | None:
+        """What a call may cost, held for it; None where its batch has no budget.
+
+        Where only calls in flight stand in the way, it waits for them to be settled. Cancelled meanwhile, nothing stays
+        reserved.
+
+        Raises:
+            OverBudget: with the figures, or with the model whose price is not known.
+        """
+        if not terms.budgeted:
+            return None
+        amount = self._prices.at_most(model, prompt_tokens, max_tokens)
+        if amount is None:
+            raise OverBudget(
+                PauseKind.PRICE,
+                f"no price is known of the model {model!r}, so nothing could keep to a budget: state its price in the "
+                "file that TAMIS_PRICES names",
+            )
+        reservation = Reservation(terms.batch_id, model, amount)
+        room = self._rooms.get(terms.batch_id)
+        if room is None:
+            room = self._rooms[terms.batch_id] = _Room()
+        if not room.looking.locked() and (await self._try(reservation)).granted:
+            return reservation
+        async with room.looking:
+            await self._await_room(reservation, room)
+        return reservation
+
+    async def settle(self, reservation: Reservation | None, usage: Usage | None) -> None:
+        """Return once the cost of a call stands in the ledger in place of what was reserved for it.
+
+        `usage` None: nobody knows whether the call was paid for, and its reservation stays.
+        """
+        if reservation is None or usage is None:
+            return
+        cost = self._prices.cost(reservation.model, usage)
+        assert cost is not None, "what was reserved has a price"  # noqa: S101 - prices do not change
+        await asyncio.shield(self._settled(reservation, cost))
+
+    def give_back(self, reservation: Reservation | None) -> None:
+        """No call was made. Done soon; nothing waits for it."""
+        if reservation is not None:
+            self._settled(reservation, Decimal(0))
+
+    async def _await_room(self, reservation: Reservation, room: _Room) -> None:
+        clock = asyncio.get_running_loop().time
+        since, seen = clock(), (Decimal(-1), Decimal(-1))
+        while True:
+            room.settled.clear()
+            standing = await self._try(reservation)
+            if standing.granted:
+                return
+            if standing.spent + reservation.amount > standing.max_cost:
+                raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
+            if (now := (standing.spent, standing.reserved)) != seen:
+                since, seen = clock(), now
+            elif clock() - since > self._patience:
+                raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
+            try:
+                async with asyncio.timeout(LOOK):
+                    await room.settled.wait()
+            except TimeoutError:
+                pass  # other workers' calls are seen in the ledger only
+
+    async def _try(self, reservation: Reservation) -> Standing:
+        change = Change(reservation.batch_id, reserve=reservation.amount)
+        task = asyncio.ensure_future(self._changes.submit(change))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(lambda done: self._nobodys(reservation, done))
+            raise
+
+    def _nobodys(self, reservation: Reservation, done: "asyncio.Future[Standing]") -> None:
+        """Whoever asked for it is gone: what was granted all the same goes back."""
+        if not done.cancelled() and done.exception() is None and done.result().granted:
+            self.give_back(reservation)
+
+    def _settled(self, reservation: Reservation, cost: Decimal) -> "asyncio.Task[Standing]":
+        change = Change(reservation.batch_id, release=reservation.amount, spend=cost)
+        task = asyncio.create_task(self._changes.submit(change))
+        self._open.add(task)
+        task.add_done_callback(lambda done: self._is_settled(reservation.batch_id, done))
+        return task
+
+    def _is_settled(self, batch_id: UUID, done: "asyncio.Task[Standing]") -> None:
+        self._open.discard(done)
+        if not done.cancelled() and (error := done.exception()) is not None:
+            log.error("batch=%s: a call could not be settled, and its reservation stays: %s", batch_id, error)
+        if (room := self._rooms.get(batch_id)) is not None:
+            room.settled.set()
+
+
+def usage_of(reply: Reply) -> Usage | None:
+    """The tokens that a call was charged for, none among them; None where nobody knows whether it was."""
+    if reply.usage.total_tokens:
+        return reply.usage
+    if isinstance(reply, Answer):
+        return None  # the endpoint does not count
+    if reply.status is None:
+        return None if reply.sent else reply.usage
+    return None if reply.status == 200 else reply.usage
+
+
+def cost_of(prices: Prices, asked: str, reply: Reply) -> Decimal | None:
+    """Dollars for a call; None where it was answered and nobody knows for how much.
+
+    The price is that of the model as it was asked for; where none is known, of the model that the answer names. A call
+    that ended without an answer is not in it: nobody has counted its tokens.
+    """
+    answered = isinstance(reply, Answer)
+    if answered and not reply.usage.total_tokens:
+        price = prices.of(asked)
+        return Decimal(0) if price is not None and price.input == price.output == 0 else None
+    cost = prices.cost(asked, reply.usage)
+    if cost is None and isinstance(reply, Answer):
+        return prices.cost(reply.model, reply.usage)
+    return cost
+
+
+def reserved_tokens(characters: Sequence[int]) -> int:
+    """Tokens that a prompt may have, from the characters of its messages; few have more."""
+    return sum(characters) // CHARACTERS_OF_TOKEN
+
+
+def _words(standing: Standing, amount: Decimal) -> str:
+    held = f" and {dollars(standing.reserved)} held for calls whose end is not known" if standing.reserved else ""
+    return (
+        f"{dollars(standing.spent)} of {dollars(standing.max_cost)} is spent{held}; the next call may cost "
+        f"{dollars(amount)}"
+    )

@@ -1,0 +1,48 @@
+"""How many tokens a call will take, learned from those before it: a characters rule that corrects itself."""
+
+from dataclasses import dataclass
+
+CHARACTERS_PER_TOKEN = 4  # of English prose, by the usual rule of thumb
+EXPECTED_ANSWER = 250  # tokens; an answer is a value with a short explanation
+MEMORY = 50  # calls; older ones fade
+
+
+@dataclass(slots=True)
+class _Learned:
+    calls: int = 0
+    ratio: float = 1 / CHARACTERS_PER_TOKEN  # prompt tokens per character
+    completion: float = EXPECTED_ANSWER  # tokens
+
+
+class TokenEstimates:
+    """Of one process; per operation and model, because prompts and answers differ between them.
+
+    An average, not an upper bound: what a call takes beyond it is settled afterwards, and over many calls the two are
+    equal. The first calls count in full; from the fiftieth on the average moves by a fiftieth of each surprise.
+    """
+
+    def __init__(self) -> None:
+        self._learned: dict[tuple[str, str], _Learned] = {}
+
+    def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
+        """Tokens of a prompt of so many characters and its answer, which has `max_tokens` at most."""
+        known = self._learned.get((operation_name, model)) or _UNKNOWN
+        return round(characters * known.ratio + min(known.completion, max_tokens))
+
+    def learn(
+        self, operation_name: str, model: str, characters: int, prompt_tokens: int, completion_tokens: int
+    ) -> None:
+        """Take a call into account. Nothing is learned where the endpoint did not count."""
+        if characters <= 0 or prompt_tokens <= 0:
+            return
+        key = (operation_name, model)
+        known = self._learned.get(key)
+        if known is None:
+            known = self._learned[key] = _Learned()
+        known.calls += 1
+        weight = 1 / min(known.calls, MEMORY)
+        known.ratio += weight * (prompt_tokens / characters - known.ratio)
+        known.completion += weight * (completion_tokens - known.completion)
+
+
+_UNKNOWN = _Learned()

@@ -1,0 +1,151 @@
+"""Halting: a worker that stops, or a batch that no longer runs, lets calls in flight finish; what waits is given back.
+
+A batch may be paused or cancelled from anywhere, so the ledger is asked about the batches that have items here. A
+claim that was asked for after a batch was halted, and granted, proves that it runs again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from tamis_schemas import LedgerUnavailable, Pause
+
+FIRST_RETRY, LAST_RETRY = 0.05, 2.0  # s between two tries while the ledger is away
+
+Write: TypeAlias = Callable[[UUID, Pause], Awaitable[bool]]  # pauses a batch in the ledger; False: it did not run
+
+log = logging.getLogger(__name__)
+
+
+class Halted(Exception):
+    """The worker stops, or the batch no longer runs: the item is to be given back. No call was cut off."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is known of a batch with items here. Moments are counted, not measured."""
+
+    items: int = 0
+    granted: int = 0  # the moment of the latest claim
+    halted: int | None = None  # since which moment it is known not to run
+
+
+class Halting:
+    """One per worker process; used on the worker's loop only."""
+
+    def __init__(self, write: Write) -> None:
+        """`write` pauses a batch in the ledger."""
+        self._write = write
+        self._stopped = False
+        self._moments = 0
+        self._batches: dict[UUID, _Batch] = {}
+        self._waiting: dict[asyncio.Task[Any], UUID] = {}
+        self._ended: set[asyncio.Task[Any]] = set()
+        self._pausing = asyncio.Lock()
+
+    @property
+    def moment(self) -> int:
+        """Now; taken before a claim is asked for."""
+        return self._moments
+
+    def stop(self) -> None:
+        """The worker stops: end every interruptible wait, those to come too."""
+        self._stopped = True
+        self._end_waits(self._waiting)
+
+    async def pause(self, batch_id: UUID, pause: Pause) -> None:
+        """Pause a batch in the ledger for all workers, and halt it here; returns when both have happened.
+
+        Waits for a ledger that is away: without it nothing else could be done either.
+        """
+        async with self._pausing:  # of many calls that find the same out, the first one writes
+            if self._is_halted(batch_id):
+                return
+            retry = FIRST_RETRY
+            while True:
+                try:
+                    written = await self._write(batch_id, pause)
+                    break
+                except LedgerUnavailable as error:
+                    log.warning("batch=%s is to be paused once the ledger is back: %s", batch_id, error)
+                    await asyncio.sleep(retry)
+                    retry = min(LAST_RETRY, 2 * retry)
+            if written:
+                log.warning("batch=%s is paused: %s: %s", batch_id, pause.kind, pause.message)
+            self._halt(batch_id)
+
+    @contextmanager
+    def held(self, batch_id: UUID, asked: int) -> Iterator[None]:
+        """While an item of the batch is worked on, whose claim was asked for at the moment `asked`."""
+        batch = self._batches.setdefault(batch_id, _Batch())
+        self._moments += 1
+        batch.items += 1
+        batch.granted = self._moments
+        if batch.halted is not None and batch.halted <= asked:
+            batch.halted = None
+        try:
+            yield
+        finally:
+            batch.items -= 1  # what is known of it is kept until the ledger was asked once more
+
+    @contextmanager
+    def interruptible(self, batch_id: UUID) -> Iterator[None]:
+        """Around a wait on behalf of a batch: it ends with `Halted` where the worker stops or the batch is halted."""
+        if self._stopped or self._is_halted(batch_id):
+            raise Halted
+        task = asyncio.current_task()
+        assert task is not None, "a coroutine on a loop runs in a task"  # noqa: S101 - a fact of asyncio
+        self._waiting[task] = batch_id
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task in self._ended and task.uncancel() == 0:
+                raise Halted from None
+            raise  # somebody else cancelled it: the loop ends
+        finally:
+            self._waiting.pop(task, None)
+            self._ended.discard(task)
+
+    async def look(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
+        """Ask once which batches with items here no longer run, and halt them; those of which nothing is left here.
+
+        Raises what `not_running` raises; nothing is halted then.
+        """
+        if not self._batches:
+            return []
+        asked = self._moments
+        known = dict(self._batches)
+        left = [batch_id for batch_id, batch in known.items() if batch.items == 0]
+        halted = await not_running(known)
+        for batch_id, batch in known.items():
+            if batch.granted > asked or (batch.halted or 0) > asked:
+                continue  # claimed, or halted, while the answer was on its way: it may be older than that
+            if batch_id in halted:
+                self._halt(batch_id)
+            else:
+                batch.halted = None
+        for batch_id in left:
+            if known[batch_id].items == 0:
+                del self._batches[batch_id]
+        return [batch_id for batch_id in left if batch_id in halted]
+
+    def _is_halted(self, batch_id: UUID) -> bool:
+        batch = self._batches.get(batch_id)
+        return batch is not None and batch.halted is not None
+
+    def _halt(self, batch_id: UUID) -> None:
+        batch = self._batches.setdefault(batch_id, _Batch())
+        if batch.halted is None:
+            self._moments += 1
+            batch.halted = self._moments
+        self._end_waits([task for task, of in self._waiting.items() if of == batch_id])
+
+    def _end_waits(self, tasks: Collection[asyncio.Task[Any]]) -> None:
+        for task in tasks:
+            if task not in self._ended:
+                self._ended.add(task)
+                task.cancel()

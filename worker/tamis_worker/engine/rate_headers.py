@@ -1,0 +1,76 @@
+"""What an endpoint says of its limits with each answer, in `x-ratelimit-*` headers, as OpenAI and many others send.
+
+| header | meaning |
+|---|---|
+| `x-ratelimit-limit-requests`, `-tokens` | how much a window holds |
+| `x-ratelimit-remaining-requests`, `-tokens` | how much of it is left |
+| `x-ratelimit-reset-requests`, `-tokens` | when all of it is back: `17ms`, `6.5s`, `1m30s`, `2h0m5s`, plain seconds |
+
+What cannot be read is None; other headers of this kind, which count other things, are not looked at.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LONGEST_RESET = 31 * 86_400.0  # seconds; a larger number is a point in time, not a duration
+MOST = 10**12  # a larger count stands for "no limit"
+
+_DURATION = re.compile(
+    r"(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+(?:\.\d+)?)ms)?",
+    re.ASCII,
+)
+_SECONDS_OF = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+@dataclass(frozen=True, slots=True)
+class RateHeaders:
+    """One answer's word on the limits of requests and tokens."""
+
+    limit_requests: int | None = None
+    remaining_requests: int | None = None
+    reset_requests: float | None = None  # seconds
+    limit_tokens: int | None = None
+    remaining_tokens: int | None = None
+    reset_tokens: float | None = None  # seconds
+
+
+def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
+    """What the headers say; None where they say nothing of limits. Any case where `headers` finds names in any case."""
+    get = headers.get
+    limit_requests, remaining_requests = get("x-ratelimit-limit-requests"), get("x-ratelimit-remaining-requests")
+    limit_tokens, remaining_tokens = get("x-ratelimit-limit-tokens"), get("x-ratelimit-remaining-tokens")
+    if limit_requests is remaining_requests is limit_tokens is remaining_tokens is None:
+        return None
+    return RateHeaders(
+        _count(limit_requests, least=1),
+        _count(remaining_requests, least=0),
+        duration(get("x-ratelimit-reset-requests")),
+        _count(limit_tokens, least=1),
+        _count(remaining_tokens, least=0),
+        duration(get("x-ratelimit-reset-tokens")),
+    )
+
+
+def duration(text: str | None) -> float | None:
+    """Seconds of a duration as these headers write it; None where it is none."""
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        found = _DURATION.fullmatch(text.strip())
+        if found is None or found.lastgroup is None:
+            return None
+        seconds = sum(float(value) * _SECONDS_OF[unit] for unit, value in found.groupdict().items() if value)
+    return seconds if 0 <= seconds <= LONGEST_RESET else None
+
+
+def _count(text: str | None, *, least: int) -> int | None:
+    if text is None:
+        return None
+    try:
+        count = int(text)
+    except ValueError:
+        return None
+    return count if least <= count <= MOST else None

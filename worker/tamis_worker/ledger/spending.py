@@ -1,0 +1,124 @@
+"""Spending: what the calls of a batch may cost and did cost, kept within its budget by one row a batch.
+
+A reservation is granted under the row's lock, so all workers together never reserve more than the budget has left.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_schemas import LedgerUnavailable
+
+from .connection import transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one call changes in its batch's spending: a reservation before it, a settlement after it."""
+
+    batch_id: UUID
+    reserve: Decimal = Decimal(0)  # dollars; asked for, granted or not
+    release: Decimal = Decimal(0)  # of what was reserved before
+    spend: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A batch's spending after a group of changes, and whether this one's reservation was granted."""
+
+    granted: bool
+    max_cost: Decimal
+    spent: Decimal
+    reserved: Decimal
+
+
+# Settlements come first: they make room. Then a batch's reservations in their order, as many from the first as fit.
+_CHANGE = text("""
+WITH given AS (
+    SELECT * FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:reserve AS numeric[]), CAST(:release AS numeric[]),
+                         CAST(:spend AS numeric[])) WITH ORDINALITY AS g(batch_id, reserve, release, spend, n)
+), asked AS (
+    SELECT batch_id, n, reserve, sum(reserve) OVER (PARTITION BY batch_id ORDER BY n) AS upto FROM given
+), settled AS (
+    SELECT batch_id, sum(release) AS release, sum(spend) AS spend FROM given GROUP BY batch_id
+), held AS (
+    SELECT s.batch_id, s.reserved, s.spent, b.max_cost
+    FROM spending s JOIN batches b ON b.id = s.batch_id
+    WHERE s.batch_id = ANY(CAST(:batch_ids AS uuid[]))
+    ORDER BY s.batch_id FOR UPDATE OF s
+), granted AS (
+    SELECT asked.batch_id, max(asked.n) AS last, max(asked.upto) AS reserve
+    FROM asked JOIN held USING (batch_id) JOIN settled USING (batch_id)
+    WHERE held.spent + settled.spend + greatest(held.reserved - settled.release, 0) + asked.upto
+          <= coalesce(held.max_cost, 'infinity')
+    GROUP BY asked.batch_id
+), changed AS (
+    UPDATE spending s
+    SET spent = held.spent + settled.spend,
+        reserved = greatest(held.reserved - settled.release, 0) + coalesce(granted.reserve, 0)
+    FROM held JOIN settled USING (batch_id) LEFT JOIN granted USING (batch_id)
+    WHERE s.batch_id = held.batch_id
+    RETURNING s.batch_id, s.spent, s.reserved, held.max_cost, coalesce(granted.last, 0) AS last
+)
+SELECT changed.*, pg_current_xact_id()::text AS transaction FROM changed
+""")
+
+_ENDED = text("SELECT pg_xact_status(CAST(:transaction AS xid8))")
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A group that may have been committed: the reply to its commit did not come."""
+
+    transaction: str
+    standings: Sequence[Standing]
+
+
+class Spending:
+    """Writes changes, each exactly once: a group whose commit is in doubt is looked up before it is written again.
+
+    For one group at a time; after `LedgerUnavailable` the next call is for the same group.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._doubt: _Doubt | None = None
+
+    async def change(self, changes: Sequence[Change]) -> Sequence[Standing]:
+        """How the batch of each change stands afterwards, in their order. Raises `LedgerUnavailable`."""
+        if self._doubt is not None:
+            doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
+            if ended == "in progress":
+                raise LedgerUnavailable("a commit of spending is not over yet")
+            self._doubt = None
+            if ended == "committed":
+                return doubt.standings
+        async with transaction(self._engine) as connection:
+            rows = await connection.execute(
+                _CHANGE,
+                {
+                    "batch_ids": [change.batch_id for change in changes],
+                    "reserve": [change.reserve for change in changes],
+                    "release": [change.release for change in changes],
+                    "spend": [change.spend for change in changes],
+                },
+            )
+            by_batch = {row.batch_id: row for row in rows}
+            standings = [_standing(number, by_batch[one.batch_id]) for number, one in enumerate(changes, 1)]
+            # From here to the end of the block the transaction may be committed without our hearing of it.
+            self._doubt = _Doubt(next(iter(by_batch.values())).transaction, standings)
+        self._doubt = None
+        return standings
+
+    async def _ended(self, name: str) -> str:
+        async with transaction(self._engine) as connection:
+            return str((await connection.execute(_ENDED, {"transaction": name})).scalar_one())
+
+
+def _standing(number: int, row: Row[tuple[object, ...]]) -> Standing:
+    most = Decimal("Infinity") if row.max_cost is None else row.max_cost
+    return Standing(granted=number <= row.last, max_cost=most, spent=row.spent, reserved=row.reserved)

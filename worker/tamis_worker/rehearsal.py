@@ -1,0 +1,170 @@
+"""A rehearsal of a batch: its first questions rendered as they would be sent, looked up in the cache, and counted."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from sqlalchemy import Connection, Float, cast, func, select
+
+from tamis_producer.ledger import connect, ledger_errors
+from tamis_producer.rehearsal import Duration, Planned, Rehearsal, RehearsedMessage, Sample
+from tamis_schemas import Answer, ConfigurationError, Item, LedgerUnavailable, Operation, Usage, resolve_item_id
+from tamis_schemas.ledger import batches, llm_cache, results
+
+from . import operations
+from .engine.asking import Patience, fingerprint
+from .engine.chat import ChatRequest
+from .engine.conversation import chat_request
+from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
+from .operations.dialogue import NoEvaluation, Question
+from .prices import prices_of
+from .settings import WorkerSettings
+
+SAMPLES = 3
+KEYS_AT_ONCE = 1000
+ASSUMED_CALL = 2.0  # s, where no earlier call of the model says better
+LATEST_BATCHES = 5
+ENOUGH = 20  # results from which an average is taken
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One question of an item's first round."""
+
+    item_id: str
+    request: ChatRequest
+    sample: int
+    key: str
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The schema of the answer is part of what is sent."""
+        characters = sum(len(message.content) for message in self.request.messages)
+        return (characters + len(json.dumps(self.request.schema))) // CHARACTERS_PER_TOKEN
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the ledger says beforehand."""
+
+    cached: frozenset[str]
+    answer_tokens: float | None  # of one call
+    seconds: float | None  # of one call
+
+
+def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
+    """What the workers would ask with these settings; nothing is submitted and no model is asked.
+
+    Where the ledger does not answer, nothing is taken for cached, and `unseen` says why.
+
+    Raises:
+        ConfigurationError: no model is named.
+        InputError: TAMIS_PRICES names a file that cannot be read.
+    """
+    model = planned.model or settings.default_model
+    prices = prices_of(settings)
+    patience = Patience.of(settings)
+    rounds = [list(_first_round(planned.operation, item, model, patience)) for item in planned.items]
+    questions = [asked for one in rounds for asked in one]
+    known, unseen = _Known(frozenset(), None, None), None
+    try:
+        known = _look(settings, planned, model, questions)
+    except (ConfigurationError, LedgerUnavailable) as error:
+        unseen = str(error)
+    to_ask = [asked for asked in questions if asked.key not in known.cached]
+    answer = known.answer_tokens or EXPECTED_ANSWER
+    usage = Usage(
+        sum(asked.prompt_tokens for asked in to_ask),
+        round(sum(min(answer, asked.request.max_tokens) for asked in to_ask)),
+    )
+    most = sum(asked.request.max_tokens for asked in to_ask)
+    return Rehearsal(
+        model=model,
+        samples=tuple(_samples(to_ask or questions)),
+        items=len(planned.items),
+        unasked=sum(not one for one in rounds),
+        questions=len(questions),
+        cached=None if unseen or not planned.use_cache else len(questions) - len(to_ask),
+        unseen=unseen,
+        more_rounds=isinstance(planned.operation, Answer),
+        prompt_tokens=usage.prompt_tokens,
+        answer_tokens=usage.completion_tokens,
+        most_answer_tokens=most,
+        basis="the latest answers of this model" if known.answer_tokens else f"{EXPECTED_ANSWER} tokens an answer",
+        price=prices.of(model),
+        cost=prices.cost(model, usage),
+        most_cost=prices.at_most(model, usage.prompt_tokens, most),
+        duration=_duration(settings, len(to_ask), usage.total_tokens, known.seconds),
+    )
+
+
+def _first_round(operation: Operation, item: Item, model: str, patience: Patience) -> Iterator[_Asked]:
+    """Nothing where the item has nothing to ask about, or is decided without a call."""
+    if operations.lacks_content(operation, item):
+        return
+    course = operations.course(operation, item)
+    questions: tuple[Question[object], ...] = ()
+    with suppress(StopIteration, NoEvaluation):
+        questions = next(course)
+    course.close()
+    for question in questions:
+        request = chat_request(question, model, patience)
+        yield _Asked(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
+
+
+def _samples(questions: list[_Asked]) -> Iterator[Sample]:
+    of_items = {asked.item_id: asked for asked in reversed(questions)}  # the first question of each
+    for asked in islice(reversed(of_items.values()), SAMPLES):
+        messages = tuple(RehearsedMessage(message.role, message.content) for message in asked.request.messages)
+        yield Sample(asked.item_id, messages)
+
+
+def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_Asked]) -> _Known:
+    engine = connect(settings.database)
+    try:
+        with ledger_errors(), engine.connect() as connection:
+            keys = [asked.key for asked in questions] if planned.use_cache else []
+            found: set[str] = set()
+            for start in range(0, len(keys), KEYS_AT_ONCE):
+                wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]))
+                found.update(connection.execute(wanted).scalars())
+            own = settings.model or (None if planned.model else model)  # of batches that name none
+            return _experience(connection, planned.operation.operation, model, own, frozenset(found))
+    finally:
+        engine.dispose()
+
+
+def _experience(connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]) -> _Known:
+    """How long the answers of the latest batches like this one were, and how long they took."""
+    like = (
+        select(batches.c.id)
+        .where(batches.c.operation == operation, func.coalesce(batches.c.model, own) == model)
+        .order_by(batches.c.created_at.desc())
+        .limit(LATEST_BATCHES)
+    )
+    each = results.c.completion_tokens / cast(results.c.calls, Float)
+    said = select(
+        func.count().label("n"),
+        func.avg(each).label("tokens"),
+        func.percentile_cont(0.5).within_group(results.c.latency_ms).label("ms"),
+    ).where(results.c.batch_id.in_(like), results.c.calls > 0, results.c.error_kind.is_(None))
+    row = connection.execute(said).one()
+    if row.n < ENOUGH:
+        return _Known(cached, None, None)
+    return _Known(cached, float(row.tokens) or None, None if row.ms is None else float(row.ms) / 1000)
+
+
+def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
+    """The longest of what each limit makes of it: calls / rpm, tokens / tpm, calls x seconds / calls in flight."""
+    each = seconds or ASSUMED_CALL
+    taken = "as the latest ones took" if seconds else "assumed"
+    flight = settings.limit_concurrency
+    longest = 0.0 if calls == 0 else max(each, calls * each / flight)
+    durations = [Duration(longest, f"{flight:,} calls in flight, {each:.1f} s each ({taken})")]
+    if settings.limit_rpm is not None:
+        durations.append(Duration(60 * calls / settings.limit_rpm, f"{settings.limit_rpm:,} requests a minute"))
+    if settings.limit_tpm is not None:
+        durations.append(Duration(60 * tokens / settings.limit_tpm, f"{settings.limit_tpm:,} tokens a minute"))
+    return max(durations, key=lambda one: one.seconds)
