@@ -1,0 +1,75 @@
+"""`python -m benchmarks`: the figures of the whole system, as Markdown on standard output and as JSON in a file."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeAlias
+
+from .limit import limit
+from .options import Options
+from .parts import Parts, parts
+from .recovery import recovery
+from .redis_memory import redis_memory
+from .report import Machine, Report, Table
+from .submit_rate import submit_rate
+from .summary_delay import summary_delay
+from .throughput import NAMES, scaling, throughput
+
+Benchmark: TypeAlias = Callable[[Parts, Options], list[Table]]
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "limit": limit,
+    "throughput": throughput,
+    "submit": submit_rate,
+    "memory": redis_memory,
+    "summary": summary_delay,
+    "scaling": scaling,
+    "recovery": recovery,
+}
+
+
+def main() -> None:
+    """Run the benchmarks that are named, or all."""
+    given = _arguments()
+    options = Options(
+        short=given.short,
+        items=given.items,
+        processes=tuple(given.processes) if given.processes else None,
+        repetitions=given.repetitions,
+        only=given.only,
+    )
+    report = Report(Machine.here(), asdict(options))
+    try:
+        with parts() as running:
+            for name in given.benchmarks or BENCHMARKS:
+                report.benchmarks[name] = BENCHMARKS[name](running, options)
+    except KeyboardInterrupt:
+        sys.exit(130)  # every part is gone; what was measured so far would look like a whole run
+    sys.stdout.write(report.to_markdown())
+    if given.markdown is not None:
+        given.markdown.write_text(report.to_markdown(), "utf-8")
+    if given.json is not None:
+        given.json.write_text(json.dumps(report.to_json(), indent=2) + "\n", "utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; none: all")
+    parser.add_argument("--short", action="store_true", help="fewer items and shorter runs: shows that all works")
+    parser.add_argument("--items", type=int, help="items of a batch")
+    parser.add_argument("--processes", type=int, nargs="+", help="worker processes; several: one after the other")
+    parser.add_argument("--repetitions", type=int, help="runs of each contestant")
+    parser.add_argument("--only", choices=list(NAMES), help="one contestant of the throughput")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there too")
+    given = parser.parse_args()
+    if unknown := set(given.benchmarks) - set(BENCHMARKS):
+        parser.error(f"{sorted(unknown)[0]!r} is none of {', '.join(BENCHMARKS)}")
+    return given
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What Redis needs for batches of different sizes: it holds a window of a batch, never the batch."""
+
+import redis
+
+from llm_double import Double
+
+from .options import Options
+from .parts import Parts
+from .records import QUESTION, records
+from .report import Cell, Table
+
+SIZES, SHORT_SIZES = (2_000, 10_000, 50_000), (1_000, 2_000)
+PROCESSES = 2
+DONE_WITHIN = 3_600.0  # s
+COLUMNS = ("items", "peak MB", "to the smallest", "before the batch MB")
+MEGABYTE = 1_000_000
+
+
+def redis_memory(parts: Parts, options: Options) -> list[Table]:
+    """The most memory that a Valkey of its own ever used, by the number of items of its only batch."""
+    processes = (options.processes or (PROCESSES,))[0]
+    sizes = (options.items, 2 * options.items) if options.items else SHORT_SIZES if options.short else SIZES
+    peaks: list[tuple[int, float, float]] = []
+    for items in sizes:
+        options.say(f"memory of Redis: {items:,} items")
+        with (
+            parts.fresh_valkey() as own,
+            own.ledger() as ledger,
+            Double.start(remember=False) as double,
+            own.workers(processes, ledger, double),
+            redis.Redis.from_url(own.valkey.url) as client,
+        ):
+            before = client.info("memory")["used_memory"] / MEGABYTE
+            batch = ledger.client.submit(QUESTION, records(items), use_cache=False)
+            batch.wait(timeout=DONE_WITHIN)
+            peaks.append((items, client.info("memory")["used_memory_peak"] / MEGABYTE, before))
+    rows: list[list[Cell]] = [[items, peak, peak / peaks[0][1], before] for items, peak, before in peaks]
+    note = f"{processes} worker processes, no latency; the server's own `used_memory_peak`, a new server for each batch"
+    return [Table("Memory of Redis", COLUMNS, rows, [note])]
