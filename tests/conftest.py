@@ -14,11 +14,14 @@ import redis
 from llm_double import Double
 from stage import House, WorkerProcess
 from tamis_producer import Client, ProducerSettings
+from tamis_producer.settings import next_database
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey
 
 TEMPLATE = "template_ledger"
+# The first of the house's databases: its worker lives beside those of other tests, and must not take their messages.
+HOUSE = 3
 
 # A slow machine fails no test: examples are not timed. CI judges the same examples each time, so that a failure belongs
 # to the change it is shown with; elsewhere each run looks further.
@@ -62,9 +65,10 @@ def database_url(postgres: Postgres) -> Iterator[str]:
 
 @pytest.fixture
 def broker_url(valkey: Valkey) -> str:
-    """An empty broker."""
-    with redis.Redis.from_url(valkey.url) as client:
-        client.flushall()
+    """An empty broker, with empty databases for results and limiter after it."""
+    for offset in range(HOUSE):
+        with redis.Redis.from_url(next_database(valkey.url, offset)) as client:
+            client.flushdb()
     return valkey.url
 
 
@@ -97,7 +101,11 @@ def house(postgres: Postgres, valkey: Valkey, tmp_path_factory: pytest.TempPathF
     with (
         _own_database(postgres) as database_url,
         Double.start() as double,
-        Client(ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, window=2)) as client,
+        Client(
+            ProducerSettings(
+                broker_url=next_database(valkey.url, HOUSE), database_url=database_url, shard_size=50, window=2
+            )
+        ) as client,
     ):
         environment = _environment(client.settings, double) | {"TAMIS_MAX_CALLS": "3"}
         worker = WorkerProcess(tmp_path_factory.mktemp("house"), "worker", environment)

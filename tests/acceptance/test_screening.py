@@ -194,7 +194,7 @@ def test_ctrl_c_detaches_and_the_batch_goes_on(
     assert "40/40" in done.out
 
 
-def test_a_wrong_key_fails_every_item_with_its_kind_and_shows_no_key(
+def test_a_wrong_key_pauses_the_batch_says_what_to_do_and_shows_no_key(
     tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
 ) -> None:
     double.script(api_key="another-key")
@@ -203,6 +203,8 @@ def test_a_wrong_key_fails_every_item_with_its_kind_and_shows_no_key(
     items.write_text('{"id": "a", "title": "A"}\n', "utf-8")
     done = tamis("filter", str(items), "--criteria", "Is it?", env=environment, cwd=tmp_path)
     assert done.code == 1
-    assert "authentication 1" in done.out
+    assert "paused: authentication" in done.out
+    assert "is TAMIS_LLM_API_KEY a key of this endpoint?" in done.err
+    assert "tamis resume" in done.err
     written = tamis("results", done.out.split("batch ")[1].split(":")[0], env=environment, cwd=tmp_path)
     assert environment["TAMIS_LLM_API_KEY"] not in done.out + done.err + written.out + worker.text()
