@@ -167,7 +167,7 @@ class World:
         process.pending = None
         reply = Reply.read(numbers)
         self.on_reply(reply)
-        holding.answered(call, reply, self.now)
+        holding.answered(call, reply, self.now, self.now)
         self._serve(process)
 
     def _serve(self, process: Process) -> None:

@@ -22,6 +22,7 @@ from .rate_headers import RateHeaders
 GATHER = 0.01  # between two calls of the script; what happens meanwhile goes into one
 FIRST_POLL, LAST_POLL = 0.05, 0.25  # while others hold the slots that we wait for: nobody tells us when they let go
 LEAD = 0.02  # ask for more permits so long before the last one is due
+PROMPT = 0.1  # an answer that took longer waited for us: its appointments are not moved by that
 REST = 1.0  # what was not needed for so long is given back
 FRESH = AHEAD + GRACE
 STEADY = 4.0  # calls a second from which on permits are taken ahead of demand
@@ -255,8 +256,8 @@ class Holding:
         self._cut = self._cut or call.cut
         self._news = True
 
-    def answered(self, call: Call, reply: Reply, now: float) -> None:
-        """Take over what was granted; `now` is when the answer came."""
+    def answered(self, call: Call, reply: Reply, asked_at: float, now: float) -> None:
+        """Take over what was granted: `asked_at` and `now` are when that try was made, and when its answer came."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended
@@ -265,14 +266,15 @@ class Holding:
         self._memory = reply.memory
         self._cut = self._cut and not call.cut
         self._answered_at = now
-        self._fresh_until = now + FRESH
+        self._fresh_until = asked_at + FRESH
         if reply.blocked > 0:
             self._blocked_until = max(self._blocked_until, now + reply.blocked)
         elif now >= self._own_blocked_until:
             self._blocked_until = -math.inf
+        since = min(now, asked_at + PROMPT)
         tokens = call.first
         for delay in reply.delays:
-            self._ahead.append(_Permit(now + delay, tokens))
+            self._ahead.append(_Permit(since + delay, tokens))
             self._coming += tokens
             tokens = call.each
         if len(self._ahead) > len(reply.delays) > 0:  # what was settled meanwhile may have moved appointments forward

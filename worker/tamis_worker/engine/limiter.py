@@ -71,6 +71,7 @@ class Limiter:
         self._planned = math.inf  # when the pump means to speak to Redis
         self._alarm: asyncio.TimerHandle | None = None  # for the next permit that comes due
         self._away = False
+        self._asked_at = -math.inf
 
     async def start(self) -> None:
         """Begin to hold the lease and to serve."""
@@ -234,7 +235,7 @@ class Limiter:
             self._holding.untold(call)
             self._blocks_to_tell += blocks
             raise
-        self._holding.answered(call, reply, self._clock())
+        self._holding.answered(call, reply, self._asked_at, self._clock())
         self._have_told(blocks)
         self._serve()
 
@@ -242,6 +243,7 @@ class Limiter:
         """The script's answer, however long Redis is away."""
         pause = FIRST_RETRY
         while True:
+            self._asked_at = self._clock()
             try:
                 async with asyncio.timeout(REPLY_WITHIN):
                     numbers = await self._script(keys=self._keys, args=self._arguments(call))

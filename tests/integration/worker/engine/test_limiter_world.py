@@ -58,8 +58,8 @@ def test_98_percent_of_the_limit_is_used_by_four_processes_at_a_fifth_of_a_round
     world = a_world(redis, BOTH, kind)
     for _ in range(4):
         world.join(greedy=tokens)
-    world.run(150)
-    of_requests, of_tokens = share(world.begun, START + 30, START + 150)
+    world.run(100)
+    of_requests, of_tokens = share(world.begun, START + 10, START + 100)
     # 0.995 x 60 / 60.6 = 0.985 of the scarcer one.
     assert 0.98 < (of_requests if tokens == SHORT else of_tokens) < 0.99
     assert refused(world) == 0
@@ -71,8 +71,8 @@ def test_98_percent_of_the_limit_is_used_by_four_processes_at_a_fifth_of_a_round
 def test_a_window_that_is_full_for_long_is_not_taken_for_a_bucket_that_others_empty(redis: "Redis") -> None:
     world = a_world(redis, BOTH, "sliding")
     world.join(greedy=SHORT)
-    world.run(500)
-    assert share(world.begun, START + 60, START + 500)[0] > 0.98
+    world.run(400)  # longer than anything learned is kept
+    assert share(world.begun, START + 60, START + 400)[0] > 0.98
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,8 +80,8 @@ def test_a_limit_that_nobody_set_is_learned_from_the_headers_and_used_as_well(re
     world = a_world(redis, NONE, kind)
     for _ in range(4):
         world.join(greedy=SHORT)
-    world.run(120)
-    assert 0.98 < share(world.begun, START + 60, START + 120)[0] < 0.99
+    world.run(90)
+    assert 0.98 < share(world.begun, START + 30, START + 90)[0] < 0.99
     assert refused(world) == 0
 
 
@@ -131,8 +131,7 @@ def test_a_limit_per_day_is_none_per_minute(redis: "Redis") -> None:
     assert process.begun - before > 700
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("others", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize(("kind", "others"), [("sliding", 0.3), ("bucket", 0.1), ("bucket", 0.6), ("fixed", 0.3)])
 def test_others_with_the_same_key_are_left_room_and_none_of_ours_is_refused(
     redis: "Redis", kind: Kind, others: float
 ) -> None:
@@ -233,6 +232,31 @@ def test_a_wiped_server_lets_no_minute_pass_twice_and_knows_again_what_was_learn
     # No new slots are given before all have said what they hold: half a lease without some of the calls in flight.
     assert share(world.begun, START + 30, world.now)[0] > 0.9
     assert world.in_flight <= 400
+
+
+def test_after_a_wipe_nobody_gets_slots_that_another_holds_and_has_not_told_again(redis: "Redis") -> None:
+    world = World(redis, Limits(None, None, 20), key="limit:wipe", latency=lambda _: 30.0, start=START)
+    holds, asks = world.join(greedy=1), world.join()
+    world.run(1)
+    assert (holds.holding.out, asks.trips > 0) == (20, True)
+    holds.greedy = None
+    redis.flushall()
+    for _ in range(20):
+        world.ask(asks, 1)
+    world.run(25)
+    assert world.in_flight == 20
+    world.run(10)
+    assert asks.begun == 20
+
+
+def test_a_reply_that_is_lost_grants_nothing_twice(redis: "Redis") -> None:
+    world = World(redis, Limits(600, None, 20), key="limit:lost", latency=lambda _: 0.01, start=START)
+    process = world.join(greedy=SHORT)
+    for _ in range(60):
+        process.lose = 1
+        world.run(0.5)
+    # 3 at once, then one every 60.6 s / 598; a call that was made again took nothing, and appointments stayed.
+    assert process.begun == pytest.approx(3 + 30 / (60.6 / 598), abs=2 + 20 * 0.05)
 
 
 def test_a_clock_that_is_set_back_stops_nobody(redis: "Redis") -> None:
