@@ -18,6 +18,7 @@ from .call_error import cleaned, of_answer, of_exception, refusal_of
 from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .dialect import Dialect, Refusal, after_refusal, body
 from .lean_client import LeanClient
+from .rate_headers import RateHeaders, read_rate_headers
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
 
@@ -131,12 +132,15 @@ class Llm:
 
     async def _call(self, request: ChatRequest, dialect: Dialect) -> _Outcome:
         started = perf_counter()
+        rate: RateHeaders | None = None
         try:
             # The client's own time-outs are between two pieces of an answer: a slow trickle would never end.
             async with asyncio.timeout(self._timeout):
                 response = await self._client.ask(body(request, dialect))
+            rate = _rate(response.headers)
             outcome = self._outcome(json.loads(response.content))
         except openai.APIStatusError as error:
+            rate = _rate(error.response.headers)
             reply = of_exception(error, api_key=self._api_key)
             # An error of a known kind is about something else, whatever words it uses.
             refused = reply.kind is ErrorKind.INVALID_REQUEST
@@ -147,7 +151,7 @@ class Llm:
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             outcome = _Outcome(of_exception(error, api_key=self._api_key))
         latency_ms = round((perf_counter() - started) * 1000)
-        return replace(outcome, reply=replace(outcome.reply, latency_ms=latency_ms))
+        return replace(outcome, reply=replace(outcome.reply, latency_ms=latency_ms, rate=rate))
 
     def _outcome(self, received: object) -> _Outcome:
         """What a 200 came to."""
@@ -184,6 +188,14 @@ class Llm:
         if not content.strip():
             return CallError(ErrorKind.EMPTY, f"no content; finish_reason {finish_reason!r}", 200, usage=usage)
         return Answer(content, str(received.get("model") or ""), usage, finish_reason, latency_ms=0)
+
+
+def _rate(headers: httpx2.Headers) -> RateHeaders | None:
+    # Once through all of them: looking up each name takes as long as the whole of this.
+    found = {name.lower(): value for name, value in headers.raw if name[:12].lower() == b"x-ratelimit-"}
+    if not found:
+        return None
+    return read_rate_headers({name.decode("latin-1"): value.decode("latin-1") for name, value in found.items()})
 
 
 def _usage(given: object) -> Usage:

@@ -366,3 +366,19 @@ async def test_connections_are_kept_and_bounded(double: Double) -> None:
     await asyncio.gather(*(answered(llm) for _ in range(12)))
     await llm.close()
     assert max(call.in_flight for call in double.calls()) == 3
+
+
+async def test_every_answer_tells_the_endpoints_limits_errors_too(double: Double, llm: Llm) -> None:
+    assert (await answered(llm)).rate is None
+    double.script(rpm=1, tpm=100_000)
+    first = (await answered(llm)).rate
+    assert first is not None
+    assert (first.limit_requests, first.remaining_requests, first.limit_tokens) == (1, 0, 100_000)
+    assert first.remaining_tokens is not None
+    assert 90_000 < first.remaining_tokens < 100_000
+    assert first.reset_requests is not None
+    assert 50 < first.reset_requests <= 60
+    refused = await failed(llm)
+    assert refused.kind is ErrorKind.RATE_LIMITED
+    assert refused.rate is not None
+    assert (refused.rate.limit_requests, refused.rate.remaining_requests) == (1, 0)
