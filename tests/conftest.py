@@ -110,7 +110,7 @@ def house(postgres: Postgres, valkey: Valkey, tmp_path_factory: pytest.TempPathF
         environment = _environment(client.settings, double) | {"TAMIS_MAX_CALLS": "3"}
         worker = WorkerProcess(tmp_path_factory.mktemp("house"), "worker", environment)
         yield House(client, double, worker, environment)
-        worker.stop()
+        worker.kill()
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callab
 
     yield start
     for worker in started:
-        worker.stop()
+        worker.kill()  # how a worker stops is tested where it is the point; here it would take seconds a test
 
 
 @contextmanager

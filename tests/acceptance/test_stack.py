@@ -13,6 +13,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -153,8 +154,12 @@ def test_a_second_stack_in_the_same_folder_is_refused(up: Up) -> None:
 
 def test_a_killed_worker_of_the_stack_is_replaced(up: Up) -> None:
     def workers() -> list[psutil.Process]:
-        alive = [child for child in up.children() if child.status() != psutil.STATUS_ZOMBIE]
-        return [child for child in alive if "--ready-file" in child.cmdline()]
+        found = []
+        for child in up.children():
+            with suppress(psutil.NoSuchProcess):  # it ended while we looked
+                if child.status() != psutil.STATUS_ZOMBIE and "--ready-file" in child.cmdline():
+                    found.append(child)
+        return found
 
     (before,) = workers()
     before.kill()
