@@ -6,13 +6,15 @@ records make the requests the scarcer of the two, long ones the tokens.
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from llm_double import Double, Second, Tally
 from tamis_producer import Batch
 
 from .options import Options
-from .parts import Parts
+from .parts import Ledger, Parts
 from .records import LENGTH, QUESTION, records
 from .report import Cell, Table
 
@@ -75,7 +77,9 @@ def limit(parts: Parts, options: Options) -> list[Table]:
     return [Table("Use of the limit", COLUMNS, rows, notes)]
 
 
-def _tally(parts: Parts, options: Options, span: Span, processes: int, length: int) -> Tally:
+@contextmanager
+def limited(parts: Parts, processes: int) -> Iterator[tuple[Ledger, Double]]:
+    """A ledger and a double that enforces the limit, with worker processes that know it."""
     slots = {"concurrency": CONCURRENCY // processes, "limit_concurrency": CONCURRENCY}
     rates = {"limit_rpm": RPM, "limit_tpm": TPM}
     with (
@@ -83,6 +87,11 @@ def _tally(parts: Parts, options: Options, span: Span, processes: int, length: i
         Double.start(remember=False, latency=LATENCY, rpm=RPM, tpm=TPM, sliding=True) as double,
         parts.workers(processes, ledger, double, **slots, **rates),
     ):
+        yield ledger, double
+
+
+def _tally(parts: Parts, options: Options, span: Span, processes: int, length: int) -> Tally:
+    with limited(parts, processes) as (ledger, double):
         given = records(options.items or span.calls, length=length)
         batch = ledger.client.submit(QUESTION, given, use_cache=False)
         double.wait(calls=1, bound=MINUTE)

@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm_double import Double, Fault, Kind, Second
+from llm_double import Fault, Kind, Second
 
-from .limit import CONCURRENCY, LATENCY, LENGTHS, LOOK_EVERY, MINUTE, PROCESSES, RPM, TPM, watch
+from .limit import LENGTHS, LOOK_EVERY, MINUTE, PROCESSES, RPM, limited, watch
 from .options import Options
 from .parts import Parts
 from .records import QUESTION, records
@@ -52,13 +52,7 @@ def recovery(parts: Parts, options: Options) -> list[Table]:
 
 def _row(parts: Parts, options: Options, course: Course, name: str, retry_after: str | None) -> list[Cell]:
     processes = (options.processes or (PROCESSES,))[0]
-    slots = {"concurrency": CONCURRENCY // processes, "limit_concurrency": CONCURRENCY}
-    rates = {"limit_rpm": RPM, "limit_tpm": TPM}
-    with (
-        parts.ledger() as ledger,
-        Double.start(remember=False, latency=LATENCY, rpm=RPM, tpm=TPM, sliding=True) as double,
-        parts.workers(processes, ledger, double, **slots, **rates),
-    ):
+    with limited(parts, processes) as (ledger, double):
         given = records(options.items or course.calls, length=LENGTHS["requests"])
         batch = ledger.client.submit(QUESTION, given, use_cache=False)
         double.wait(calls=1, bound=MINUTE)

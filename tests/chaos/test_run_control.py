@@ -30,6 +30,16 @@ def summaries(client: Client, batch: Batch) -> int:
         return int(connection.execute(statement, {"id": batch.id}).scalar_one())
 
 
+def under_way(client: Client, start_worker: StartWorker, double: Double) -> Batch:
+    """120 items on two workers, a sixth of them decided, more waiting than being asked."""
+    double.script(latency=0.4)
+    for _ in range(2):
+        start_worker(concurrency="30", limit_concurrency="8", lease="3", sweep="1")
+    batch = client.submit(ONCOLOGY, abstracts(120))
+    wait_until(lambda: batch.status().counts.decided >= 20, within=60, what="a sixth is decided")
+    return batch
+
+
 def at_rest(batch: Batch) -> bool:
     counts = batch.status().counts
     assert counts.identity_holds
@@ -39,11 +49,7 @@ def at_rest(batch: Batch) -> bool:
 def test_a_pause_is_effective_on_all_workers_and_a_resume_loses_and_repeats_nothing(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
-    double.script(latency=0.4)
-    for _ in range(2):
-        start_worker(concurrency="30", limit_concurrency="8", lease="3", sweep="1")
-    batch = client.submit(ONCOLOGY, abstracts(120))
-    wait_until(lambda: batch.status().counts.decided >= 20, within=60, what="a sixth is decided")
+    batch = under_way(client, start_worker, double)
     batch.pause()
     wait_until(lambda: at_rest(batch), within=EFFECTIVE_WITHIN, what="nothing runs any more")
     counts = batch.status().counts
@@ -75,11 +81,7 @@ def test_what_waits_for_a_rate_limit_or_for_a_retry_is_given_back_when_its_batch
 def test_a_cancelled_batch_keeps_what_was_decided_and_is_summarised_once(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
-    double.script(latency=0.4)
-    for _ in range(2):
-        start_worker(concurrency="30", limit_concurrency="8", lease="3", sweep="1")
-    batch = client.submit(ONCOLOGY, abstracts(120))
-    wait_until(lambda: batch.status().counts.decided >= 20, within=60, what="a sixth is decided")
+    batch = under_way(client, start_worker, double)
     batch.cancel()
     counts = batch.wait(timeout=EFFECTIVE_WITHIN)
     assert counts.decided == double.count(200) == double.count()

@@ -49,9 +49,12 @@ import sys
 from pathlib import Path
 from tamis_worker.embedded.stack import Stack
 from tamis_worker.settings import WorkerSettings
-with Stack(WorkerSettings(home=Path(sys.argv[1])), workers=0, flower=False) as stack:
-    print("up", flush=True)
-    stack.run_until_stopped()
+try:
+    with Stack(WorkerSettings(home=Path(sys.argv[1])), workers=0, flower=False) as stack:
+        print("up", flush=True)
+        stack.run_until_stopped()
+except KeyboardInterrupt:
+    pass  # the signal came before the wait began
 print("down", flush=True)
 """
 

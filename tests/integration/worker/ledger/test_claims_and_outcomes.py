@@ -1,7 +1,6 @@
 """The worker's statements on a real Postgres: claims, fences, results, and the closing of shards."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from decimal import Decimal
 from uuid import UUID
 
@@ -14,17 +13,9 @@ from tamis_producer import Batch, Client
 from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, Provenance, Usage
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
-from tamis_worker.ledger.connection import connect
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
 from tamis_worker.operations import Evaluation, Failure
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(database_url)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture

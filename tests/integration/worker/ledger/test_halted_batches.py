@@ -1,7 +1,6 @@
 """What becomes of claims when their batch is paused or cancelled, and who writes a cancelled batch's summary."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
@@ -13,7 +12,7 @@ from tamis_producer import Batch, Client
 from tamis_schemas import BatchStatus, EvaluationResult, Filter, Pause, PauseKind, Provenance
 from tamis_worker.ledger import heartbeat, pauses, recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
-from tamis_worker.ledger.connection import connect, transaction
+from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.returns import give_back
 from tamis_worker.ledger.shards import Closing, close_cancelled, close_shard
@@ -21,13 +20,6 @@ from tamis_worker.operations import Evaluation
 
 BAD_KEY = Pause(kind=PauseKind.AUTHENTICATION, message="401: no such key")
 BOUND = 10.0  # s
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(database_url)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture

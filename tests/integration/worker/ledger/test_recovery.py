@@ -1,6 +1,5 @@
 """How a lost message is told from a slow one. Ages are given to the ledger's rows; nobody waits for them."""
 
-from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
@@ -12,16 +11,9 @@ from tamis_producer import Batch, Client
 from tamis_schemas import Filter, wire
 from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import ItemKey, claim
-from tamis_worker.ledger.connection import connect, transaction
+from tamis_worker.ledger.connection import transaction
 
 GRACE = 15.0
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(database_url)
-    yield engine
-    await engine.dispose()
 
 
 @pytest.fixture

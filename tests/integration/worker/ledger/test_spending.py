@@ -17,17 +17,10 @@ from stage import abstracts
 from tamis_producer import Client
 from tamis_schemas import Filter, LedgerUnavailable
 from tamis_worker.ledger import spending
-from tamis_worker.ledger.connection import connect, transaction
+from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.spending import Change, Spending
 
 D = Decimal
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(database_url)
-    yield engine
-    await engine.dispose()
 
 
 def budgeted(client: Client, max_cost: str) -> UUID:
