@@ -12,7 +12,8 @@ import pytest
 import redis
 
 from llm_double import Double
-from stage import House, WorkerProcess
+from stage import Faults, House, WorkerProcess
+from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.settings import next_database
 from tamis_schemas.ledger.migrate import upgrade
@@ -32,6 +33,26 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.fixture
+def faults(record_property: Callable[[str, object], None]) -> Faults:
+    """Keeps the figures of a fault test for the table at the end of the run."""
+    return Faults(record_property)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The reliability table, of the fault tests that passed in this run."""
+    kept = [
+        figures
+        for report in terminalreporter.getreports("passed")
+        for name, figures in report.user_properties
+        if name == PROPERTY
+    ]
+    if kept:
+        terminalreporter.section("faults")
+        for line in table(kept):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -172,12 +172,24 @@ results = Table(
     Column("calls", Integer, nullable=False),
     Column("cached", Boolean, nullable=False, server_default=text("false")),  # answered without any call
     Column("latency_ms", Integer),
+    Column("cut", JSON),  # of the item's fields, what was too long to be sent: name -> [characters sent, of]
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("error_kind", ErrorKind),
     CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name="error_has_kind"),
     CheckConstraint("error_kind IS NULL OR value IS NULL", name="error_no_decision"),
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
+)
+
+past_failures = Table(  # what items ended with in rounds before the present one
+    "past_failures",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("error_kind", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    PrimaryKeyConstraint("batch_id", "idx", "round"),
 )
 
 summaries = Table(
@@ -215,4 +227,11 @@ workers = Table(
     Column("id", Text, primary_key=True),
     Column("started_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("lease_until", _INSTANT, nullable=False),
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("concurrency", Integer),
+    Column("version", Text),  # of Tamis
+    Column("state", Text, nullable=False, server_default="working"),
+    Column("reason", Text),  # of a state other than working
+    Column("progress_at", _INSTANT),  # when it last took or finished an item
 )
