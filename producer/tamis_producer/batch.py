@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tamis_schemas import BatchPaused, Counts, ItemResult, Summary, WaitTimeout
+from tamis_schemas import BatchPaused, Counts, ErrorKind, ItemResult, Priority, RetryBias, Summary, WaitTimeout
 
-from . import control
-from .ledger import ledger_errors, read_summary, read_views, stream_results
+from . import control, rounds
+from .control import priority_of
+from .ledger import ledger_errors, read_summaries, read_summary, read_views, stream_results
+from .retry_bias import read_retry_bias
 from .view import BatchView
 
 if TYPE_CHECKING:
@@ -106,6 +108,46 @@ class Batch:
         control.cancel(self._client.engine, self._id)
         self._client.conclude(self._id)
 
+    def set_priority(self, priority: Priority | str) -> None:
+        """Go before, or behind, other batches from now on; effective on all workers within seconds.
+
+        Raises `InvalidParameters` for a priority that there is not, `IllegalTransition` where the batch is completed or
+        cancelled, and `LedgerUnavailable`.
+        """
+        control.set_priority(self._client.engine, self._id, priority_of(priority))
+        self._client.dispatch(self._id)
+
+    def retry(
+        self,
+        kinds: Collection[ErrorKind | str] | None = None,
+        *,
+        cancelled: bool = False,
+        max_cost: Decimal | None = None,
+    ) -> int:
+        """Begin a new round with exactly the failed items; how many. What is decided stays as it is.
+
+        Args:
+            kinds: only items that failed with one of these kinds of error; None: all.
+            cancelled: with the items that were cancelled as well.
+            max_cost: a new budget in dollars, of a batch that has one.
+
+        Raises:
+            IllegalTransition: the batch is neither completed nor cancelled, or its last calls are still in flight.
+            InvalidRequest: there is no such item; the message names what there is.
+            InvalidParameters: an unknown kind; or a budget that is none, or used up.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        count = rounds.retry(self._client.engine, self._id, kinds, cancelled, max_cost)
+        self._client.dispatch(self._id)
+        return count
+
+    def later_stage(self) -> bool:
+        """Whether the next stage of its review has begun, into which what a retry decides does not follow.
+
+        Raises `LedgerUnavailable`.
+        """
+        return rounds.later_stage(self._client.engine, self._id)
+
     def results(self) -> Iterator[ItemResult]:
         """Every item in item order, streamed; an item that is not terminal yet has no result.
 
@@ -114,10 +156,26 @@ class Batch:
         with ledger_errors(), self._client.engine.connect() as connection:
             yield from stream_results(connection, self._id)
 
-    def summary(self) -> Summary | None:
-        """The summary of the latest finished round; None before there is one. Raises `LedgerUnavailable`."""
+    def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
+        """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
+
+        A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.
+        """
         with ledger_errors(), self._client.engine.connect() as connection:
-            return read_summary(connection, self._id)
+            return read_summary(connection, self._id, round)
+
+    def summaries(self) -> list[Summary]:
+        """The summaries of all finished rounds, the first one first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_summaries(connection, self._id)
+
+    def failures(self) -> RetryBias:
+        """What failed in each round, and by which traits of the records; empty where nothing ever failed.
+
+        Raises `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_retry_bias(connection, self._id)
 
     def __repr__(self) -> str:
         return f"Batch({self.id!r})"

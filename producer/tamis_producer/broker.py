@@ -1,13 +1,16 @@
 """The Celery application: one set of settings for whoever publishes and whoever works."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import redis
 from celery import Celery
 from kombu import Exchange, Queue
 from kombu.exceptions import ChannelError, OperationalError
+from kombu.transport import redis as redis_transport
 
 from tamis_schemas import BrokerUnavailable, Priority, wire
 
@@ -15,7 +18,6 @@ from .backend import ChordBackend
 from .queue_order import WeightedOrder
 from .settings import ProducerSettings
 
-VISIBILITY_TIMEOUT = 900  # s; a message not acknowledged by then is delivered again
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
 NOT_FOUND = "404"  # AMQP
@@ -40,7 +42,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         worker_deduplicate_successful_tasks=False,  # a chord whose header is deduplicated hangs
         worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
         broker_transport_options={
-            "visibility_timeout": VISIBILITY_TIMEOUT,
+            "visibility_timeout": settings.visibility_timeout,
             "max_connections": connections,
             "socket_timeout": 15,
             "socket_connect_timeout": 5,
@@ -63,6 +65,8 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         result_chord_expires=7 * DAY,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        # A full or read-only Redis refuses single commands; a worker that met such a refusal connects anew.
+        broker_channel_error_retry=True,
         task_serializer="json",
         result_serializer="json",
         accept_content=["json"],
@@ -87,12 +91,51 @@ def broker_errors(app: Celery) -> Iterator[None]:
         yield
     except _transport_errors(app) as error:
         where = urlsplit(str(app.conf.broker_url))
-        raise BrokerUnavailable(f"the broker at {where.hostname}:{where.port} does not answer") from error
+        raise BrokerUnavailable(f"the broker at {where.hostname}:{where.port} {what_is_wrong(error)}") from error
+
+
+def what_is_wrong(error: BaseException) -> str:
+    """Why Redis did not do what it was asked, in words that follow its name; without what was sent to it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"shows a certificate that is not accepted: {cause.verify_message}"
+        if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
+            return _refusal(cause)
+        cause = cause.__cause__ or cause.__context__
+    return "does not answer"
+
+
+def _refusal(error: redis.RedisError) -> str:
+    match error:
+        case redis.OutOfMemoryError():
+            return "is full: it has reached its maxmemory and takes nothing more"
+        case redis.ReadOnlyError():
+            return "takes no writes: it is a replica"
+        case redis.BusyLoadingError():
+            return "is still loading its data"
+        case redis.AuthenticationError():
+            return "refuses the password"
+        case _ if str(error).startswith("MISCONF"):
+            return "takes no writes: it cannot save to its disk"
+        case _:
+            return f"refuses: {str(error).split()[0] if str(error) else type(error).__name__}"
 
 
 def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
     connection: Any = app.connection_for_write()
     return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
+
+
+def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
+    """How many messages wait in each queue, asked over a connection of its own. Raises `BrokerUnavailable`.
+
+    `within`: seconds that the server has to accept the connection, and again for each answer; nothing is tried twice.
+    """
+    impatient = {"max_retries": 1, "interval_start": 0, "socket_timeout": within, "socket_connect_timeout": within}
+    options = app.conf.broker_transport_options | impatient
+    with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:
+        return {name: _depth(connection, name) for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)}
 
 
 def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
@@ -102,9 +145,14 @@ def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
 
 
 def _depth(connection: Any, queue: str) -> int:
+    channel = connection.default_channel
+    if isinstance(channel, redis_transport.Channel):
+        # Not the passive declaration below: kombu asks whether the list exists under a name without the key prefix,
+        # and finds every queue empty.
+        return int(channel._size(queue))
     try:
-        return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
+        return int(channel.queue_declare(queue, passive=True).message_count)
     except ChannelError as error:
-        if str(error.reply_code) == NOT_FOUND:  # Redis keeps no empty lists
+        if str(error.reply_code) == NOT_FOUND:
             return 0
         raise

@@ -1,8 +1,9 @@
 """The client: submit a batch, find one again."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
 from uuid import UUID
@@ -11,8 +12,10 @@ from sqlalchemy import Connection, Engine
 
 from tamis_schemas import (
     BrokerUnavailable,
+    ErrorKind,
     Exclusion,
     InvalidParameters,
+    InvalidRequest,
     Item,
     Operation,
     Priority,
@@ -21,6 +24,7 @@ from tamis_schemas import (
 )
 
 from .batch import Batch
+from .bounds import Bounds
 from .broker import make_app
 from .budget import budget_of
 from .dispatch import Dispatcher
@@ -36,11 +40,23 @@ from .ledger import (
 )
 from .new_batch import NewBatch, parameters, rows_of
 from .review import Review
+from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
 from .stages import begin
 from .view import BatchView, ReviewView
+from .worker_view import WorkerView
+from .workers import read_workers
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Retried:
+    """What came of retrying a batch together with others."""
+
+    batch: Batch
+    items: int  # asked about again
+    refused: str | None = None  # why there are none
 
 
 class Client:
@@ -95,22 +111,23 @@ class Client:
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
         Raises:
-            InvalidParameters: an item that JSON or Postgres cannot hold, no item at all, an exclusion of an item that
-                is not there, a shard size or window below 1, or a budget for a model whose price is not known. Nothing
-                is written.
+            InvalidParameters: an item that JSON or Postgres cannot hold, items or parameters larger than the settings
+                allow, no item at all, an exclusion of an item that is not there, a shard size or window below 1, or a
+                budget for a model whose price is not known. Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             InputError: TAMIS_PRICES names a file that cannot be read.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
-        params = parameters(operation)
+        bounds = Bounds.of(self.settings)
+        params = parameters(operation, bounds=bounds)
         asked = model or self.settings.model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
             model=asked,
-            items=rows_of(items, exclusions),
+            items=rows_of(items, exclusions, bounds=bounds),
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.window),
             label=label,
@@ -146,12 +163,13 @@ class Client:
         plan = plan.asking(self.settings.model)
         for stage in plan.stages:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
-        params = parameters(plan.stages[0].operation)
+        bounds = Bounds.of(self.settings)
+        params, *_ = [parameters(stage.operation, bounds=bounds) for stage in plan.stages]
         first = NewBatch(
             operation=params["operation"],
             params=params,
             model=plan.stages[0].model,
-            items=rows_of(items, exclusions),
+            items=rows_of(items, exclusions, bounds=bounds),
             shard_size=self.settings.shard_size,
             window=self.settings.window,
             label=f"{label}: {plan.stages[0].name}",
@@ -199,6 +217,52 @@ class Client:
         """The latest batches, newest first. Raises `LedgerUnavailable`."""
         with ledger_errors(), self.engine.connect() as connection:
             return read_views(connection, limit=limit)
+
+    def retry(
+        self,
+        batch_id: str,
+        *,
+        kinds: Collection[ErrorKind | str] | None = None,
+        cancelled: bool = False,
+        max_cost: Decimal | None = None,
+    ) -> Batch:
+        """The batch of this id, in a new round with exactly its failed items; arguments and errors as `Batch.retry`.
+
+        Raises `UnknownBatch` as well.
+        """
+        batch = self.batch(batch_id)
+        batch.retry(kinds, cancelled=cancelled, max_cost=max_cost)
+        return batch
+
+    def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
+        """Every completed batch with failed items, of these kinds where some are given; the oldest first.
+
+        Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        """
+        with ledger_errors(), self.engine.connect() as connection:
+            return find_retryable(connection, kinds)
+
+    def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried]:
+        """A new round of every completed batch with failed items, of these kinds where some are given.
+
+        What refuses (a budget that is used up, a batch that somebody else retried meanwhile) says why, and does not
+        stop the others. Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        """
+        done = []
+        for found in self.retryable(kinds):
+            batch = Batch(self, found.batch_id)
+            try:
+                done.append(Retried(batch, batch.retry(kinds)))
+            except InvalidRequest as refused:
+                done.append(Retried(batch, 0, str(refused)))
+        return done
+
+    def workers(self) -> list[WorkerView]:
+        """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
+
+        Raises `LedgerUnavailable` where neither answers.
+        """
+        return read_workers(self.engine, self.settings.broker)
 
     def close(self) -> None:
         """Give every connection back."""

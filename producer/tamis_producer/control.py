@@ -1,4 +1,4 @@
-"""Pausing, resuming and cancelling a batch: facts in the ledger, which the workers follow.
+"""Pausing, resuming and cancelling a batch, and its priority: facts in the ledger, which the workers follow.
 
 Calls in flight are finished and their results kept; what waits is given back by the workers within seconds. Each is
 idempotent: done twice, it has the effect of once.
@@ -17,6 +17,7 @@ from tamis_schemas import (
     ItemStatus,
     Pause,
     PauseKind,
+    Priority,
     UnknownBatch,
     dollars,
 )
@@ -69,12 +70,24 @@ def resume(engine: Engine, batch_id: UUID, max_cost: Decimal | None = None) -> N
             return
         started_at = func.coalesce(batches.c.started_at, func.now())
         _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
-        dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
-        connection.execute(
-            update(shards)
-            .where(shards.c.batch_id == batch_id, dispatched)
-            .values(state=ShardStatus.WAITING, dispatched_at=None)
-        )
+        _take_back(connection, batch)
+
+
+def set_priority(engine: Engine, batch_id: UUID, priority: Priority) -> None:
+    """The batch waits with this priority from now on; its window is to be filled afterwards.
+
+    What is in flight is dispatched again with its shard, to a queue of the new priority. The messages in the old queue
+    do no harm: whichever comes first is granted the claim.
+
+    Raises:
+        IllegalTransition: it is completed or cancelled.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    with ledger_errors(), engine.begin() as connection:
+        batch = _locked(connection, batch_id, "prioritise")
+        if batch.priority != priority:
+            _set(connection, batch_id, priority=priority.value, lane=None)
+            _take_back(connection, batch)
 
 
 def cancel(engine: Engine, batch_id: UUID) -> None:
@@ -94,6 +107,15 @@ def cancel(engine: Engine, batch_id: UUID) -> None:
             .where(items.c.batch_id == batch_id, items.c.state == ItemStatus.PENDING)
             .values(state=ItemStatus.CANCELLED)
         )
+
+
+def priority_of(given: Priority | str) -> Priority:
+    """A priority by its name. Raises `InvalidParameters` naming those that there are."""
+    try:
+        return Priority(given)
+    except ValueError as error:
+        known = ", ".join(priority.value for priority in Priority)
+        raise InvalidParameters(f"priority: {given!r} is none of {known}") from error
 
 
 def current_stage(engine: Engine, review_id: UUID, verb: str) -> UUID:
@@ -130,6 +152,16 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
     if batch.state == BatchStatus.COMPLETED or (batch.state == BatchStatus.CANCELLED and verb != "cancel"):
         raise IllegalTransition(f"batch {batch_id} is {batch.state}: there is nothing to {verb}")
     return batch
+
+
+def _take_back(connection: Connection, batch: Row[Any]) -> None:
+    """Have the shards in flight wait, to be dispatched again."""
+    dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
+    connection.execute(
+        update(shards)
+        .where(shards.c.batch_id == batch.id, dispatched)
+        .values(state=ShardStatus.WAITING, dispatched_at=None)
+    )
 
 
 def _check_larger(batch: Row[Any], amount: Decimal | None) -> None:

@@ -31,5 +31,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{kind}{row.result.error}"
     elif row.result is not None:
         added |= {CONFIDENCE: row.result.confidence, REASON: row.result.reasoning}
+    if row.cut_words is not None:
+        added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
     own = {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
     return own | {name: value for name, value in added.items() if value is not None}

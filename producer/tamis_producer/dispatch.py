@@ -138,20 +138,22 @@ class Dispatcher:
                 update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
             )
             lane = batch.lane
+            if lane is None:  # its first dispatch, or its priority was changed
+                lane = _emptiest_lane(connection, batch.priority)
+                connection.execute(update(batches).where(batches.c.id == batch_id).values(lane=lane))
             if batch.state != BatchStatus.RUNNING:
                 check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
-                lane = _emptiest_lane(connection, batch.priority)
                 connection.execute(
                     update(batches)
                     .where(batches.c.id == batch_id)
-                    .values(state=BatchStatus.RUNNING, started_at=func.now(), lane=lane)
+                    .values(state=BatchStatus.RUNNING, started_at=func.now())
                 )
             return Shard(
                 batch_id=batch_id,
                 round=batch.round,
                 number=waiting.shard,
                 operation=batch.operation,
-                queue=wire.ItemQueue(Priority(batch.priority), lane or 0).name,
+                queue=wire.ItemQueue(Priority(batch.priority), lane).name,
                 items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
             )
 

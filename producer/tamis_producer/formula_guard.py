@@ -1,7 +1,8 @@
 """The formula guard: text in a table that no spreadsheet takes for a formula."""
 
-# A spreadsheet takes a cell that begins so for a formula; it is written behind an apostrophe.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet takes a cell that begins so for a formula; it is written behind an apostrophe. The last four are the
+# first four as Japanese keyboards write them.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def guarded(text: str) -> str:

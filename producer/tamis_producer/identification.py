@@ -12,6 +12,7 @@ from tamis_schemas import Exclusion, SearchCriteria, Source
 from tamis_schemas.exclusion import DUPLICATE
 
 from .intake import Intake, read_file
+from .intake.decode import MAX_FILE_BYTES
 from .intake.duplicates import exclusion_of as exclusion_of_copy
 from .intake.duplicates import find_duplicates
 from .screening.initial_filter import InitialFilter
@@ -46,18 +47,25 @@ class Identified:
         return len(self.exclusions) - self.duplicates
 
 
-def identify(path: Path, *, keep_duplicates: bool = False, initial_filter: SearchCriteria | None = None) -> Identified:
+def identify(
+    path: Path,
+    *,
+    keep_duplicates: bool = False,
+    initial_filter: SearchCriteria | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+) -> Identified:
     """The records of a file; duplicates are excluded unless kept, then what the initial filter rejects.
 
     Args:
         path: a file that `read_file` reads.
         keep_duplicates: ask a model about every copy of a record.
         initial_filter: the criteria after which tier 1 filters; None: it does not.
+        max_bytes: a larger file is not read.
 
     Raises:
         InputError: the file cannot be read.
     """
-    intake = read_file(path)
+    intake = read_file(path, max_bytes=max_bytes)
     exclusions: dict[int, Exclusion] = {}
     if not keep_duplicates:
         for copy in find_duplicates(intake.records):

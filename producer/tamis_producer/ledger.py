@@ -4,15 +4,17 @@ The one seam to SQLAlchemy and psycopg on this floor: what they raise comes out 
 `ConfigurationError`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, func, insert, select
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from tamis_schemas import (
     BatchStatus,
@@ -29,7 +31,6 @@ from tamis_schemas import (
     InvalidRequest,
     ItemResult,
     ItemStatus,
-    LedgerUnavailable,
     Pause,
     Priority,
     Provenance,
@@ -41,13 +42,26 @@ from tamis_schemas import (
 )
 from tamis_schemas.ledger import batches, exclusions, items, results, reviews, shards, spending, summaries, workers
 from tamis_schemas.ledger.costs import PAID, UNPRICED
+from tamis_schemas.ledger.outages import outage
 from tamis_schemas.operations import operation_name
 
 from .new_batch import NewBatch
 from .view import BatchView, Budget, ReviewView
+from .worker_view import NotWorking, WorkerState
 
 STREAM_ROWS = 500  # fetched at once when results are streamed
+_ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
 UNDEFINED_TABLE = "42P01"
+# A server whose machine or network is gone says nothing: without these, a statement waits for hours. (ms and s)
+NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
+    {
+        "connect_timeout": 5,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 4,
+        "tcp_user_timeout": 30_000,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -58,10 +72,15 @@ class Found:
     review_id: UUID | None
 
 
-def connect(database_url: str) -> Engine:
-    """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none."""
+def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
+    """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none.
+
+    `idle_within`: seconds between two statements of a transaction, after which the server ends it, so that a process
+    that is stopped in the middle of one does not keep its locks. None: no bound, for readers take their time.
+    """
+    options = {} if idle_within is None else {"options": f"-c idle_in_transaction_session_timeout={idle_within}s"}
     try:
-        return create_engine(database_url, pool_pre_ping=True)
+        return create_engine(database_url, pool_pre_ping=True, connect_args={**NOTICE_A_LOST_NETWORK, **options})
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
@@ -73,16 +92,11 @@ def ledger_errors() -> Iterator[None]:
     """The seam: database errors become Tamis's own, without statements or passwords in them."""
     try:
         yield
-    except OperationalError as error:
-        reason = next(iter(str(error.orig).strip().splitlines()), type(error.orig).__name__)
-        raise LedgerUnavailable(f"Postgres does not answer: {reason}") from error
-    except ProgrammingError as error:
-        if getattr(error.orig, "sqlstate", None) == UNDEFINED_TABLE:
+    except (SQLAlchemyError, psycopg.Error, OSError) as error:
+        if (away := outage(error)) is not None:
+            raise away from error
+        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == UNDEFINED_TABLE:
             raise ConfigurationError("the ledger has no tables yet: run `tamis migrate`") from error
-        raise
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise LedgerUnavailable("the connection to Postgres was lost") from error
         raise
 
 
@@ -261,8 +275,9 @@ def read_views(
             func.sum(results.c.completion_tokens).label("completion"),
             PAID.label("cost"),
             UNPRICED.label("unpriced"),
+            func.count().filter(results.c.round == b.c.round).label("in_round"),
         )
-        .where(results.c.batch_id.in_(select(b.c.id)))
+        .join(b, b.c.id == results.c.batch_id)
         .group_by(results.c.batch_id)
         .subquery("tokens")
     )
@@ -272,6 +287,18 @@ def read_views(
         .subquery("by_state")
     )
     live = select(func.count()).where(workers.c.lease_until > func.now()).scalar_subquery()
+    holding = (
+        select(
+            func.jsonb_agg(
+                func.jsonb_build_object(
+                    *("state", workers.c.state, "reason", workers.c.reason),
+                    *("seconds", func.coalesce(func.extract("epoch", func.now() - workers.c.state_since), 0)),
+                )
+            )
+        )
+        .where(workers.c.lease_until > func.now(), workers.c.state != WorkerState.WORKING.value)
+        .scalar_subquery()
+    )
     statement = (
         select(
             b,
@@ -280,9 +307,11 @@ def read_views(
             tokens.c.completion,
             tokens.c.cost,
             tokens.c.unpriced,
+            tokens.c.in_round,
             spending.c.reserved,
             spending.c.spent,
             live.label("live_workers"),
+            holding.label("not_working"),
             func.extract("epoch", func.coalesce(b.c.finished_at, func.now()) - b.c.started_at).label("elapsed"),
         )
         .outerjoin(by_state, by_state.c.batch_id == b.c.id)
@@ -313,14 +342,19 @@ def _view(row: Row[Any]) -> BatchView:
         finished_at=row.finished_at,
         elapsed_seconds=None if row.elapsed is None else float(row.elapsed),
         live_workers=row.live_workers,
+        not_working=tuple(NotWorking.model_validate(one) for one in row.not_working or ()),
         stage=row.stage,
         pause=None if row.pause is None else Pause.model_validate(row.pause),
         priority=Priority(row.priority),
+        ended_in_round=row.in_round or 0,
     )
 
 
 def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResult]:
-    """Every item of a batch in item order, with its result where it has one; fetched in portions."""
+    """Every item of a batch in item order, with its result where it has one; fetched in portions.
+
+    An item that is asked about again has none until it ends anew; its provenance is what was paid for it before.
+    """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     statement = (
         select(
@@ -351,16 +385,18 @@ def _item_result(row: Row[Any]) -> ItemResult:
             exclusion=exclusion,
         )
     inclusion = row.operation == operation_name(Inclusion)
+    ended = row.state in _ENDED
     return ItemResult(
         index=row.idx,
         item_id=row.item_id,
         origin=row.origin,
         status=row.state,
         item=row.payload,
-        result=_result(row),
+        result=_result(row) if ended else None,
         decision=InclusionDecision.model_validate(row.detail) if inclusion and row.detail else None,
         detail=None if inclusion else row.detail,
-        error_kind=None if row.error_kind is None else ErrorKind(row.error_kind),
+        error_kind=None if row.error_kind is None or not ended else ErrorKind(row.error_kind),
+        cut=(row.cut or {}) if ended else {},
         provenance=Provenance(
             model=row.model,
             prompt_sha256=row.prompt_sha256,
@@ -380,10 +416,16 @@ def _result(row: Row[Any]) -> EvaluationResult | FieldsResult:
     return EvaluationResult(value=row.value, **shared)
 
 
-def read_summary(connection: Connection, batch_id: UUID) -> Summary | None:
-    """The summary of a batch's latest finished round, or None."""
-    statement = (
-        select(summaries.c.summary).where(summaries.c.batch_id == batch_id).order_by(summaries.c.round.desc()).limit(1)
-    )
-    stored = connection.execute(statement).scalar_one_or_none()
+def read_summary(connection: Connection, batch_id: UUID, round_: int | None = None) -> Summary | None:
+    """The summary of a batch's round, or of its latest finished one; None where there is none."""
+    statement = select(summaries.c.summary).where(summaries.c.batch_id == batch_id)
+    if round_ is not None:
+        statement = statement.where(summaries.c.round == round_)
+    stored = connection.execute(statement.order_by(summaries.c.round.desc()).limit(1)).scalar_one_or_none()
     return None if stored is None else Summary.model_validate(stored)
+
+
+def read_summaries(connection: Connection, batch_id: UUID) -> list[Summary]:
+    """The summaries of a batch's finished rounds, the first one first."""
+    statement = select(summaries.c.summary).where(summaries.c.batch_id == batch_id).order_by(summaries.c.round)
+    return [Summary.model_validate(stored) for stored in connection.execute(statement).scalars()]

@@ -10,9 +10,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from tamis_schemas import Exclusion, InvalidParameters, Item, Operation, Priority, Source, resolve_item_id
+from tamis_schemas.item import ID_FIELDS
 from tamis_schemas.operations import OPERATIONS
 
+from .bounds import LONGEST_ID, Bounds
+
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+SHOWN_ID = 80  # characters of an id in a message
 NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
 
 
@@ -78,21 +82,31 @@ class NewBatch:
         return digest.hexdigest()
 
 
-def rows_of(items: Iterable[Item], exclusions: Mapping[int, Exclusion] | None = None) -> list[NewItem]:
+def rows_of(
+    items: Iterable[Item], exclusions: Mapping[int, Exclusion] | None = None, *, bounds: Bounds | None = None
+) -> list[NewItem]:
     """The rows of items in their order; those whose place, from 0, has an exclusion are kept out.
 
+    No more items are taken than one beyond the bound, so `items` may be without end. Without bounds, the usual ones.
+
     Raises:
-        InvalidParameters: no item at all, one that JSON or Postgres cannot hold, or an exclusion without an item.
+        InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large, or
+            an exclusion without an item.
     """
+    bounds = bounds or Bounds.usual()
     excluded = exclusions or {}
     rows: list[NewItem] = []
     for index, item in enumerate(items):
+        bounds.check_count(index + 1)
         if not isinstance(item, dict):
             raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
         try:
-            rows.append(NewItem.of(item, exclusion=excluded.get(index)))
+            bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
+            row = NewItem.of(item, exclusion=excluded.get(index))
+            bounds.check_row(item, row.item_id, row.payload)
         except (TypeError, ValueError) as error:
-            raise InvalidParameters(f"item {index} (id {resolve_item_id(item)!r}): {error}") from error
+            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
+        rows.append(row)
     if not rows:
         raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
     if stray := sorted(set(excluded) - set(range(len(rows)))):
@@ -100,12 +114,26 @@ def rows_of(items: Iterable[Item], exclusions: Mapping[int, Exclusion] | None = 
     return rows
 
 
-def parameters(operation: Operation) -> dict[str, Any]:
-    """The operation as the ledger keeps it. Raises `InvalidParameters` for what is no operation."""
+def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[str, Any]:
+    """The operation as the ledger keeps it; without bounds, the usual ones.
+
+    Raises `InvalidParameters` for what is no operation, or is too large.
+    """
     if not isinstance(operation, OPERATIONS):
         names = ", ".join(known.__name__ for known in OPERATIONS)
         raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
-    return operation.model_dump(mode="json")
+    params = operation.model_dump(mode="json")
+    (bounds or Bounds.usual()).check_parameters(operation, params)
+    return params
+
+
+def _named(item: Item) -> str:
+    """An item's id for a message; nothing where it is too long, or no text or number: that may be what is wrong."""
+    given = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
+    if not isinstance(given, str | int) or len(str(given)) > LONGEST_ID:
+        return ""
+    text = str(given)
+    return f" (id {text[:SHOWN_ID]!r}{'...' if len(text) > SHOWN_ID else ''})"
 
 
 def to_json(value: object) -> str:

@@ -24,6 +24,7 @@ COLUMNS = (
     "deciding_criteria",
     "exclusion_reason",
     "flagged",  # true: the model quotes what the record does not say
+    "cut",  # fields too long to be sent whole: abstract 40,000 of 120,000 characters; empty: all was sent
     "error_kind",
     "error",
     "model",
@@ -88,6 +89,7 @@ def _cells(row: ItemResult) -> list[object]:
         criteria,
         row.exclusion_reason or "",
         "true" if row.decision is not None and row.decision.flagged else "",
+        row.cut_words or "",
         row.error_kind.value if row.error_kind else "",
         "" if result is None else result.error or "",
         "" if provenance is None else provenance.model or "",

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tamis_schemas import BatchPaused, IllegalTransition, WaitTimeout
+from tamis_schemas import BatchPaused, IllegalTransition, Priority, WaitTimeout
 
 from . import control
 from .batch import FIRST_POLL, SLOWEST_POLL, Batch
@@ -82,6 +82,10 @@ class Review:
     def cancel(self) -> None:
         """Cancel the stage that the review is in; no other one follows. Raises as `Batch.cancel`."""
         self._in_stage("cancel", Batch.cancel)
+
+    def set_priority(self, priority: Priority | str) -> None:
+        """Go before, or behind, other batches, in this stage and those after it. Raises as `Batch.set_priority`."""
+        self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
         while True:

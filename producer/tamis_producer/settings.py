@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tamis_schemas import ConfigurationError
@@ -20,7 +20,13 @@ from .stack_file import StackFile
 class ProducerSettings(BaseSettings):
     """Frozen; every field can be set as `TAMIS_<NAME>`."""
 
-    model_config = SettingsConfigDict(env_prefix="TAMIS_", frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix="TAMIS_",
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        hide_input_in_errors=True,  # a URL that is wrong holds a password all the same
+    )
 
     home: Path = Path(".tamis")  # where the embedded stack keeps its data
     # URLs hold passwords: never in a repr.
@@ -30,6 +36,14 @@ class ProducerSettings(BaseSettings):
     model: str | None = None  # unset: the worker's own
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
     window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
+    visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
+    max_items: int = Field(default=200_000, ge=1)  # of a batch; the submitting process holds them all
+    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON
+    max_item_depth: int = Field(default=20, ge=1, le=100)  # of values inside a field
+    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # of an operation as JSON, sent with every item
+    max_schema_depth: int = Field(default=10, ge=1, le=10)  # of fields inside fields; strict modes take no more
+    max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # that a schema asks for
+    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
     prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
 
     @model_validator(mode="after")
@@ -38,6 +52,21 @@ class ProducerSettings(BaseSettings):
             missing = "TAMIS_DATABASE_URL" if self.database_url is None else "TAMIS_BROKER_URL"
             raise ValueError(f"{missing} is not set: name both servers, or neither to use the embedded stack")
         return self
+
+    @field_validator(
+        "broker_url", "result_backend_url", "database_url", "limiter_url", "llm_base_url", check_fields=False
+    )
+    @classmethod
+    def _readable(cls, url: str | None) -> str | None:
+        """Libraries repeat what they cannot read, with the password in it."""
+        try:
+            _ = None if url is None else urlsplit(url).port
+        except ValueError:
+            raise ValueError(
+                "cannot be read as a URL: scheme://user:password@host:port/name; a /, @, # or ? in a password is "
+                "written %2F, %40, %23 or %3F"
+            ) from None
+        return url
 
     @classmethod
     def load(cls) -> Self:
@@ -62,12 +91,12 @@ class ProducerSettings(BaseSettings):
     @property
     def broker(self) -> str:
         """The broker's URL. Raises `ConfigurationError` where there is none."""
-        return self.broker_url or self._embedded().broker_url
+        return verified(self.broker_url) if self.broker_url else self._embedded().broker_url
 
     @property
     def result_backend(self) -> str:
         """The result backend's URL: its own setting, else the database after the broker's."""
-        return self.result_backend_url or next_database(self.broker, 1)
+        return verified(self.result_backend_url) if self.result_backend_url else next_database(self.broker, 1)
 
     @property
     def database(self) -> str:
@@ -91,6 +120,17 @@ def next_database(url: str, offset: int) -> str:
     """
     parts = urlsplit(url)
     number = parts.path.strip("/") or "0"
-    if not number.isdigit():
-        raise ConfigurationError(f"{number!r} is no database number: a Redis URL looks like redis://host:6379/0")
+    if not number.isdigit():  # what stands there may be a password whose / was not quoted: it is not repeated
+        raise ConfigurationError(
+            "a Redis URL ends in the number of a database and looks like redis://:password@host:6379/0; a / or @ in a "
+            "password is written %2F or %40"
+        )
     return urlunsplit(parts._replace(path=f"/{int(number) + offset}"))
+
+
+def verified(url: str) -> str:
+    """A Redis URL that asks for a certificate, unless it says otherwise; not all libraries ask by themselves."""
+    parts = urlsplit(url)
+    if parts.scheme != "rediss" or "ssl_cert_reqs=" in parts.query:
+        return url
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, "ssl_cert_reqs=required")))))

@@ -7,13 +7,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tamis_schemas import ConfigurationError
 
+from .private_file import read_private, write_private
+
 NAME = "stack.json"
 
 
 class StackFile(BaseModel):
     """Written when the stack is healthy, removed when it stops."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)  # the URLs hold passwords
 
     broker_url: str
     database_url: str
@@ -26,7 +28,7 @@ class StackFile(BaseModel):
         """The stack that runs from `home`, or None. Raises `ConfigurationError` where the file is damaged."""
         path = home / NAME
         try:
-            return cls.model_validate_json(path.read_text("utf-8"))
+            return cls.model_validate_json(read_private(path))
         except FileNotFoundError:
             return None
         except ValidationError as error:
@@ -34,11 +36,7 @@ class StackFile(BaseModel):
 
     def write(self, home: Path) -> None:
         """Put the file in place in one step; only its owner may read it (the URLs may hold passwords)."""
-        path = home / NAME
-        draft = path.with_suffix(".draft")
-        draft.touch(mode=0o600)
-        draft.write_text(self.model_dump_json(indent=2), "utf-8")
-        draft.replace(path)
+        write_private(home / NAME, self.model_dump_json(indent=2))
 
     @staticmethod
     def remove(home: Path) -> None:

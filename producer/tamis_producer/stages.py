@@ -73,7 +73,11 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
             .with_for_update(of=reviews)
         )
         done = connection.execute(of_batch).one_or_none()
-        if done is None or done.state != BatchStatus.COMPLETED or done.ended is not None:
+        if done is None or done.ended is not None:
+            return None
+        # Read anew under the lock: a round of the failed items may have been begun while this waited for it.
+        state = connection.execute(select(batches.c.state).where(batches.c.id == batch_id)).scalar_one()
+        if state != BatchStatus.COMPLETED:
             return None
         place = Stage(done.review_id, done.stage + 1)
         following = select(batches.c.id).where(batches.c.review_id == place.review_id, batches.c.stage == place.number)

@@ -16,6 +16,7 @@ from tamis_schemas.filter_result import FilterResult
 
 from .formula_guard import guarded
 from .intake import read_records
+from .intake.decode import MAX_FILE_BYTES
 from .intake.record import LINE
 from .screening import InitialFilter
 
@@ -103,8 +104,12 @@ class TierOne:
         return sorted(counts, key=lambda count: (-count.records, count.rule))
 
 
-def filter_files(paths: Iterable[Path], criteria: SearchCriteria, *, label: str | None = None) -> TierOne:
+def filter_files(
+    paths: Iterable[Path], criteria: SearchCriteria, *, label: str | None = None, max_bytes: int = MAX_FILE_BYTES
+) -> TierOne:
     """The initial filter over every record of the files; `label` names a column that says 1 or 0.
+
+    A file of more than `max_bytes` is not read.
 
     Raises:
         InputError: a file cannot be read, has no such column, or has something else in it; naming file and line.
@@ -113,7 +118,7 @@ def filter_files(paths: Iterable[Path], criteria: SearchCriteria, *, label: str 
     initial_filter = InitialFilter(criteria)
     outcomes: list[Outcome] = []
     for path in paths:
-        records = read_records(path)
+        records = read_records(path, max_bytes=max_bytes)
         column = None if label is None else _column(label, records, path)
         for index, record in enumerate(records):
             included = None if column is None else _included(record, column, path)

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 from tamis_schemas import BatchStatus, Cost, Counts, Pause, Priority
 
+from .worker_view import NotWorking, why_waiting
+
 
 class Budget(BaseModel):
     """What a batch may cost, and how much of it is gone."""
@@ -40,9 +42,11 @@ class BatchView(BaseModel):
     finished_at: datetime | None
     elapsed_seconds: float | None  # since the round's first dispatch, by the database's clock
     live_workers: int  # of the whole installation
+    not_working: tuple[NotWorking, ...] = ()  # those of them that begin nothing at the moment
     stage: int | None = None  # place in its review, from 0
     pause: Pause | None = None  # None: it is not paused
     priority: Priority = Priority.NORMAL
+    ended_in_round: int | None = None  # items with a result of the present round; None: not counted
 
     @property
     def finished(self) -> bool:
@@ -55,11 +59,19 @@ class BatchView(BaseModel):
         return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
+    def waits_for(self) -> str | None:
+        """Why nothing, or less than usual, goes on, in one line for people; None where nothing keeps the batch."""
+        if self.state.terminal or self.pause is not None:
+            return None
+        return why_waiting(self.live_workers, self.not_working)
+
+    @property
     def rate(self) -> float | None:
         """Items per second since the round began; None before it has."""
         if not self.elapsed_seconds:
             return None
-        return (self.counts.decided + self.counts.failed) / self.elapsed_seconds
+        ended = self.counts.decided + self.counts.failed if self.ended_in_round is None else self.ended_in_round
+        return ended / self.elapsed_seconds
 
     @property
     def eta_seconds(self) -> float | None:

@@ -43,6 +43,7 @@ from .priority import Priority
 from .proportion import Proportion, wilson
 from .results import (
     CriterionVerdict,
+    Cut,
     EvaluationResult,
     FieldsResult,
     InclusionDecision,
@@ -53,6 +54,7 @@ from .results import (
     Usage,
     Verdict,
 )
+from .retry_bias import RetryBias
 from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
@@ -72,6 +74,7 @@ __all__ = [
     "Counts",
     "Criterion",
     "CriterionVerdict",
+    "Cut",
     "ErrorKind",
     "EvaluationResult",
     "EvidenceType",
@@ -110,6 +113,7 @@ __all__ = [
     "Provenance",
     "Quote",
     "RejectedPaper",
+    "RetryBias",
     "ReviewPlan",
     "ReviewStage",
     "Score",

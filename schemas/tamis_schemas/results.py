@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -57,6 +57,13 @@ class Verdict(StrEnum):
     MET = "met"
     NOT_MET = "not met"
     UNCLEAR = "unclear"
+
+
+class Cut(NamedTuple):
+    """How much of a field was sent to the model; as JSON `[sent, of]`."""
+
+    sent: int  # characters
+    of: int
 
 
 class Quote(BaseModel):
@@ -158,6 +165,7 @@ class ItemResult(BaseModel):
     decision: InclusionDecision | None = None  # of an inclusion
     detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
     error_kind: ErrorKind | None = None
+    cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were too long to be sent whole; empty: all were
     provenance: Provenance | None = None
     item: dict[str, Any] = Field(default_factory=dict)
 
@@ -172,6 +180,11 @@ class ItemResult(BaseModel):
         if self.result is None:
             return None
         return self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
+
+    @property
+    def cut_words(self) -> str | None:
+        """What was not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all of it was."""
+        return "; ".join(f"{name} {cut.sent:,} of {cut.of:,} characters" for name, cut in self.cut.items()) or None
 
     @property
     def exclusion_reason(self) -> str | None:

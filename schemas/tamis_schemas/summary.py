@@ -79,6 +79,7 @@ class Summary(BaseModel):
     unpriced: int = 0  # items without a known price: they are not in `cost`
     calls: int  # paid calls, those of failed items too
     cached: int = 0  # items answered from the cache, without a call
+    cut: int = 0  # items that were too long to be sent whole
     call_seconds_median: float | None
     call_seconds_p95: float | None
     wall_seconds: float  # from the first dispatch of the round to its last item

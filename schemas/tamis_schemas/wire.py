@@ -7,18 +7,24 @@ Redis holds nothing that the ledger does not know: losing all of it loses no ite
 | `tamis:<queue>` and kombu's own keys | messages (ids only) | until acknowledged |
 | `tamis:celery-taskset-meta-*` | how far a chord has come | until its body has run, 7 days at most |
 | `tamis:limit:{<endpoint and model>}:*` | the shared rate limit | two minutes after its last use |
+| `tamis:probe` | nothing: whether it can be written is the question | a minute |
+| `tamis:worker:<id>` | how a worker is, for the time that the ledger is away | two leases after it was last said |
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from urllib.parse import urlsplit, urlunsplit
 
+from .printable import printable_line
 from .priority import Priority
 
 KEY_PREFIX = "tamis:"
 LANES = 4  # queues of one priority; a batch goes through one, so that it is not behind all items of a larger one
+PROBE_KEY = f"{KEY_PREFIX}probe"
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
+WORKER_KEYS = f"{KEY_PREFIX}worker:"
 SHORT_ID = 8  # characters of a batch's id: enough to tell the batches of one ledger apart
 LONGEST_LABEL = 80  # characters of an item's id
 
@@ -41,13 +47,23 @@ ITEM_QUEUES: Mapping[str, ItemQueue] = MappingProxyType(
 
 
 def limiter_key(endpoint: str, model: str) -> str:
-    """The prefix of one limit's keys; the braces keep them in one slot of a Redis cluster."""
+    """The prefix of one limit's keys; the braces keep them in one slot of a Redis cluster.
+
+    Keys are everybody's to read, so the endpoint stands here without a user, a password or a query.
+    """
+    parts = urlsplit(endpoint)
+    endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     return f"{KEY_PREFIX}limit:{{{endpoint}|{model}}}"
+
+
+def worker_key(worker_id: str) -> str:
+    """Where a worker says how it is."""
+    return f"{WORKER_KEYS}{worker_id}"
 
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
     """How Flower names an item: never by its title. The batch stands as `tamis batches` lists it."""
-    return f"batch={batch_id[:SHORT_ID]} index={index} item={item_id[:LONGEST_LABEL]}"
+    return f"batch={batch_id[:SHORT_ID]} index={index} item={printable_line(item_id[:LONGEST_LABEL])}"
 
 
 def shard_label(batch_id: str, round_: int, shard: int) -> str:

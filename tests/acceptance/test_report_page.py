@@ -115,7 +115,12 @@ def test_nothing_that_a_record_or_a_model_says_is_run(open_report: Open) -> None
     exclusion = Exclusion(rule=HOSTILE, reason=HOSTILE, matched=HOSTILE, field=HOSTILE, start=0, end=9)
     opened = open_report(
         [
-            decided(hostile, decision("exclude", exclusion_reason=HOSTILE, rationale=HOSTILE, **said), model=HOSTILE),
+            decided(
+                hostile,
+                decision("exclude", exclusion_reason=HOSTILE, rationale=HOSTILE, **said),
+                model=HOSTILE,
+                cut={HOSTILE: [1, 2]},
+            ),
             failed(hostile, "timeout", HOSTILE),
             kept_out(hostile, exclusion),
             kept_out(hostile, Exclusion(rule="duplicate", reason=HOSTILE, duplicate_of=0)),
@@ -216,7 +221,7 @@ def test_decision_reason_and_flag_filter_and_say_how_many_there_are(open_report:
 
 def test_headings_sort_both_ways_and_say_so(open_report: Open) -> None:
     page = open_report(few()).page
-    heading = page.get_by_role("columnheader", name="Record")
+    heading = page.get_by_role("columnheader", name="Record", exact=True)
     page.get_by_role("button", name="Record", exact=True).click()
     titles = ["Apples", "apples again", "Bananas", "Cherries", "Editorial: walking", "Zebra crossing"]
     assert shown(page) == titles

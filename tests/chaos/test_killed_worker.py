@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import redis
 from sqlalchemy import text
 
-from llm_double import Double
-from stage import Faults, WorkerProcess, abstracts, reckon, wait_until
+from llm_double import Double, Fault, Kind
+from stage import Crew, Faults, WorkerProcess, abstracts, reckon, wait_until
 from tamis_producer import Batch, Client
 from tamis_schemas import ErrorKind, Filter
 
@@ -39,6 +40,31 @@ def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle(
     faults.record(row=1, reckoning=reckoning, faults=1)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_batch_completes_though_a_worker_is_killed_25_times_at_full_load(
+    client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
+) -> None:
+    double.script(latency=0.5)
+    concurrency, kills = 32, 25
+    given = {"CONCURRENCY": str(concurrency), "LEASE": "2", "SWEEP": "1", "MAX_CLAIMS": "50"}
+    crew = Crew(tmp_path, environment | {f"TAMIS_{name}": value for name, value in given.items()}, 2)
+    try:
+        batch = client.submit(ONCOLOGY, abstracts(8_000), shard_size=500, window=4)
+        in_flight = 0
+        for _ in range(kills):
+            seen = double.count()
+            double.wait(calls=seen + 4 * concurrency, bound=60)  # it works at full load again
+            in_flight += min(concurrency, double.in_flight())
+            crew.kill_oldest()
+        assert batch.wait(timeout=300).decided == 8_000
+    finally:
+        crew.end()
+    reckoning = reckon(client, batch, double)
+    assert reckoning.extra_calls <= in_flight
+    faults.record(row=1, reckoning=reckoning, faults=kills, note=f"{in_flight} in flight then")
+
+
 def test_the_only_worker_killed_is_replaced_by_the_next(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -53,18 +79,31 @@ def test_the_only_worker_killed_is_replaced_by_the_next(
     assert rows_per_item(client, batch) == Counter(range(200))
 
 
-def test_an_item_whose_workers_keep_dying_is_given_up_and_the_batch_finishes(
-    client: Client, start_worker: StartWorker
+def test_an_item_that_kills_its_worker_every_time_is_given_up_and_the_batch_finishes(
+    client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
 ) -> None:
-    batch = client.submit(ONCOLOGY, abstracts(3))
-    with client.engine.begin() as connection:  # as three workers would leave it that died with the item
-        connection.execute(
-            text("UPDATE items SET state = 'running', attempts = 3, fence = 3, worker = 'dead' WHERE idx = 1")
-        )
-    start_worker(lease="2", sweep="1", max_claims="3")
-    counts = batch.wait(timeout=60)
-    assert (counts.decided, counts.failed) == (2, 1)
-    assert list(batch.results())[1].error_kind is ErrorKind.ATTEMPTS_EXHAUSTED
+    poison = "record number 17."
+    double.script(faults=[Fault(Kind.SLOW, contains=poison, delay=30.0)])
+    given = {"CONCURRENCY": "4", "LEASE": "2", "SWEEP": "0.5", "MAX_CLAIMS": "3"}
+    crew = Crew(tmp_path, environment | {f"TAMIS_{name}": value for name, value in given.items()}, 1)
+    try:
+        batch = client.submit(ONCOLOGY, abstracts(40))
+        for swallowed in range(1, 4):
+
+            def is_swallowed(times: int = swallowed) -> bool:
+                return sum(poison in call.prompt for call in double.calls()) == times
+
+            wait_until(is_swallowed, within=30, what=f"the item is asked for {swallowed} times")
+            wait_until(lambda: batch.status().counts.decided == 39, within=30, what="it is the only one left")
+            crew.kill_oldest()
+        counts = batch.wait(timeout=60)
+    finally:
+        crew.end()
+    assert (counts.decided, counts.failed) == (39, 1)
+    assert list(batch.results())[17].error_kind is ErrorKind.ATTEMPTS_EXHAUSTED
+    reckoning = reckon(client, batch, double, failed=1)
+    assert reckoning.extra_calls == 2  # three for the one that was given up
+    faults.record(row=16, reckoning=reckoning, faults=3)
 
 
 def test_a_batch_goes_on_after_everything_in_redis_is_lost(

@@ -2,12 +2,13 @@
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from llm_double import Double
-from stage import WorkerProcess, abstracts, wait_until
+from stage import Crew, Faults, WorkerProcess, abstracts, reckon, wait_until
 from tamis_producer import Client
 from tamis_schemas import Filter
 
@@ -38,6 +39,25 @@ def test_a_stopping_worker_finishes_its_calls_and_gives_the_rest_back(
     start_worker(lease="2", sweep="1")
     assert batch.wait(timeout=60).decided == 40
     assert double.count() == 40
+
+
+def test_a_deploy_under_load_loses_nothing_and_pays_nothing_twice(
+    client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
+) -> None:
+    double.script(latency=0.2)
+    given = {"TAMIS_CONCURRENCY": "16", "TAMIS_LEASE": "3", "TAMIS_SWEEP": "1"}
+    crew = Crew(tmp_path, environment | given, 2)
+    try:
+        batch = client.submit(ONCOLOGY, abstracts(1_000), shard_size=100)
+        for _ in range(2):
+            double.wait(calls=double.count() + 64, bound=30)
+            crew.stop_oldest()  # the new one works before the old one goes
+        assert batch.wait(timeout=60).decided == 1_000
+    finally:
+        crew.end()
+    reckoning = reckon(client, batch, double)
+    assert reckoning.extra_calls == 0
+    faults.record(row=6, reckoning=reckoning, faults=2)
 
 
 def test_a_worker_that_waits_for_a_rate_limit_stops_at_once(

@@ -19,6 +19,8 @@ from urllib.parse import parse_qsl
 LARGEST = 64 * 2**20  # bytes of a body
 LARGEST_HEAD = 64 * 2**10
 PIECES = 10  # of an answer that trickles
+ENDLESS = 10**12  # bytes that an endless answer promises
+PIECE = b" " * 2**16  # of an endless answer; white space, so that it stays JSON
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -28,6 +30,7 @@ class Manner(Enum):
     WHOLE = auto()
     TRICKLE = auto()  # in pieces, `pause` apart
     CUT = auto()  # its first half, then the connection breaks
+    ENDLESS = auto()  # with white space behind it, as long as somebody reads
     DROPPED = auto()  # not at all: the connection breaks
 
 
@@ -65,7 +68,7 @@ class Response:
             f"HTTP/1.1 {self.status} {PHRASES.get(self.status, '')}",
             f"date: {_today()}",
             f"content-type: {self.content_type}",
-            f"content-length: {len(self.body)}",
+            f"content-length: {ENDLESS if self.manner is Manner.ENDLESS else len(self.body)}",
             *(f"{name}: {value}" for name, value in self.headers.items()),
         ]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
@@ -145,6 +148,12 @@ class Connection(asyncio.Protocol):
                 for place in range(0, len(response.body), piece):
                     await asyncio.sleep(response.pause)
                     self._transport.write(response.body[place : place + piece])
+            case Manner.ENDLESS:
+                self._transport.write(response.head() + response.body)
+                while not self._transport.is_closing():
+                    if self._transport.get_write_buffer_size() < len(PIECE):
+                        self._transport.write(PIECE)
+                    await asyncio.sleep(0)
             case Manner.CUT:
                 self._transport.write(response.head() + response.body[: len(response.body) // 2])
                 self._transport.abort()

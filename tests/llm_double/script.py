@@ -26,6 +26,7 @@ class Kind(StrEnum):
     TRICKLE = "trickle"  # a usual answer in ten pieces, `delay` apart
     DROPPED = "dropped"  # closed before the first byte
     CUT = "cut"  # reset in the middle of the answer
+    ENDLESS = "endless"  # a usual answer, and behind it white space without end
     NOT_JSON = "not_json"  # 200, a body that is not JSON
     ERROR_IN_200 = "error_in_200"  # 200, an error object as the body (some gateways do)
     # answered 200, and paid for
@@ -56,7 +57,7 @@ class Fault:
     retry_after_ms: int | None = None
     delay: float = 0.0  # before the fault shows
     content: str | None = None  # of the answer, for MALFORMED and WRONG_SCHEMA
-    message: str | None = None  # of the error, instead of the usual one
+    message: str | None = None  # of the error, instead of the usual one; {authorization} is what the request says there
 
     def hits(self, number: int, prompt: str, seen: int) -> bool:
         """Does it hit the call of this number, whose prompt came `seen` times before?"""

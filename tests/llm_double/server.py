@@ -5,7 +5,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import answers, errors, strictness
@@ -18,6 +18,7 @@ from .tally import Turnstile
 TOO_MANY = 429
 CLIENT_LEFT = 499  # remembered for a call whose client went away before the answer
 CHARACTERS_PER_TOKEN = 4
+ECHO = b"{authorization}"  # in the message of a fault: what the request says there
 # Faults that strike before anybody has looked at the request.
 BEFORE_READING = frozenset(errors.USUAL) | {Kind.DROPPED, Kind.BAD_GATEWAY}
 
@@ -80,7 +81,7 @@ class Server:
             case "POST", "/v1/chat/completions":
                 return await self._chat(request)
             case "GET", "/v1/models":
-                return self._models()
+                return self._models(request)
             case "GET", "/double/calls":
                 return _json([record.to_json() for record in self._records])
             case "GET", "/double/count":
@@ -106,7 +107,7 @@ class Server:
             prompt = "\n".join([str(message["content"]) for message in body["messages"]])
         except (ValueError, TypeError, KeyError):
             return _problem(Problem(400, "We could not parse the JSON body of your request."), {})
-        key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        key = _key(request)
         self._number += 1
         self._in_flight += 1
         self._announce()
@@ -122,7 +123,11 @@ class Server:
             self._records.append(record)
         statuses = self._statuses  # of before a reset, if one comes meanwhile
         try:
-            return await self._answer(record, body, prompt)
+            response = await self._answer(record, body, prompt)
+            if ECHO in response.body:
+                said = json.dumps(request.headers.get("authorization", ""))[1:-1].encode()
+                response = replace(response, body=response.body.replace(ECHO, said))
+            return response
         except asyncio.CancelledError:
             record.status = CLIENT_LEFT
             raise
@@ -271,7 +276,9 @@ class Server:
         quotes = self._options.quotes
         return answer if quotes is None else answers.with_quotes(answer, prompt, Quotes(quotes))
 
-    def _models(self) -> Response:
+    def _models(self, request: Request) -> Response:
+        if self._options.api_key is not None and _key(request) != self._options.api_key:
+            return _problem(errors.USUAL[Kind.UNAUTHORIZED], {})
         names = self._options.models or ("double",)
         models = [{"id": name, "object": "model", "created": 0, "owned_by": "double"} for name in names]
         return _json({"object": "list", "data": models})
@@ -305,6 +312,10 @@ def _tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
+def _key(request: Request) -> str:
+    return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+
+
 def _json(value: object, *, status: int = 200) -> Response:
     return Response(json.dumps(value).encode(), status)
 
@@ -319,6 +330,8 @@ def _sent(body: bytes, headers: dict[str, str], fault: Fault | None) -> Response
             return Response(body, headers=headers, manner=Manner.CUT)
         case Kind.TRICKLE:
             return Response(body, headers=headers, manner=Manner.TRICKLE, pause=fault.delay if fault else 0.0)
+        case Kind.ENDLESS:
+            return Response(body, headers=headers, manner=Manner.ENDLESS)
         case Kind.NOT_JSON:
             return Response(b'{"id": "chatcmpl-double", "choices": [{"mess', headers=headers)
         case _:

@@ -1,20 +1,25 @@
 """Real parts for tests: worker processes, commands, records, bounded waits."""
 
 from .command import Finished, tamis
+from .crew import Crew
 from .house import House
 from .items import abstracts
 from .reckoning import Faults, Reckoning, reckon
+from .tcp_proxy import TcpProxy, through
 from .waiting import wait_until
 from .worker_process import WorkerProcess
 
 __all__ = [
+    "Crew",
     "Faults",
     "Finished",
     "House",
     "Reckoning",
+    "TcpProxy",
     "WorkerProcess",
     "abstracts",
     "reckon",
     "tamis",
+    "through",
     "wait_until",
 ]

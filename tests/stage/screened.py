@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, func, insert
+from sqlalchemy import Connection, func, insert, null
 
 from tamis_schemas import (
     Exclusion,
@@ -47,6 +47,7 @@ class Ledgered:
     tokens: tuple[int, int] = (900, 120)
     cached: bool = False
     model: str = "double-1"
+    cut: dict[str, list[int]] | None = None  # fields that were not sent whole: characters sent, of
 
 
 def decided(item: dict[str, Any], decision: InclusionDecision, **more: Any) -> Ledgered:
@@ -183,4 +184,5 @@ def _result(idx: int, one: Ledgered) -> dict[str, Any]:
         "calls": 0 if one.cached else 1,
         "cached": one.cached,
         "latency_ms": 800,
+        "cut": null() if one.cut is None else one.cut,
     }

@@ -19,9 +19,13 @@ class WorkerProcess:
     def __init__(self, folder: Path, name: str, env: Mapping[str, str]) -> None:
         self.log = folder / f"{name}.log"
         ready = folder / f"{name}.ready"
+        self.alive_file = folder / f"{name}.alive"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tamis_worker", "worker", "--ready-file", str(ready)],
+                [
+                    *(sys.executable, "-m", "tamis_worker", "worker"),
+                    *("--ready-file", str(ready), "--alive-file", str(self.alive_file)),
+                ],
                 env={**os.environ, **env},
                 cwd=folder,
                 stdin=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from tamis_producer.cli.dry_run import install
 from tamis_producer.rehearsal import Planned, Rehearsal
 from tamis_schemas import ConfigurationError
 
+from .alive_file import FRESH, health_at
 from .settings import WorkerSettings
 
 __all__ = ["app", "main"]
@@ -88,12 +89,50 @@ def worker(
     ready_file: Annotated[
         Path | None, typer.Option(help="Created once the worker consumes; for supervisors.", show_default=False)
     ] = None,
+    alive_file: Annotated[
+        Path | None,
+        typer.Option(help="Written every few seconds as long as it works; for `tamis health`.", show_default=False),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run one worker process against the servers that the environment names."""
     with _needs("worker"):
         from .run import run
-    raise typer.Exit(run(WorkerSettings.load(), ready_file=ready_file, log_level=log_level.upper()))
+    settings = WorkerSettings.load()
+    raise typer.Exit(run(settings, ready_file=ready_file, alive_file=alive_file, log_level=log_level.upper()))
+
+
+@app.command()
+def health(
+    alive_file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.", show_default=False)
+    ],
+    within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
+) -> None:
+    """Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 where it does not."""
+    found = health_at(alive_file, within=within)
+    out.print(found.line, highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(0 if found.well else 1)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
+    call: Annotated[bool, typer.Option("--call", help="Put one short question to the model; it is paid for.")] = False,
+) -> None:
+    """Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong.
+
+    Exit code 0 without failures, 1 with one.
+    """
+    from .doctor import examine
+    from .doctor.command import show, to_json
+
+    findings = examine(WorkerSettings.load(), call=call)
+    if as_json:
+        told = to_json(findings)
+        typer.echo(told.text)
+        raise typer.Exit(0 if told.well else 1)
+    raise typer.Exit(0 if show(findings, out) else 1)
 
 
 @app.command()

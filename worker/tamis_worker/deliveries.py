@@ -9,6 +9,7 @@ messages, and a bootstep of the consumer.
 import asyncio
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
@@ -19,14 +20,19 @@ from celery.worker import state
 
 from tamis_schemas import ConfigurationError
 
+from .engine.backpressure import Backpressure, Server
+from .engine.evaluate import NotBegun
 from .ledger.claims import ItemKey
 from .loop import LoopThread
 from .post import Post, SocketPost
-from .settling import settle
+from .reception import receive_with_care
+from .settling import acknowledge, settle
 
 EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5  # seconds
 SETTLED_AT_ONCE = 200
+ACKNOWLEDGE_EVERY = 1.0  # seconds, where it failed before
+RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
 LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
 
 log = logging.getLogger(__name__)
@@ -36,8 +42,8 @@ class Delivery:
     """One message of one item; what Celery, its chords and its events ask of a request."""
 
     __slots__ = (
-        "__weakref__", "acknowledged", "args", "body", "eventer", "group", "id", "key", "message", "name", "place",
-        "started", "task",
+        "__weakref__", "acknowledged", "args", "begun", "body", "eventer", "group", "id", "key", "message", "name",
+        "place", "started", "task",
     )  # fmt: skip
 
     def __init__(self, message: Any, task: Any, eventer: Any) -> None:
@@ -55,6 +61,7 @@ class Delivery:
         self.place: int | None = headers.get("group_index")  # in that group
         self.body: dict[str, Any] | None = embedded.get("chord")  # of its chord
         self.acknowledged = False
+        self.begun = True  # False: its item was not even claimed, and the message goes back
         self.started = time.time()
 
     def info(self, safe: bool = False) -> dict[str, Any]:
@@ -80,14 +87,40 @@ class Deliveries:
     """
 
     def __init__(
-        self, loop: LoopThread, evaluate: Callable[[ItemKey], Coroutine[Any, Any, None]], *, stop_within: float
+        self,
+        loop: LoopThread,
+        evaluate: Callable[[ItemKey], Coroutine[Any, Any, None]],
+        *,
+        stop_within: float,
+        backpressure: Backpressure | None = None,
+        refused: Callable[[Exception], None] = lambda error: None,
     ) -> None:
+        """While there is trouble by the `backpressure` no message is taken.
+
+        `refused` is told, on the loop, what the broker refuses to do.
+        """
+        self._backpressure = backpressure or Backpressure()
+        self._loop = loop
+        self._refused = refused
         self._evaluate = evaluate
         self._stop_within = stop_within
         self._arrived: Post[Delivery] = Post(lambda: loop.call_soon(self._take))
         self._tasks: set[asyncio.Task[None]] = set()
         self.finished: SocketPost[Delivery] = SocketPost()
         self._unsettled: set[Delivery] = set()  # that came over the present connection
+        self._unacknowledged: list[Delivery] = []  # of those that are settled: the broker did not answer
+        self.taken = 0  # messages so far
+        self.progress_at: float | None = None  # when the last one was taken, or its item was done; `time.monotonic`
+
+    @property
+    def held(self) -> int:
+        """Messages that the broker counts as in flight here; may be asked from any thread."""
+        return len(self._unsettled)
+
+    @property
+    def evaluating(self) -> int:
+        """Items that are being evaluated; may be asked from any thread."""
+        return len(self._tasks)
 
     def install(self, app: Celery) -> None:
         """Have the workers of an application settle; each of its item tasks takes this object as its `Strategy`."""
@@ -98,6 +131,7 @@ class Deliveries:
         eventer = consumer.event_dispatcher
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
+            self.taken += 1
             try:
                 delivery = Delivery(message, task, eventer)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -109,6 +143,25 @@ class Deliveries:
 
         return receive
 
+    def holds_back(self) -> bool:
+        """Whether no message is to be taken now; on the consumer's thread."""
+        return self._backpressure.trouble is not None
+
+    def await_broker(self) -> None:
+        """Return when the broker serves again, or the worker is to stop; on the consumer's thread.
+
+        Celery would try again and again, with a traceback each time or at ever longer intervals.
+        """
+        self.refused(ConnectionError("the connection was lost"))
+        pause = threading.Event()
+        pause.wait(RECONNECT_EVERY)  # the loop has heard of it by then
+        while self._backpressure.in_trouble(Server.BROKER) and _goes_on():
+            pause.wait(RECONNECT_EVERY)
+
+    def refused(self, error: Exception) -> None:
+        """The broker refuses to do something; on the consumer's thread."""
+        self._loop.call_soon(lambda: self._refused(error))
+
     def settle(self) -> None:
         """Settle what is finished; on the consumer's thread."""
         finished = self.finished.take()
@@ -119,12 +172,24 @@ class Deliveries:
             # The others came over a connection that is gone: their messages come again, and cost nothing.
             mine = [delivery for delivery in group if delivery in self._unsettled]
             self._unsettled.difference_update(mine)
+            mine = [delivery for delivery in mine if delivery.begun]  # what is not acknowledged goes back to its queue
             if mine:
-                settle(mine)
+                self._unacknowledged += settle(mine)
+
+    def acknowledge_again(self) -> None:
+        """Acknowledge what could not be acknowledged; on the consumer's thread.
+
+        What stays unacknowledged counts as in flight for the consumer, and leaves it no room in the end: it would live
+        on and consume nothing.
+        """
+        if self._unacknowledged:
+            late, self._unacknowledged = self._unacknowledged, []
+            self._unacknowledged = acknowledge(late)
 
     def forget(self) -> None:
         """The connection is lost, and with it the right to acknowledge what came over it."""
         self._unsettled.clear()
+        self._unacknowledged.clear()
 
     def finish(self) -> None:
         """Settle until nothing is in flight any more, or the time for it is over; on the consumer's thread."""
@@ -136,6 +201,7 @@ class Deliveries:
             log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
 
     def _count(self, delivery: Delivery) -> None:
+        self.progress_at = time.monotonic()
         self._unsettled.add(delivery)
         state.active_requests.add(delivery)
         state.total_count[delivery.name] += 1
@@ -164,9 +230,16 @@ class Deliveries:
     async def _run(self, delivery: Delivery) -> None:
         try:
             await self._evaluate(delivery.key)
+            self.progress_at = time.monotonic()
+        except NotBegun:
+            delivery.begun = False
         except Exception:  # the item stays pending in the ledger; the reconciler publishes it again
             log.exception("%s could not be evaluated", delivery.args)
         self.finished.put(delivery)
+
+
+def _goes_on() -> bool:
+    return state.should_stop is None and state.should_terminate is None
 
 
 class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
@@ -180,19 +253,23 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
             raise ConfigurationError(
                 "the worker needs Celery's event loop, which this platform or broker does not have"
             )
+        receive_with_care(consumer.task_consumer.channel, self.deliveries.holds_back, self.deliveries.refused)
         consumer.hub.add_reader(self.deliveries.finished, self.deliveries.settle)
         eventer = consumer.event_dispatcher
         # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
         eventer.buffer_limit = EVENTS_AT_ONCE
         eventer.on_send_buffered = None
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
+        consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.deliveries.acknowledge_again)
 
     def stop(self, consumer: Any) -> None:
-        if state.should_stop is None and state.should_terminate is None:
+        if _goes_on():
             self.deliveries.forget()
+            self.deliveries.await_broker()
             return
         if consumer.task_consumer:
             consumer.task_consumer.cancel()
         self.deliveries.finish()
+        self.deliveries.acknowledge_again()
         if consumer.event_dispatcher:
             consumer.event_dispatcher.flush()

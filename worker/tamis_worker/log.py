@@ -2,15 +2,30 @@
 
 import logging
 import sys
+from typing import Any
 
 import structlog
 from celery import signals
 
+from tamis_producer.redaction import Redaction
+from tamis_schemas.printable import printable
+
 QUIET = ("openai", "httpx2", "httpcore2", "amqp", "kombu", "celery.app.trace", "celery.worker.strategy")
 
 
-def configure(level: str = "INFO") -> None:
-    """Send this process's log to stderr, and keep Celery from setting up one of its own."""
+class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
+    """Formats as it is told, then takes the process's secrets out of the whole, tracebacks among it."""
+
+    def __init__(self, *args: Any, redact: Redaction, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
+
+
+def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
+    """Send this process's log to stderr without its secrets, and keep Celery from setting up one of its own."""
     people = sys.stderr.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
@@ -19,10 +34,12 @@ def configure(level: str = "INFO") -> None:
     ]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
+        RedactedFormatter(
+            redact=redact or Redaction.of_environment(),
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *([_printable_event] if people else []),
                 *([] if people else [structlog.processors.format_exc_info]),
                 structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer(),
             ],
@@ -34,6 +51,12 @@ def configure(level: str = "INFO") -> None:
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
     signals.setup_logging.connect(_leave_logging_alone, weak=False)
+
+
+def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A terminal takes what stands in a message for its own; JSON escapes it."""
+    event["event"] = printable(str(event.get("event", "")))
+    return event
 
 
 def _leave_logging_alone(**_: object) -> None:

@@ -19,6 +19,7 @@ from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.stages import advance
 from tamis_schemas import Unavailable
 
+from .engine.backpressure import Backpressure
 from .ledger import recovery
 from .ledger.connection import transaction
 from .ledger.shards import Closing, close_cancelled, close_shard
@@ -52,14 +53,19 @@ class Reconciler:
         app: Celery,
         dispatcher: Dispatcher,
         *,
+        worker: str,
         interval: float,
         grace: float,
         max_claims: int,
+        backpressure: Backpressure,
     ) -> None:
+        """`worker`: the one that sweeps."""
         self._engine = engine
         self._dispatch_engine = dispatch_engine
         self._app = app
         self._dispatcher = dispatcher
+        self._worker = worker
+        self._backpressure = backpressure
         self._interval = interval
         self._grace = grace
         self._max_claims = max_claims
@@ -68,6 +74,7 @@ class Reconciler:
         """Sweep until cancelled."""
         while True:
             await asyncio.sleep(self._interval)
+            await self._backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
             try:
                 swept = await self.sweep()
             except Unavailable as error:
@@ -85,8 +92,10 @@ class Reconciler:
         async with transaction(self._engine) as connection:
             if not await recovery.try_lock(connection):
                 return Swept()
-            given_up = await recovery.give_up_poison(connection, max_claims=self._max_claims)
-            released = await recovery.release_dead(connection)
+            given_up, released = 0, list[recovery.LostItem]()
+            if await recovery.may_judge(connection, self._worker):
+                given_up = await recovery.give_up_poison(connection, max_claims=self._max_claims)
+                released += await recovery.release_dead(connection)
             lost = await recovery.find_lost(connection, grace=self._grace, empty=empty)
             unclosed = await recovery.find_unclosed(connection, grace=self._grace)
             waiting = await recovery.find_undispatched(connection, grace=self._grace)

@@ -104,7 +104,8 @@ def _first_round(operation: Operation, item: Item, model: str, patience: Patienc
     """Nothing where the item has nothing to ask about, or is decided without a call."""
     if operations.lacks_content(operation, item):
         return
-    course = operations.course(operation, item)
+    fitted = operations.fitted(operation, item, patience.max_prompt_chars)
+    course = operations.course(operation, fitted.item, shown=fitted.shown)
     questions: tuple[Question[object], ...] = ()
     with suppress(StopIteration, NoEvaluation):
         questions = next(course)

@@ -1,35 +1,51 @@
 """One worker process, from its settings to its end."""
 
 import logging
+import time
 from pathlib import Path
 
 from celery import signals
 
 from tamis_producer.broker import make_app
+from tamis_producer.redaction import Redaction
 from tamis_schemas import wire
 
 from . import log as log_setup
-from .runtime import Runtime
+from .alive_file import AliveFile
+from .runtime import SETTLING, STOP_GRACE, Runtime
 from .settings import WorkerSettings
 from .tasks import register
+from .watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
 
 log = logging.getLogger(__name__)
 
 
-def run(settings: WorkerSettings, *, ready_file: Path | None = None, log_level: str = "INFO") -> int:
+WRITE_WITHIN = 120.0  # s; four times what a statement may take
+CLOSE_WITHIN = 30.0  # s, beyond what is in flight
+
+
+def run(
+    settings: WorkerSettings,
+    *,
+    ready_file: Path | None = None,
+    alive_file: Path | None = None,
+    log_level: str = "INFO",
+) -> int:
     """Work until SIGTERM or SIGINT; calls in flight are finished first. The process's exit code.
 
-    `ready_file` is created once the worker consumes.
+    `ready_file` is created once the worker consumes; `alive_file` is written again and again as long as it works. A
+    worker that stalls ends with `EXIT_STALLED`.
 
     Raises:
         ConfigurationError: a setting is missing.
         LedgerUnavailable: the ledger does not answer at the start.
     """
-    log_setup.configure(log_level)
+    log_setup.configure(log_level, redact=Redaction.of(settings))
     app = make_app(settings, concurrency=settings.concurrency)
     runtime = Runtime(settings, app)
     register(app, runtime)
     runtime.start()
+    watchdog = _watchdog(runtime, settings, alive_file)
     try:
         worker = app.Worker(
             hostname=f"tamis-{runtime.worker_id}",
@@ -45,6 +61,7 @@ def run(settings: WorkerSettings, *, ready_file: Path | None = None, log_level: 
 
         def ready(**_: object) -> None:
             log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
+            watchdog.start()
             if ready_file is not None:
                 ready_file.touch()
 
@@ -54,6 +71,23 @@ def run(settings: WorkerSettings, *, ready_file: Path | None = None, log_level: 
         signals.worker_ready.connect(ready, weak=False)
         signals.worker_shutting_down.connect(shutting_down, weak=False)
         worker.start()
-        return int(worker.exitcode or 0)
+        return EXIT_STALLED if watchdog.verdict else int(worker.exitcode or 0)
     finally:
         runtime.stop()
+        watchdog.end()
+
+
+def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | None) -> Watchdog:
+    def tell(observation: Observation, verdict: str | None) -> None:
+        if alive_file is not None:
+            report = runtime.vitals.report()
+            AliveFile(report.pid or 0, time.monotonic(), report.state.value, report.reason, verdict).write(alive_file)
+
+    bounds = Bounds(
+        stalled_after=settings.stalled_after,
+        concurrency=settings.concurrency,
+        write_within=max(WRITE_WITHIN, settings.stalled_after),
+        stop_within=settings.call_timeout + STOP_GRACE + CLOSE_WITHIN,
+        farewell=settings.call_timeout + SETTLING,
+    )
+    return Watchdog(runtime.vitals.observe, bounds, tell=tell)

@@ -17,10 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
+from tamis_producer.redaction import Redaction
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
 
 from .deliveries import Deliveries
 from .engine.asking import Asker, Patience
+from .engine.backpressure import Backpressure, Server
+from .engine.broker_probe import BrokerProbe
 from .engine.budget import Budget
 from .engine.cache import Cache
 from .engine.evaluate import Evaluator, Return, Writers
@@ -29,23 +32,28 @@ from .engine.halting import Halting
 from .engine.limiter import Limits
 from .engine.limits import Limiters
 from .engine.llm import Llm
-from .ledger import heartbeat, pauses
+from .ledger import pauses
 from .ledger.batches import TermsOfBatches
-from .ledger.claims import Claim, ItemKey, claim
+from .ledger.claims import Claims
 from .ledger.connection import connect
 from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
 from .loop import LoopThread
+from .presence import Presence
 from .prices import prices_of
 from .reconciler import Reconciler
 from .settings import WorkerSettings
+from .vitals import Vitals
 
 T = TypeVar("T")
 
 STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has to write
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
+BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
+DISPATCH_IDLE_WITHIN = 30  # s; between two statements the items of a whole batch may be made ready
+REDIS = ("redis://", "rediss://", "unix://")
 
 log = logging.getLogger(__name__)
 
@@ -66,13 +74,26 @@ class Runtime:
         self._model = settings.default_model
         self._prices = prices_of(settings)
         self._loop = LoopThread()
+        self.backpressure = Backpressure()
+        self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
         self.deliveries = Deliveries(
-            self._loop, lambda key: self.evaluator.evaluate(key), stop_within=settings.call_timeout + STOP_GRACE
+            self._loop,
+            lambda key: self.evaluator.evaluate(key),
+            stop_within=settings.call_timeout + STOP_GRACE,
+            backpressure=self.backpressure,
+            refused=self._probe.noticed,
+        )
+        self.vitals = Vitals(
+            self.worker_id,
+            app,
+            self.deliveries,
+            concurrency=settings.concurrency,
+            answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
         )
         self._halting = Halting(self._pause)
         self._background: list[asyncio.Task[None]] = []
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
-        self.dispatch_engine = connect_producer(settings.database)
+        self.dispatch_engine = connect_producer(settings.database, idle_within=DISPATCH_IDLE_WITHIN)
         self.dispatcher = Dispatcher(self.dispatch_engine, app)
 
     def start(self) -> None:
@@ -86,10 +107,13 @@ class Runtime:
 
     def drain(self) -> None:
         """Let calls in flight finish, and give back what waits for its turn; callable from any thread."""
+        self.vitals.stop()
         self._loop.call_soon(self._halting.stop)
+        self._loop.call_soon(self._presence.changed)
 
     def stop(self) -> None:
         """Give up the lease and close everything."""
+        self.vitals.stop()
         self._loop.run(self._close())
         self._loop.stop()
         self.dispatch_engine.dispose()
@@ -98,42 +122,85 @@ class Runtime:
         settings = self.settings
         self.engine = connect(settings.database)
         self._groups_engine = connect(settings.database, single_statements=True)
-        await heartbeat.renew(self.engine, worker=self.worker_id, lease=settings.lease)
+        self._presence = Presence(
+            self.engine, _redis_of_broker(settings.broker), self.vitals.report, self.backpressure, lease=settings.lease
+        )
+        await self._presence.begin()
         self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
         key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else "none"
-        self._llm = Llm(self._endpoint, key, timeout=settings.call_timeout, connections=settings.concurrency)
+        self._llm = Llm(
+            self._endpoint,
+            key,
+            timeout=settings.call_timeout,
+            connections=settings.concurrency,
+            max_answer_bytes=settings.max_answer_bytes,
+        )
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
         self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)
+        claims = Claims(
+            self._groups_engine,
+            worker=self.worker_id,
+            max_claims=settings.max_claims,
+            holds=lambda key: self.evaluator.holds(key),
+        )
         self._writers = Writers(
-            claims=GroupCommit("claims", self._claim),
-            outcomes=GroupCommit("results", self._record),
-            returns=GroupCommit("returns", self._give_back),
+            claims=GroupCommit("claims", claims.claim, backpressure=self.backpressure),
+            outcomes=GroupCommit("results", self._record, backpressure=self.backpressure),
+            returns=GroupCommit("returns", self._give_back, backpressure=self.backpressure),
         )
         await self._writers.start()
         patience = Patience.of(settings)
-        self._cache = Cache(self._groups_engine)
+        self._cache = Cache(self._groups_engine, self.backpressure)
         await self._cache.start()
-        self._budget = Budget(Spending(self.engine), self._prices, patience=settings.call_timeout + SETTLING)
+        self._budget = Budget(
+            Spending(self.engine),
+            self._prices,
+            patience=settings.call_timeout + SETTLING,
+            backpressure=self.backpressure,
+        )
         await self._budget.start()
-        asker = Asker(self._llm, self._limiters, patience.retry, self._halting, self._cache, self._budget, self._prices)
-        terms = TermsOfBatches(self.engine)
+        asker = Asker(
+            self._llm,
+            self._limiters,
+            patience.retry,
+            self._halting,
+            self._cache,
+            self._budget,
+            self._prices,
+            backpressure=self.backpressure,
+        )
+        self._terms = TermsOfBatches(self.engine)
         self.evaluator = Evaluator(
-            self._writers, terms, asker, self._halting, default_model=self._model, patience=patience
+            self._writers,
+            self._terms,
+            asker,
+            self._halting,
+            default_model=self._model,
+            patience=patience,
+            redact=Redaction.of(settings),
+            backpressure=self.backpressure,
         )
         reconciler = Reconciler(
             self.engine,
             self.dispatch_engine,
             self._app,
             self.dispatcher,
+            worker=self.worker_id,
             interval=settings.sweep,
             grace=settings.lease,
             max_claims=settings.max_claims,
+            backpressure=self.backpressure,
         )
         self._background = [
-            asyncio.create_task(self._hold_lease(), name="heartbeat"),
+            asyncio.create_task(self.vitals.pulse(), name="pulse"),
+            asyncio.create_task(self._presence.hold(), name="heartbeat"),
+            asyncio.create_task(self._presence.tell(), name="heartbeat in Redis"),
             asyncio.create_task(reconciler.run(), name="reconciler"),
+            asyncio.create_task(self._probe.run(), name="probe of the broker"),
             asyncio.create_task(self._follow_batches(), name="pauses and cancellations"),
         ]
+        commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
+        self.vitals.attend(self._background, commits, self._limiters, lambda: self.backpressure.trouble)
 
     async def _close(self) -> None:
         for task in self._background:
@@ -145,15 +212,9 @@ class Runtime:
         await self._limiters.close()
         await self._llm.close()
         await self._redis.aclose()
-        try:
-            await heartbeat.end(self.engine, worker=self.worker_id)
-        except LedgerUnavailable as error:
-            log.warning("the lease runs out by itself: %s", error)
+        await self._presence.end()
         await self.engine.dispose()
         await self._groups_engine.dispose()
-
-    async def _claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | None]:
-        return await claim(self._groups_engine, keys, worker=self.worker_id, max_claims=self.settings.max_claims)
 
     async def _record(self, outcomes: Sequence[Outcome]) -> Sequence[bool]:
         return await record(self._groups_engine, outcomes)
@@ -175,7 +236,11 @@ class Runtime:
         return await pauses.pause(self.engine, batch_id, pause)
 
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
-        return await pauses.not_running(self.engine, batch_ids)
+        running = await pauses.running(self.engine, batch_ids)
+        for batch_id in self._terms.follow(running):
+            log.info("batch=%s goes on with priority %s", batch_id, running[batch_id])
+            self._limiters.reweigh(batch_id, running[batch_id])
+        return set(batch_ids) - set(running)
 
     async def _follow_batches(self) -> None:
         while True:
@@ -184,15 +249,14 @@ class Runtime:
                 for batch_id in await self._halting.look(self._not_running):
                     if await close_cancelled(self.engine, batch_id):
                         log.info("batch=%s cancelled: its last call has ended", batch_id)
+                self.backpressure.worked(Server.LEDGER, "states of batches")
             except LedgerUnavailable as error:
-                log.warning("batches go on until the ledger says how they stand: %s", error)
+                self.backpressure.failed(Server.LEDGER, "states of batches", error)
             except Exception:  # the next look tries again; batches go on meanwhile
                 log.exception("could not see how batches stand")
 
-    async def _hold_lease(self) -> None:
-        while True:
-            await asyncio.sleep(self.settings.lease / 3)
-            try:
-                await heartbeat.renew(self.engine, worker=self.worker_id, lease=self.settings.lease)
-            except LedgerUnavailable as error:
-                log.warning("heartbeat missed: %s", error)
+
+def _redis_of_broker(url: str) -> "redis.Redis | None":
+    if not url.startswith(REDIS):
+        return None
+    return redis.from_url(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)

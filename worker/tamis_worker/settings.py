@@ -1,15 +1,19 @@
 """What a worker must know beyond a producer: which LLM, how fast, and how patient."""
 
+import ipaddress
 import os
+import re
 from functools import cached_property
 from typing import Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from tamis_producer.settings import ProducerSettings, next_database
+from tamis_producer.settings import ProducerSettings, next_database, verified
 from tamis_schemas import ConfigurationError
 
 OPENAI_URL = "https://api.openai.com/v1"
+FLOWER_PASSWORD_LENGTH = 12
+FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
 
 
 class WorkerSettings(ProducerSettings):
@@ -19,6 +23,8 @@ class WorkerSettings(ProducerSettings):
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
+    max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
+    max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
@@ -32,7 +38,26 @@ class WorkerSettings(ProducerSettings):
     concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
     lease: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
     sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
+    stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
     follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
+
+    flower_address: str = "127.0.0.1"  # where `tamis up` lets Flower listen; any other needs a password of your own
+    flower_password: SecretStr | None = None  # of the user "tamis"; unset: a random one under `home`
+
+    @model_validator(mode="after")
+    def _flower(self) -> Self:
+        password = None if self.flower_password is None else self.flower_password.get_secret_value()
+        if password is not None and not FLOWER_PASSWORD.fullmatch(password):
+            raise ValueError(
+                f"TAMIS_FLOWER_PASSWORD must have at least {FLOWER_PASSWORD_LENGTH} characters, only letters, digits "
+                "and . _ ~ - among them: the others mean something to Flower or in a URL"
+            )
+        if password is None and not is_loopback(self.flower_address):
+            raise ValueError(
+                f"TAMIS_FLOWER_ADDRESS is {self.flower_address!r}, which other machines can reach: set "
+                "TAMIS_FLOWER_PASSWORD too, or leave Flower on 127.0.0.1 and reach it through an SSH tunnel"
+            )
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -64,7 +89,7 @@ class WorkerSettings(ProducerSettings):
     @property
     def limiter(self) -> str:
         """The limiter's Redis URL: its own setting, else two databases after the broker's."""
-        return self.limiter_url or next_database(self.broker, 2)
+        return verified(self.limiter_url) if self.limiter_url else next_database(self.broker, 2)
 
     @property
     def endpoint(self) -> str:
@@ -88,3 +113,11 @@ class WorkerSettings(ProducerSettings):
         if not self.names_an_llm and self.stack is not None and self.stack.model is not None:
             return self.stack.model
         raise ConfigurationError("TAMIS_MODEL is not set: name the model to ask, for example gpt-5-mini")
+
+
+def is_loopback(address: str) -> bool:
+    """True where nothing but this machine can reach an address to listen on; no address at all means all of them."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kombu.transport import redis as redis_transport
 from kombu.transport.virtual import QoS
+from redis.exceptions import RedisError
 
 from tamis_producer.backend import ChordBackend
 
@@ -17,14 +18,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def settle(deliveries: Sequence["Delivery"]) -> None:
-    """Settle deliveries of one connection. What fails is made good by the reconciler, or by another delivery."""
+def settle(deliveries: Sequence["Delivery"]) -> list["Delivery"]:
+    """Settle deliveries of one connection; those of them that could not be acknowledged.
+
+    What else fails is made good by the reconciler.
+    """
     _count_parts(deliveries)
     _tell(deliveries)
+    return acknowledge(deliveries)
+
+
+def acknowledge(deliveries: Sequence["Delivery"]) -> list["Delivery"]:
+    """Acknowledge messages of one connection; those that could not be. To acknowledge one twice is harmless."""
     try:
         _acknowledge(deliveries)
-    except Exception as error:  # the messages come again, and find their items done
+    except Exception as error:  # it is tried again; and if the connection is lost the messages come again
         log.warning("%d messages could not be acknowledged: %s", len(deliveries), error)
+        return [delivery for delivery in deliveries if not delivery.acknowledged]
+    return []
 
 
 def _count_parts(deliveries: Sequence["Delivery"]) -> None:
@@ -38,6 +49,8 @@ def _count_parts(deliveries: Sequence["Delivery"]) -> None:
         assert body is not None  # noqa: S101 - a chord's part has one, see above
         try:
             backend.parts_returned(group, [part.place for part in parts if part.place is not None], body)
+        except RedisError as error:  # the backpressure tells of Redis; the reconciler closes the shard
+            log.debug("%d parts of a chord could not be counted: %s", len(parts), error)
         except Exception as error:  # the reconciler closes the shard
             log.warning("%d parts of a chord could not be counted: %s", len(parts), error)
 

@@ -13,6 +13,7 @@ from tamis_producer.stages import advance
 from tamis_schemas import Unavailable, wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
+from .aggregate_messages import checked
 from .ledger.claims import ItemKey
 from .ledger.shards import Closing, close_shard
 from .runtime import Runtime
@@ -48,4 +49,4 @@ def register(app: Celery, runtime: Runtime) -> None:
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
-    app.task(name=wire.AGGREGATE, ignore_result=True)(aggregate)
+    app.task(name=wire.AGGREGATE, ignore_result=True, Strategy=staticmethod(checked))(aggregate)

@@ -2,20 +2,26 @@
 
 import logging
 import sys
+import threading
+import traceback
+from functools import partial
+from types import TracebackType
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from tamis_schemas import TamisError
+
+from ..redaction import Redaction
+from .console import PlainConsole
 
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
 EXIT_INTERRUPTED = 130
 
-out = Console()
-err = Console(stderr=True)
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 app = typer.Typer(
     name="tamis",
@@ -28,19 +34,31 @@ app = typer.Typer(
 
 
 def run() -> None:
-    """Run the command line; one clear line for whatever a user can put right."""
+    """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says."""
+    redact = Redaction.of_environment()
+    sys.excepthook = partial(_print_exception, redact)
+    threading.excepthook = lambda args: _print_exception(
+        redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+    )
     # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     # Importing a command adds it to `app`.
-    from . import control, criteria, initial_filter, judge, read, report, review, submit  # noqa: F401
+    from . import control, criteria, initial_filter, judge, read, report, retry, review, submit, workers  # noqa: F401
 
     try:
         app()
     except TamisError as error:
-        err.print(f"[bold red]tamis:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]tamis:[/] {escape(redact(str(error)))}", soft_wrap=True, highlight=False)
         sys.exit(EXIT_WRONG_USE)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:  # `tamis results ... | head`
         sys.stderr.close()
         sys.exit(EXIT_OK)
+
+
+def _print_exception(
+    redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """As Python prints what nobody caught: messages of libraries hold URLs, and these hold passwords."""
+    sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))

@@ -1,8 +1,10 @@
-"""`tamis pause`, `tamis resume` and `tamis cancel`: of a batch, or of the stage that a review is in."""
+"""`tamis pause`, `resume`, `cancel` and `priority`: of a batch, or of the stage that a review is in."""
 
 from typing import Annotated
 
 import typer
+
+from tamis_schemas import Priority
 
 from ..batch import Batch
 from ..budget import amount_of
@@ -47,6 +49,19 @@ def cancel(of: Id) -> None:
         found.cancel()
         command = "tamis results" if isinstance(found, Batch) else "tamis review status"
         _say(found, "is cancelled; calls in flight are finished", f"{command} {found.id}", "shows what was decided")
+
+
+@app.command()
+def priority(
+    of: Id,
+    level: Annotated[Priority, typer.Argument(metavar="low|normal|high", help="Who goes first.", show_default=False)],
+) -> None:
+    """Put it before, or behind, other batches; effective on all workers within seconds."""
+    with Client() as client:
+        found = client.batch_or_review(of)
+        found.set_priority(level)
+        command = "tamis status" if isinstance(found, Batch) else "tamis review status"
+        _say(found, f"has priority {level.value} from now on", f"{command} {found.id}", "shows how it stands")
 
 
 def _say(found: Batch | Review, what: str, command: str, does: str) -> None:

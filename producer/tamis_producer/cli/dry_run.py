@@ -10,8 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tamis_schemas import ConfigurationError, ModelPrice, dollars
+from tamis_schemas.printable import printable
 
+from ..bounds import Bounds
+from ..new_batch import parameters, rows_of
 from ..rehearsal import Planned, Rehearsal, Rehearse, Sample
+from ..settings import ProducerSettings
 from .app import out
 
 _installed: list[Rehearse] = []
@@ -23,9 +27,16 @@ def install(rehearse: Rehearse) -> None:
 
 
 def dry_run(planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
-    """Rehearse a batch and show it. Raises `ConfigurationError` where no worker's part is installed."""
+    """Rehearse a batch and show it.
+
+    Raises `ConfigurationError` where no worker's part is installed, and what submitting it would raise.
+    """
     if not _installed:
         raise ConfigurationError("--dry-run renders prompts as the workers do: it needs `tamis` as a whole")
+    if planned.items:  # what could not be submitted is not rehearsed either
+        bounds = Bounds.of(ProducerSettings.load())
+        parameters(planned.operation, bounds=bounds)
+        rows_of(planned.items, bounds=bounds)
     show(_installed[0](planned), out, max_cost=max_cost, note=note)
 
 
@@ -56,7 +67,7 @@ def _show_sample(sample: Sample, title: str, console: Console, said: str | None)
             console.print("[dim]system: as above[/]")
             continue
         console.print(f"[dim]{message.role}[/]")
-        console.print(Padding(Text(message.content), (0, 0, 1, 2), expand=False), highlight=False)
+        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False), highlight=False)
     return system
 
 

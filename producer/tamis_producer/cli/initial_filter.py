@@ -9,6 +9,7 @@ from rich.table import Table
 
 from ..criteria_file import read_criteria
 from ..results_file import replacing
+from ..settings import ProducerSettings
 from ..tier_one import TierOne, filter_files, write_outcomes
 from .app import app, err, out
 
@@ -30,7 +31,9 @@ def initial_filter(
     ] = None,
 ) -> None:
     """Say which records tier 1 rejects, by which rule, before anything is asked of a model."""
-    tier_one = filter_files(files, read_criteria(criteria), label=labels)
+    tier_one = filter_files(
+        files, read_criteria(criteria), label=labels, max_bytes=ProducerSettings.load().max_file_bytes
+    )
     _print_counts(tier_one, labelled=labels is not None)
     if labels is not None:
         _print_lost(tier_one)

@@ -40,12 +40,17 @@ def _bar(batch: Batch, console: Console) -> BatchView:
 
 
 def _lines(batch: Batch, console: Console) -> BatchView:
-    said, paused = -1.0, False
+    said, paused, waited_for = -1.0, False, None
     view = batch.status()
     for view in batch.watch():
         share = view.counts.finished / max(1, view.counts.n_items)
-        if share - said >= LINE_EVERY or (view.state.terminal and share > said) or (view.pause and not paused):
-            said, paused = share, view.pause is not None
+        if (
+            share - said >= LINE_EVERY
+            or (view.state.terminal and share > said)
+            or (view.pause and not paused)
+            or (view.waits_for is not None and view.waits_for != waited_for)
+        ):
+            said, paused, waited_for = share, view.pause is not None, view.waits_for
             console.print(f"{view.counts.finished}/{view.counts.n_items} {detail(view)}", highlight=False)
     return view
 
@@ -57,8 +62,8 @@ def detail(view: BatchView) -> str:
         parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]
     if view.counts.failed:
         parts.append(f"[red]{view.counts.failed} failed[/]")
-    if not view.state.terminal and view.live_workers == 0:
-        parts.append("[yellow]no worker is running: start one with `tamis up` or `tamis worker`[/]")
+    if view.waits_for is not None:
+        parts.append(f"[yellow]{escape(view.waits_for)}[/]")
     if view.rate:
         parts.append(f"{view.rate:.1f}/s")
     if not view.state.terminal and view.eta_seconds is not None:

@@ -18,8 +18,11 @@ from ..intake.recognise import format_named
 from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
 from .app import app, err, out
+from .console import for_data
 from .render import print_summary, print_view, print_views
+from .rounds import print_rounds, say_failed
 from .submit import follow
+from .workers import overview
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
 
@@ -44,26 +47,40 @@ def batches(limit: Annotated[int, typer.Option(min=1, help="How many, newest fir
 
 @app.command()
 def status(
-    batch_id: BatchId,
+    batch_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="A batch's id, or how it begins; none: workers and open batches.", show_default=False
+        ),
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Say how a batch stands."""
+    """Say how a batch stands; without an ID, which workers there are and which batches are open."""
     if watch and as_json:
         raise InvalidRequest("--watch and --json do not go together")
+    if batch_id is None:
+        if watch:
+            raise InvalidRequest("--watch follows one batch: `tamis batches` lists their ids")
+        overview(as_json=as_json)
+        return
     with Client() as client:
         batch = client.batch(batch_id)
         if watch:
             raise typer.Exit(follow(batch))
-        view = batch.status()
+        view, summaries = batch.status(), batch.summaries()
         if as_json:
             fields = view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump()
+            fields["waits_for"] = view.waits_for
+            fields["rounds"] = [one.model_dump(mode="json", include={"round", "counts", "errors"}) for one in summaries]
             typer.echo(json.dumps(fields, ensure_ascii=False))
             return
         print_view(view, out)
-        summary = batch.summary()
-        if summary is not None:
-            print_summary(summary, out)
+        print_rounds(summaries, view, out)
+        if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
+            print_summary(summaries[-1], out)
+        if view.state.terminal and view.counts.failed:
+            say_failed(batch.id, out)
 
 
 @app.command()
@@ -83,7 +100,7 @@ def results(
     write = write_jsonl if form is ResultsFormat.JSONL else write_csv
     with Client() as client:
         batch = client.batch(batch_id)
-        stdout = typer.get_text_stream("stdout")
+        stdout = for_data(typer.get_text_stream("stdout"))
         with nullcontext(stdout) if output is None else replacing(output) as stream:
             rows = write(batch.results(), stream)
     if output is not None:

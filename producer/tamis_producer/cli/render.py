@@ -50,6 +50,12 @@ def print_summary(summary: Summary, console: Console) -> None:
         uncertain = summary.values.get(InclusionStatus.UNCERTAIN.value, 0)
         if uncertain or summary.counts.failed:
             table.add_row("to a human", f"{uncertain + summary.counts.failed:,}: uncertain or failed, never excluded")
+    if summary.cut:
+        table.add_row(
+            "cut",
+            f"[yellow]{summary.cut:,} too long to be sent whole[/]: see `cut` in the results; workers send "
+            "TAMIS_MAX_PROMPT_CHARS characters of an item",
+        )
     if summary.exclusions:
         table.add_row("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())))
     if summary.errors:
@@ -102,6 +108,8 @@ def print_view(view: BatchView, console: Console) -> None:
     table.add_row("batch", view.id)
     table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
     table.add_row("state", view.state.value if view.pause is None else paused(view.id, view.pause))
+    if view.waits_for is not None:
+        table.add_row("waits", f"[yellow]{escape(view.waits_for)}[/]")
     table.add_row("items", _counts(view.counts))
     if view.priority is not Priority.NORMAL:
         table.add_row("priority", view.priority.value)

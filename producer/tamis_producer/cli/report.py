@@ -13,6 +13,7 @@ from ..client import Client
 from ..report import ReportForm, resolve, write_report
 from ..results_file import replacing
 from .app import app, err
+from .console import for_data
 
 ENDINGS = {
     ".html": ReportForm.HTML,
@@ -49,7 +50,7 @@ def report(
         whole = resolve(client.engine, subject)  # first, so that a wrong id is told as what it is
         if output is None and form is ReportForm.HTML:
             output = Path(f"report-{whole[:SHORT_ID]}.html")
-        stdout = typer.get_text_stream("stdout")
+        stdout = for_data(typer.get_text_stream("stdout"))
         with nullcontext(stdout) if output is None else replacing(output) as stream:
             figures = write_report(client.engine, whole, form, stream)
     if output is not None:

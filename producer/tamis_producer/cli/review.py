@@ -18,6 +18,7 @@ from ..identification import identify
 from ..plan_file import read_plan
 from ..rehearsal import Planned
 from ..review import Review
+from ..settings import ProducerSettings
 from ..view import BatchView, ReviewView
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
 from .dry_run import dry_run
@@ -42,7 +43,12 @@ def run(
     """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""
     planned = read_plan(plan)
     criteria = planned.criteria if planned.initial_filter else None
-    identified = identify(planned.records, keep_duplicates=planned.keep_duplicates, initial_filter=criteria)
+    identified = identify(
+        planned.records,
+        keep_duplicates=planned.keep_duplicates,
+        initial_filter=criteria,
+        max_bytes=ProducerSettings.load().max_file_bytes,
+    )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
         _rehearse(planned.plan, identified.asked, use_cache=not submission.no_cache)

@@ -22,6 +22,7 @@ from tamis_schemas import (
     UnclearPolicy,
 )
 from tamis_schemas.operations import first_complaint
+from tamis_schemas.printable import printable
 
 from ..batch import Batch
 from ..client import Client
@@ -29,11 +30,13 @@ from ..criteria_file import read_criteria
 from ..identification import identify
 from ..rehearsal import Planned
 from ..schema_file import read_schema
+from ..settings import ProducerSettings
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
 from .dry_run import dry_run
 from .intake import say_what_was_read
 from .progress import say_paused, watch
 from .render import print_summary
+from .rounds import say_failed
 from .submission import Submission, submitting
 
 Made = TypeVar("Made", bound=BaseModel)
@@ -186,6 +189,8 @@ def follow(batch: Batch) -> int:
     if summary is not None:
         print_summary(summary, out)
     out.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.", highlight=False)
+    if counts.failed:
+        say_failed(batch.id, out)
     return EXIT_OK if counts.failed == 0 and counts.cancelled == 0 else EXIT_FAILED
 
 
@@ -203,7 +208,12 @@ def submit(
     """Submit the records of a file (or one empty item where there is none), follow the batch and end the command."""
     identified = None
     if file is not None:
-        identified = identify(file, keep_duplicates=submission.keep_duplicates, initial_filter=initial_filter)
+        identified = identify(
+            file,
+            keep_duplicates=submission.keep_duplicates,
+            initial_filter=initial_filter,
+            max_bytes=ProducerSettings.load().max_file_bytes,
+        )
         say_what_was_read(identified)
     if submission.dry_run:
         items = [{"id": "answer"}] if identified is None else identified.asked
@@ -238,7 +248,7 @@ def submit(
 def _print_answer(batch: Batch) -> None:
     row = next(batch.results())
     if isinstance(row.result, EvaluationResult) and row.result.error is None:
-        typer.echo(f"\n{row.result.value}")
+        typer.echo(f"\n{printable(str(row.result.value))}")
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ records must cost neither the file nor the record.
 
 import codecs
 import hashlib
+import os
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from pathlib import Path
 from charset_normalizer import from_bytes
 
 from tamis_schemas import InputError
+
+# A file is read as a whole, and takes several times its size in memory until its records are made.
+MAX_FILE_BYTES = 500_000_000
+WRITTEN_BYTES = 5_000_000  # of criteria, plans, schemas, guidelines and prices
 
 # Longer marks first: the mark of UTF-32 (LE) begins with that of UTF-16 (LE).
 BYTE_ORDER_MARKS = (
@@ -72,18 +77,19 @@ class Decoded:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; as `read_decoded`."""
-    return read_decoded(path).text
+    """The text of a file that a person writes, of 5 MB at most; else as `read_decoded`."""
+    return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
-def read_decoded(path: Path) -> Decoded:
-    """The text of a file, and how it was got.
+def read_decoded(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> Decoded:
+    """The text of a file, and how it was got. No more than `max_bytes` are ever read.
 
     Raises:
-        InputError: where there is no such file, it may not be read, is empty, or is no text.
+        InputError: where there is no such file, it may not be read, is empty, too large, or is no text.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(max_bytes + 1) if os.fstat(file.fileno()).st_size <= max_bytes else None
     except FileNotFoundError as error:
         raise InputError("there is no such file", path=path) from error
     except IsADirectoryError as error:
@@ -92,6 +98,9 @@ def read_decoded(path: Path) -> Decoded:
         raise InputError("the file may not be read: its permissions forbid it", path=path) from error
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from error
+    if raw is None or len(raw) > max_bytes:  # a pipe says no size beforehand
+        remedy = "" if max_bytes == WRITTEN_BYTES else " (TAMIS_MAX_FILE_BYTES): split it, or raise the setting"
+        raise InputError(f"the file has more than {max_bytes:,} bytes, the most that is read{remedy}", path=path)
     if kind := _binary_kind(raw):
         raise InputError(f"this is {kind}, not a text file; export or save it as text first", path=path)
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tamis_schemas import InputError
 
-from .decode import Replaced, read_decoded
+from .decode import MAX_FILE_BYTES, Replaced, read_decoded
 from .formats import READERS
 from .recognise import Format, recognise
 from .source import source_format
@@ -23,15 +23,15 @@ class Intake:
     sha256: str  # of the file's bytes
 
 
-def read_file(path: Path) -> Intake:
+def read_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
     """Every record of a file in RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL, in the file's order.
 
-    The records are as `read_records` says.
+    The records are as `read_records` says; a file of more than `max_bytes` is not read.
 
     Raises:
         InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
     """
-    decoded = read_decoded(path)
+    decoded = read_decoded(path, max_bytes=max_bytes)
     recognised = recognise(decoded.text)
     reader = READERS.get(recognised)
     if recognised is Format.JSON_ARRAY:
@@ -51,7 +51,7 @@ def read_file(path: Path) -> Intake:
     return Intake(records, said or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
+def read_records(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
     """Every record of a RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL file, in the file's order.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int where it is one), `journal`, `keywords`
@@ -67,4 +67,4 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     Raises:
         InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
     """
-    return read_file(path).records
+    return read_file(path, max_bytes=max_bytes).records

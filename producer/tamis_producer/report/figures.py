@@ -6,7 +6,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tamis_schemas import BatchStatus, Cost, Counts, Criterion, Inclusion, Proportion, SearchCriteria, Source, dollars
+from tamis_schemas import (
+    BatchStatus,
+    Cost,
+    Counts,
+    Criterion,
+    Inclusion,
+    Proportion,
+    RetryBias,
+    SearchCriteria,
+    Source,
+    dollars,
+)
 from tamis_schemas.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 
@@ -35,6 +46,7 @@ class Spending(BaseModel):
     cost: Cost = Decimal(0)  # dollars, as far as prices are known
     unpriced: int = 0  # records whose calls have no known price: they are not in `cost`
     cached: int = 0  # records answered from the ledger, without a call
+    cut: int = 0  # records that were too long to be sent whole
     call_seconds_median: float | None = None
     call_seconds_p95: float | None = None
 
@@ -53,6 +65,7 @@ class Spending(BaseModel):
             cost=self.cost + other.cost,
             unpriced=self.unpriced + other.unpriced,
             cached=self.cached + other.cached,
+            cut=self.cut + other.cut,
         )
 
 
@@ -114,6 +127,7 @@ class BatchFigures(BaseModel):
     quotes: Quotes
     spending: Spending
     prompts: Prompts
+    failures: RetryBias = RetryBias()  # by round; none where nothing failed and there was but one round
 
     @property
     def criteria(self) -> SearchCriteria | None:

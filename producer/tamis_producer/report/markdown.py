@@ -4,6 +4,7 @@ import re
 
 from .figures import Figures
 from .methods import methods, warnings
+from .rounds import ABOUT, RoundPart, round_parts
 from .steps import Box, steps
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
@@ -28,6 +29,7 @@ def write_markdown(figures: Figures) -> str:
             f"Pass rate: {share.count:,} of {share.total:,} decided records ({share.estimate:.1%}, {share.level:.0%} "
             f"interval {share.low:.1%} to {share.high:.1%}, Wilson).",
         ]
+    lines += _rounds(round_parts(figures))
     lines += ["", "## Methods", ""]
     for part in methods(figures):
         lines += [f"**{part.heading}.** {escaped(part.text)}", ""]
@@ -39,6 +41,20 @@ def write_markdown(figures: Figures) -> str:
 def escaped(text: str) -> str:
     """A text on one line that Markdown shows as it is."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _rounds(parts: tuple[RoundPart, ...]) -> list[str]:
+    lines = ["", "## Rounds and failures"] if parts else []
+    for part in parts:
+        lines += ["", f"**{part.heading}.** {escaped(part.text)}"]
+        for one in part.comparisons:
+            lines += ["", f"| by {one.trait.words} | failed | of | rate |", "|---|---:|---:|---:|"]
+            lines += [
+                f"| {escaped(group.label)} | {group.failed:,} | {group.n:,} | {group.rate:.1%} |"
+                for group in one.groups
+            ]
+            lines += ["", escaped(one.sentence + (f" ({one.tested})" if one.tested else ""))]
+    return lines + (["", escaped(ABOUT)] if parts else [])
 
 
 def _rows(phase: str, box: Box) -> list[str]:

@@ -149,7 +149,7 @@ def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Pa
         listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in given.items()]
     heading = "Screening" if decides(batch.operation) else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
-    how = " ".join([_model(batch), _cache(batch), _period(batch), costs(batch.spending), _prompts(batch)])
+    how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
     return Part(f"{heading}{place}", " ".join(sentences), tuple(listed)), Part(f"Model and prompts{place}", how)
 
 
@@ -193,6 +193,15 @@ def _cache(batch: BatchFigures) -> str:
         "A question identical to one answered before was not asked again; its earlier answer was taken "
         f"({_records_n(batch.spending.cached)})."
     )
+
+
+def _cut(batch: BatchFigures) -> list[str]:
+    if not batch.spending.cut:
+        return []
+    return [
+        f"{_records_n(batch.spending.cut).capitalize()} were too long to be sent whole: the model was shown the "
+        "beginning of their longest fields, was told so, and each of them names what was left out."
+    ]
 
 
 def _period(batch: BatchFigures) -> str:

@@ -20,6 +20,8 @@ from .flow_svg import draw
 from .methods import costs, methods, warnings
 from .outcome import FILTER, INCLUSION, Outcome
 from .record import Row
+from .rounds import ABOUT as ROUNDS
+from .rounds import round_parts
 from .steps import decides, error_words, operation_noun, steps
 
 ASSETS = Path(__file__).parent / "assets"
@@ -28,6 +30,7 @@ SPENDING_ROWS = (
     ("prompt tokens", "prompt_tokens"),
     ("completion tokens", "completion_tokens"),
     ("records answered from the cache", "cached"),
+    ("records too long to be sent whole", "cut"),
 )
 # In the order in which the table sorts them.
 _NAMES = {
@@ -105,6 +108,8 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "names": names,
         "steps": steps(figures.flow),
         "spending_rows": SPENDING_ROWS,
+        "rounds": round_parts(figures),
+        "about_rounds": ROUNDS,
         "costs": costs(figures.spending),
         "methods": methods(figures),
         "particulars": particulars,

@@ -16,6 +16,7 @@ from tamis_schemas.ledger import items, results
 from tamis_schemas.ledger.costs import PAID, UNPRICED
 
 from ..ledger import ledger_errors
+from ..retry_bias import read_retry_bias
 from .figures import BINS, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
 from .flow_reading import Tallied, read_flow, source_of, tally
 from .outcome import BEFORE_SCREENING, FILTER, INCLUSION, Outcome, outcomes
@@ -83,6 +84,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
         spending=_spending(connection, batch.id),
         prompts=_prompts(connection, batch),
+        failures=read_retry_bias(connection, batch.id),
     )
 
 
@@ -157,6 +159,7 @@ def _spending(connection: Connection, batch_id: UUID) -> Spending:
         PAID.label("cost"),
         UNPRICED.label("unpriced"),
         func.count().filter(results.c.cached).label("cached"),
+        func.count(results.c.cut).label("cut"),
         func.percentile_cont(0.5).within_group(latency).label("median"),
         func.percentile_cont(0.95).within_group(latency).label("p95"),
     ).where(results.c.batch_id == batch_id)
@@ -168,6 +171,7 @@ def _spending(connection: Connection, batch_id: UUID) -> Spending:
         cost=row.cost,
         unpriced=row.unpriced,
         cached=row.cached,
+        cut=row.cut,
         call_seconds_median=None if row.median is None else row.median / 1000,
         call_seconds_p95=None if row.p95 is None else row.p95 / 1000,
     )

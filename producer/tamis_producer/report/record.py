@@ -52,13 +52,14 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
     row: Row = {"i": result.index, "id": result.item_id, "title": _title(result.item), "by": _byline(result.item)}
     row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
     row |= _said(operation, result)
+    row |= {"cut": result.cut_words}
     row |= {"fields": _fields(result.item, _marks(result)), "later": list(later)}
     return _present(row)
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
     """What one later stage said of a record."""
-    return _present({"stage": stage, "operation": operation, **_said(operation, result)})
+    return _present({"stage": stage, "operation": operation, **_said(operation, result), "cut": result.cut_words})
 
 
 def _present(row: Row) -> Row:

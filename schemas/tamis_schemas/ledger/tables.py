@@ -230,8 +230,12 @@ workers = Table(
     Column("host", Text),
     Column("pid", Integer),
     Column("concurrency", Integer),
+    Column("in_flight", Integer),  # items that it holds a message of
     Column("version", Text),  # of Tamis
     Column("state", Text, nullable=False, server_default="working"),
+    Column("state_since", _INSTANT),
     Column("reason", Text),  # of a state other than working
     Column("progress_at", _INSTANT),  # when it last took or finished an item
+    Column("judges_from", _INSTANT),  # from then to then it may take workers for dead whose lease is over
+    Column("judges_until", _INSTANT),
 )

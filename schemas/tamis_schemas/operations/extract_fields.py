@@ -108,6 +108,24 @@ def parts(schema: JsonSchema, root: JsonSchema) -> list[Part]:
     return [Part("allOf.0", part, False) for part in schema["allOf"]] if len(schema.get("allOf", ())) == 1 else []
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a schema asks for, each reference written out."""
+
+    depth: int  # of fields inside fields; 0: there are none
+    properties: int
+
+
+def extent(schema: JsonSchema) -> Extent:
+    """How deep a schema that was checked is, and how many properties it asks for."""
+    depth = properties = 0
+    for visit in _visits(schema):
+        depth = max(depth, visit.depth)
+        if isinstance(visit.schema, dict) and "object" in types(visit.schema):
+            properties += len(visit.schema.get("properties", ()))
+    return Extent(depth, properties)
+
+
 def types(schema: JsonSchema) -> list[str]:
     """The JSON types that a schema itself names; empty where it names none."""
     named = schema.get("type", [])

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from llm_double import Double
-from stage import WorkerProcess, abstracts
+from stage import WorkerProcess, abstracts, wait_until
 from tamis_producer import Client
 from tamis_schemas import Filter, Priority
 
@@ -11,6 +11,7 @@ LARGE = Filter(criteria="Is this of the large batch?")
 SMALL = Filter(criteria="Is this of the small batch?")
 IN_FLIGHT = 8
 SMALL_ITEMS = 20
+EFFECTIVE_WITHIN = 5.0  # s, on all workers
 StartWorker = Callable[..., WorkerProcess]
 
 
@@ -57,3 +58,23 @@ def test_a_batch_of_low_priority_does_not_starve(client: Client, start_worker: S
     )
     # One turn to sixteen.
     assert meanwhile <= 16 * SMALL_ITEMS + 4 * IN_FLIGHT
+
+
+def test_a_batch_whose_priority_is_raised_under_way_goes_before_the_other_within_seconds(
+    client: Client, start_worker: StartWorker, double: Double
+) -> None:
+    double.script(latency=0.2)
+    worker = start_worker(limit_concurrency=str(IN_FLIGHT), concurrency="1000")
+    batches = [client.submit(one, abstracts(450), priority=Priority.LOW, window=9) for one in (LARGE, SMALL)]
+    # All of it is claimed: what is raised waits for its permits in the worker already.
+    wait_until(lambda: not any(batch.status().counts.pending for batch in batches), within=60, what="all is claimed")
+    batches[1].set_priority(Priority.HIGH)
+    told = f"batch={batches[1].id} goes on with priority high"
+    wait_until(lambda: told in worker.text(), within=EFFECTIVE_WITHIN, what="the worker follows the priority")
+    before = double.count()
+    double.wait(calls=before + 160, bound=60)
+    small = sum("small" in call.prompt for call in double.calls()[before + 2 * IN_FLIGHT : before + 160])
+    for batch in batches:
+        batch.cancel()
+    # Sixteen turns to one; at equal weights it would be half.
+    assert small >= 0.8 * (160 - 2 * IN_FLIGHT)

@@ -134,5 +134,5 @@ def test_the_next_database_keeps_everything_else(url: str, after: str) -> None:
 
 
 def test_a_path_that_is_no_database_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="'queue' is no database number"):
+    with pytest.raises(ConfigurationError, match="ends in the number of a database"):
         next_database("redis://h/queue", 1)

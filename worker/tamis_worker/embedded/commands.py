@@ -6,9 +6,11 @@ from typing import Literal
 from rich.console import Console
 from rich.markup import escape
 
+from tamis_producer.redaction import shown_url
 from tamis_worker.settings import WorkerSettings
 
 from .fetch_bar import fetch_with_bar
+from .flower import PASSWORD_FILE, USER
 from .llm import MODEL_NAME
 from .ports import HOST
 from .stack import LlmChoice, Stack
@@ -42,7 +44,7 @@ def up(
     console.print(f"Starting in {escape(str(stack.home))} ...", highlight=False)
     try:
         with stack:
-            for name, place in _places(stack, workers).items():
+            for name, place in _places(stack, workers, console).items():
                 # Never wrapped or cut: it is there to be copied.
                 console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True, highlight=False)
             if choice == "local":
@@ -59,16 +61,24 @@ def up(
     return 0
 
 
-def _places(stack: Stack, workers: int) -> dict[str, str]:
+def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
     """Where each part listens."""
     settings = stack.settings
     places = {
         "Postgres": stack.database_url if stack.postgres else "the one of TAMIS_DATABASE_URL",
         # Shown without its password: that is for programs, which read it in the stack file.
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0" if stack.valkey else "the one of TAMIS_BROKER_URL",
-        "LLM": f"{stack.llm.base_url} ({MODEL_NAME})" if stack.llm else f"{settings.endpoint} ({settings.model})",
+        "LLM": f"{stack.llm.base_url} ({MODEL_NAME})"
+        if stack.llm
+        else f"{shown_url(settings.endpoint)} ({settings.model})",
         "Workers": f"{workers} process{'' if workers == 1 else 'es'}",
     }
     if stack.flower is not None:
-        places["Flower"] = stack.flower.url
+        # A terminal is its reader's own; what else is written to may be kept, and read by others.
+        own = stack.settings.flower_password is not None
+        where = "TAMIS_FLOWER_PASSWORD" if own else str(stack.home / PASSWORD_FILE)
+        to_copy = console.is_terminal and not own
+        places["Flower"] = (
+            stack.flower.url if to_copy else f"http://{stack.flower.place} (user {USER}, password in {where})"
+        )
     return places | {"Logs": str(stack.home / "log")}

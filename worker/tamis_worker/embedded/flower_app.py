@@ -4,7 +4,14 @@ It is built at import because Celery's command line takes the name of an app tha
 own process, whose environment names the servers.
 """
 
+import os
+
 from tamis_producer.broker import make_app
 from tamis_producer.settings import ProducerSettings
+from tamis_schemas import ConfigurationError
+
+if not (os.environ.get("FLOWER_BASIC_AUTH") or os.environ.get("FLOWER_AUTH")):
+    # By itself Flower listens on every address, and asks nobody who they are.
+    raise ConfigurationError("Flower is not started without a password: set FLOWER_BASIC_AUTH to user:password")
 
 app = make_app(ProducerSettings.load())

@@ -7,9 +7,9 @@ from .ports import HOST
 WITHIN = 2.0  # seconds
 
 
-def answers(port: int, path: str) -> bool:
+def answers(port: int, path: str, *, host: str = HOST) -> bool:
     """True where a GET of `path` is answered with status 200; False for any other answer, and for none."""
-    connection = HTTPConnection(HOST, port, timeout=WITHIN)
+    connection = HTTPConnection(host, port, timeout=WITHIN)
     try:
         connection.request("GET", path)
         return connection.getresponse().status == 200

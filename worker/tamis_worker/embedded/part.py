@@ -10,6 +10,7 @@ from tamis_schemas import OperationFailed
 
 from .orphans import ChildrenFile
 from .process import Command, Process
+from .restart import how_it_ended
 
 FIRST_LOOK = 0.02  # seconds; the time between two looks doubles up to LAST_LOOK
 LAST_LOOK = 0.3
@@ -76,6 +77,10 @@ class Part(ABC):
     def stop(self, hurry: threading.Event | None = None) -> bool:
         """Stop the part, if it runs; False where it had to be killed."""
         return self._process is None or self._process.stop(hurry)
+
+    def how_it_ended(self) -> str:
+        """The end of a process that has ended, in words that follow the part's name."""
+        return how_it_ended(self.process.returncode or 0)
 
     def __enter__(self) -> Self:
         self.start()

@@ -2,6 +2,8 @@
 
 import signal
 
+from ..watchdog import EXIT_STALLED
+
 FIRST_DELAY = 0.5  # seconds
 LONGEST_DELAY = 30.0  # seconds
 STEADY = 60.0  # seconds: whoever ran for so long is not counted as failing again and again
@@ -19,6 +21,8 @@ def failures_in_a_row(before: int, ran_for: float) -> int:
 
 def how_it_ended(returncode: int) -> str:
     """A process's end in words."""
+    if returncode == EXIT_STALLED:
+        return f"made no progress and ended itself with status {EXIT_STALLED}"
     if returncode >= 0:
         return f"ended with status {returncode}"
     try:

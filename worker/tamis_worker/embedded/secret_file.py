@@ -1,18 +1,16 @@
 """A random secret in a file of its own, which only its owner may read."""
 
-import os
 import secrets
 from pathlib import Path
+
+from tamis_producer.private_file import read_private, write_private
 
 
 def kept_secret(path: Path) -> str:
     """The secret in `path`; made at the first call, the same ever after. Letters, digits, `-` and `_` only."""
     try:
-        return path.read_text("ascii").strip()
+        return read_private(path).strip()
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.draft")
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_urlsafe(24), "ascii")
-        draft.replace(path)
-        return path.read_text("ascii").strip()
+        write_private(path, secrets.token_urlsafe(24))
+        return read_private(path).strip()

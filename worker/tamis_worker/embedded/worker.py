@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from ..alive_file import AliveFile
+from ..watchdog import EXIT_STALLED
 from .orphans import ChildrenFile
 from .part import Part
 from .process import Command
@@ -28,20 +30,30 @@ class Worker(Part):
     ) -> None:
         super().__init__(f"worker-{number}", children)
         self._ready = home / "ready" / self.name
+        self._alive = home / "alive" / self.name
         self._log = home / "log" / f"{self.name}.log"
         self._environment = environment
         self._stop_within = stop_within
 
     def prepare(self) -> Command:
         self._ready.parent.mkdir(parents=True, exist_ok=True)
-        self._ready.unlink(missing_ok=True)
+        self._alive.parent.mkdir(parents=True, exist_ok=True)
+        for file in (self._ready, self._alive):
+            file.unlink(missing_ok=True)
         return Command(
             name=self.name,
-            argv=(sys.executable, "-m", "tamis_worker", "worker", "--ready-file", str(self._ready)),
+            argv=(
+                *(sys.executable, "-m", "tamis_worker", "worker"),
+                *("--ready-file", str(self._ready), "--alive-file", str(self._alive)),
+            ),
             log=self._log,
             env=self._environment,
             stop_within=self._stop_within,
         )
+
+    def how_it_ended(self) -> str:
+        found = AliveFile.read(self._alive) if self.process.returncode == EXIT_STALLED else None
+        return (found.stalled if found else None) or super().how_it_ended()
 
     def healthy(self) -> bool:
         return self._ready.exists()

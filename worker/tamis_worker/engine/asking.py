@@ -21,6 +21,7 @@ from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from .access import Access, Turn
 from .answer import Malformed, read_json
+from .backpressure import Backpressure
 from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
 from .cache import Cache
 from .chat import Answer, CallError, ChatRequest, Message, Reply
@@ -42,6 +43,7 @@ class Patience:
     retry: RetryPolicy
     temperature: float | None
     max_output_tokens: int
+    max_prompt_chars: int = 100_000  # of an item's fields
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
@@ -50,6 +52,7 @@ class Patience:
             retry=RetryPolicy(max_calls=settings.max_calls, deadline=settings.item_deadline),
             temperature=settings.temperature,
             max_output_tokens=settings.max_output_tokens,
+            max_prompt_chars=settings.max_prompt_chars,
         )
 
 
@@ -93,6 +96,7 @@ class Asker:
         budget: Budget,
         prices: Prices,
         *,
+        backpressure: Backpressure | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         access: Callable[[], Access] = Access,
     ) -> None:
@@ -104,6 +108,7 @@ class Asker:
         self._cache = cache
         self._budget = budget
         self._prices = prices
+        self._backpressure = backpressure or Backpressure()
         self._sleep = sleep
         self._new_access = access
         self._access: dict[str, Access] = {}  # by model
@@ -139,6 +144,7 @@ class Asker:
         while True:
             error: CallError | None
             repair: ChatRequest | None = None
+            await self._until_the_answer_can_be_kept(terms)
             reservation = await self._reserved(asked, terms)
             with await self._turn(request.model, terms, reservation) as turn:
                 reply = await self._call(asked, terms, turn, reservation)
@@ -188,6 +194,11 @@ class Asker:
             if decision.larger_budget:
                 asked = replace(request, max_tokens=2 * request.max_tokens)
 
+    async def _until_the_answer_can_be_kept(self, terms: BatchTerms) -> None:
+        if self._backpressure.calls_wait:
+            with self._halting.interruptible(terms.batch_id):
+                await self._backpressure.clear_for_calls()
+
     async def _reserved(self, request: ChatRequest, terms: BatchTerms) -> Reservation | None:
         if not terms.budgeted:
             return None
@@ -235,6 +246,10 @@ class Asker:
             with self._halting.interruptible(terms.batch_id):
                 await finding_out.enter_async_context(self._llm.finding_out(request))
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
+                while self._backpressure.calls_wait:  # since it stood in the line
+                    limiter.void(permit)
+                    await self._backpressure.clear_for_calls()
+                    permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
         except BaseException:
             self._budget.give_back(reservation)
             raise

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -19,6 +19,7 @@ from tamis_schemas import Pause, PauseKind, Prices, Usage, dollars
 
 from ..ledger.batches import BatchTerms
 from ..ledger.spending import Change, Spending, Standing
+from .backpressure import Backpressure
 from .chat import Answer, Reply
 from .group_commit import GroupCommit
 
@@ -61,9 +62,11 @@ class _Room:
 class Budget:
     """Reserves and settles, in groups; one per worker process."""
 
-    def __init__(self, spending: Spending, prices: Prices, *, patience: float) -> None:
+    def __init__(
+        self, spending: Spending, prices: Prices, *, patience: float, backpressure: Backpressure | None = None
+    ) -> None:
         """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight."""
-        self._changes: Changes = GroupCommit("spending", spending.change)
+        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure)
         self._prices = prices
         self._patience = patience
         self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
@@ -78,6 +81,11 @@ class Budget:
         if self._open:
             await asyncio.wait(self._open, timeout=CLOSING)
         await self._changes.close()
+
+    @property
+    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
+        """What it writes with."""
+        return (self._changes,)
 
     async def reserve(self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int) -> Reservation | None:
         """What a call may cost, held for it; None where its batch has no budget.
@@ -128,7 +136,9 @@ class Budget:
         since, seen = clock(), (Decimal(-1), Decimal(-1))
         while True:
             room.settled.clear()
+            before = clock()
             standing = await self._try(reservation)
+            since += clock() - before  # while the ledger was away, no call could be settled
             if standing.granted:
                 return
             if standing.spent + reservation.amount > standing.max_cost:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
+from .backpressure import Backpressure
 from .chat import Answer
 from .group_commit import GATHER, GroupCommit
 
@@ -21,14 +23,15 @@ class Keep:
 class Cache:
     """Answers by their question's key, in the ledger; looked up and written in groups."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, backpressure: Backpressure | None = None) -> None:
         self._engine = engine
         self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit(
             "cache look-ups",
             self._find,
+            backpressure=backpressure,
             gather_busy=GATHER,  # they come in the groups in which their items were claimed
         )
-        self._keeps: GroupCommit[Keep, None] = GroupCommit("cached answers", self._keep)
+        self._keeps: GroupCommit[Keep, None] = GroupCommit("cached answers", self._keep, backpressure=backpressure)
 
     async def start(self) -> None:
         """Begin to read and write."""
@@ -39,6 +42,11 @@ class Cache:
         """Stop."""
         await self._finds.close()
         await self._keeps.close()
+
+    @property
+    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
+        """What it writes with."""
+        return (self._finds, self._keeps)
 
     async def find(self, key: str) -> KeptAnswer | None:
         """The answer kept under a key, or None."""

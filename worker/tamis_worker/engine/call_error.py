@@ -21,7 +21,9 @@ from email.utils import parsedate_to_datetime
 import aiohttp
 import openai
 
+from tamis_producer.redaction import forms_of
 from tamis_schemas import ErrorKind
+from tamis_schemas.printable import printable_line
 
 from .chat import CallError
 from .dialect import Refusal
@@ -74,8 +76,9 @@ ADVICE = {
 # There was no connection over which a request could have gone.
 UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
-# Whatever looks like a key, whole or masked.
-_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|(?<=Bearer )\S+|\S*\*{4,}\S*")
+# Whatever looks like a key, whole or masked. A masked one is looked for from the beginning of a word alone: from every
+# place in it, a long word without a star would take the square of its length.
+_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|(?<=Bearer )\S+|(?<!\S)\S*?\*{4,}\S*")
 
 
 def of_exception(error: Exception, *, api_key: str, now: datetime | None = None) -> CallError:
@@ -156,9 +159,9 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 def cleaned(message: str, api_key: str) -> str:
     """A message without anything that looks like a key, in one line of at most 500 characters."""
-    if len(api_key) >= 8:  # shorter ones are placeholders, and parts of ordinary words
-        message = message.replace(api_key, "[key]")
-    message = " ".join(_KEY.sub("[key]", message).split())
+    for form in sorted(forms_of(api_key), key=len, reverse=True) if len(api_key) >= 8 else ():
+        message = message.replace(form, "[key]")  # shorter ones are placeholders, and parts of ordinary words
+    message = printable_line(" ".join(_KEY.sub("[key]", message).split()))
     return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."
 
 

@@ -5,12 +5,16 @@ Whoever submits waits for its own answer. While one group is being written, the 
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tamis_schemas import LedgerUnavailable
+from tamis_schemas.ledger.outages import LedgerConflict
+
+from .backpressure import Backpressure, Server
 
 Entry = TypeVar("Entry")
 Reply = TypeVar("Reply")
@@ -21,6 +25,7 @@ GATHER_BUSY = 0.04  # s; where entries come in a stream: a statement for many co
 BUSY = 0.02  # s between two entries, on average
 SMOOTHING = 0.1  # weight of the last interval in the average
 LONGEST_PAUSE = 2.0  # s between two tries while the ledger is away
+SLOW = 5.0  # s; a group that takes longer is a sign that the ledger cannot keep up, or is silent
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +40,8 @@ class GroupCommit(Generic[Entry, Reply]):
     """Gathers entries and writes them together; one background task, on the loop it is started on.
 
     While the ledger is away entries are kept and written when it is back: an answer already paid for is never
-    dropped. An entry that the ledger refuses fails alone, not with the group it stood in.
+    dropped. The backpressure is told when it goes, and when this writer got through again. An entry that the ledger
+    refuses fails alone, not with the group it stood in.
     """
 
     def __init__(
@@ -43,16 +49,21 @@ class GroupCommit(Generic[Entry, Reply]):
         name: str,
         write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]],
         *,
+        backpressure: Backpressure | None = None,
         gather_busy: float = GATHER_BUSY,
+        slow: float = SLOW,
     ) -> None:
-        """`gather_busy`: seconds to wait for others where entries come in a stream."""
+        """`gather_busy`: seconds to wait for others where entries come in a stream. `slow`: seconds, see `SLOW`."""
+        self._backpressure = backpressure or Backpressure()
         self._gather_busy = gather_busy
+        self._slow = slow
         self._name = name
         self._write = write
         self._queue: asyncio.Queue[_Waiting[Entry, Reply]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self._last = 0.0  # when the last entry came
         self._interval = 1.0  # s between two entries, on average
+        self._began: float | None = None  # when the present try to write began
 
     async def start(self) -> None:
         """Begin to write."""
@@ -67,6 +78,22 @@ class GroupCommit(Generic[Entry, Reply]):
         waiting: _Waiting[Entry, Reply] = _Waiting(entry, loop.create_future())
         self._queue.put_nowait(waiting)
         return await waiting.reply
+
+    @property
+    def name(self) -> str:
+        """What it writes."""
+        return self._name
+
+    @property
+    def ended(self) -> bool:
+        """True where it was started and writes no more; may be asked from any thread."""
+        return self._task is not None and self._task.done()
+
+    @property
+    def writing(self) -> float:
+        """Seconds that the present try to write has taken, 0 between two; may be asked from any thread."""
+        began = self._began
+        return 0.0 if began is None else time.monotonic() - began
 
     async def close(self) -> None:
         """Stop; what is still waiting is cancelled."""
@@ -93,13 +120,21 @@ class GroupCommit(Generic[Entry, Reply]):
     async def _commit(self, group: list[_Waiting[Entry, Reply]]) -> None:
         pause = 0.05
         while True:
+            self._began = time.monotonic()
             try:
-                replies = await self._write([waiting.entry for waiting in group])
+                replies = await self._write_noticing_delay(group)
+            except LedgerConflict as error:
+                self._began = None
+                log.debug("%s: %d are written once more: %s", self._name, len(group), error)
+                await asyncio.sleep(pause)
             except LedgerUnavailable as error:
-                log.warning("%s: %d kept until the ledger is back: %s", self._name, len(group), error)
+                self._began = None
+                self._backpressure.failed(Server.LEDGER, self._name, error)
+                log.debug("%s: %d kept until the ledger is back: %s", self._name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:  # the ledger refuses something: find out which entry it is
+                self._backpressure.worked(Server.LEDGER, self._name)
                 if len(group) > 1:
                     for waiting in group:
                         await self._commit([waiting])
@@ -107,10 +142,24 @@ class GroupCommit(Generic[Entry, Reply]):
                     _answer(group[0], error)
                 return
             else:
+                if self.writing < self._slow or self._queue.empty():  # slow, and more to write: not over yet
+                    self._backpressure.worked(Server.LEDGER, self._name)
                 for waiting, reply in zip(group, replies, strict=True):
                     if not waiting.reply.done():
                         waiting.reply.set_result(reply)
                 return
+            finally:
+                self._began = None
+
+    async def _write_noticing_delay(self, group: Sequence[_Waiting[Entry, Reply]]) -> Sequence[Reply]:
+        told = f"{self._name} wait for Postgres for more than {self._slow:g} s"
+        late = asyncio.get_running_loop().call_later(
+            self._slow, self._backpressure.failed, Server.LEDGER, self._name, told
+        )
+        try:
+            return await self._write([waiting.entry for waiting in group])
+        finally:
+            late.cancel()
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:

@@ -52,6 +52,11 @@ class Halting:
         """Now; taken before a claim is asked for."""
         return self._moments
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the worker stops."""
+        return self._stopped
+
     def stop(self) -> None:
         """The worker stops: end every interruptible wait, those to come too."""
         self._stopped = True
@@ -71,7 +76,7 @@ class Halting:
                     written = await self._write(batch_id, pause)
                     break
                 except LedgerUnavailable as error:
-                    log.warning("batch=%s is to be paused once the ledger is back: %s", batch_id, error)
+                    log.debug("batch=%s is to be paused once the ledger is back: %s", batch_id, error)
                     await asyncio.sleep(retry)
                     retry = min(LAST_RETRY, 2 * retry)
             if written:

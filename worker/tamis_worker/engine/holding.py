@@ -145,6 +145,10 @@ class Holding:
         self._blocked_until = max(self._blocked_until, until)
         self._news = True
 
+    def blocked(self, now: float) -> float:
+        """Seconds for which nobody may begin anything."""
+        return max(0.0, self._blocked_until - now)
+
     def own_block(self, now: float) -> float:
         """Seconds that this process has asked nobody to begin anything."""
         return max(0.0, self._own_blocked_until - now)

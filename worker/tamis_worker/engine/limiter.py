@@ -20,6 +20,7 @@ from itertools import count
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tamis_producer.broker import what_is_wrong
 from tamis_schemas import Priority
 
 from .holding import NOBODY, Demand, Holding
@@ -126,10 +127,13 @@ class Limiter:
             if waiter.future.cancelled():
                 self._line.leave(waiter)
             elif (permit := waiter.future.result()) in self._out:  # granted and cancelled in the same moment
-                self._out.remove(permit)
-                self._holding.void(estimate)
-                self._serve()
+                self.void(permit)
             raise
+
+    def reweigh(self, batch: Hashable, priority: Priority) -> None:
+        """Those who wait as one of a batch wait with this priority from now on; who comes later says their own."""
+        self._line.reweigh(batch, priority.weight)
+        self._attend()
 
     async def release(self, permit: Permit, used: int | None) -> None:
         """Give a permit back, with the tokens that the call used; None: not known, the estimate stands.
@@ -141,6 +145,14 @@ class Limiter:
             return
         self._out.remove(permit)
         self._holding.give(permit.estimate, used)
+        self._serve()
+
+    def void(self, permit: Permit) -> None:
+        """Give a permit back of which no use was made: there was no call."""
+        if permit not in self._out:
+            return
+        self._out.remove(permit)
+        self._holding.void(permit.estimate)
         self._serve()
 
     def heard(self, rate: RateHeaders, age: float = 0.0) -> None:
@@ -165,6 +177,16 @@ class Limiter:
         self._blocks_to_tell.append(told)
         self._attend()
         await told
+
+    @property
+    def blocked(self) -> float:
+        """Seconds for which the endpoint lets nobody call, as far as this process knows."""
+        return self._holding.blocked(self._clock()) if self._open else 0.0
+
+    @property
+    def ended(self) -> bool:
+        """True where it was started and its pump ended without having been closed; may be asked from any thread."""
+        return self._open and self._pump is not None and self._pump.done()
 
     # Those who wait here
 
@@ -250,12 +272,12 @@ class Limiter:
                 break
             except AWAY as error:
                 if not self._away:
-                    log.warning("nothing is granted until the limiter's Redis answers: %s", error)
+                    log.warning("no call is granted: the limiter's Redis %s", what_is_wrong(error))
                 self._away = True
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LAST_RETRY)
         if self._away:
-            log.warning("the limiter's Redis answers again")
+            log.warning("calls are granted again: the limiter's Redis works")
         self._away = False
         return Reply.read(numbers)
 

@@ -1,8 +1,10 @@
 """One limiter per model, made when the model is first asked: models never throttle each other."""
 
+from collections.abc import Hashable
+
 from redis.asyncio import Redis
 
-from tamis_schemas import wire
+from tamis_schemas import Priority, wire
 
 from .limiter import Limiter, Limits
 
@@ -27,6 +29,20 @@ class Limiters:
             self._known[model] = known  # before anything is awaited: a second caller must find it
             await known.start()
         return known
+
+    def blocked(self) -> dict[str, float]:
+        """The models that the endpoint lets nobody ask for a while, and the seconds; may be asked from any thread."""
+        known = {model: limiter.blocked for model, limiter in list(self._known.items())}
+        return {model: seconds for model, seconds in known.items() if seconds > 0}
+
+    def ended(self) -> list[str]:
+        """The models whose limiter ended by itself; may be asked from any thread."""
+        return [model for model, limiter in list(self._known.items()) if limiter.ended]
+
+    def reweigh(self, batch: Hashable, priority: Priority) -> None:
+        """Those who wait as one of a batch wait with this priority from now on."""
+        for limiter in self._known.values():
+            limiter.reweigh(batch, priority)
 
     async def close(self) -> None:
         """Give back what is held."""

@@ -17,7 +17,7 @@ from tamis_schemas import ConfigurationError, ErrorKind, Usage
 from .call_error import cleaned, of_answer, of_exception, refusal_of
 from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .dialect import Dialect, Refusal, after_refusal, body
-from .lean_client import LeanClient
+from .lean_client import AnswerTooLarge, LeanClient
 from .rate_headers import RateHeaders, read_rate_headers
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
@@ -27,6 +27,7 @@ CONNECT_TIMEOUT = 10.0  # seconds
 KEEPALIVE = 4.0  # seconds
 # A schema is refused before anything is written: whoever waits for another call to find out waits no longer than this.
 PROBE_PATIENCE = 3.0  # seconds
+MAX_ANSWER_BYTES = 4_000_000  # the longest answers of the largest models, with their reasoning, have a quarter of it
 NO_KEY = "none"  # sent to endpoints that ask for none: the package insists on a key
 
 
@@ -55,7 +56,9 @@ class Llm:
     schema too, so that one schema that an endpoint refuses does not loosen the answers to all others.
     """
 
-    def __init__(self, base_url: str, api_key: str, *, timeout: float, connections: int) -> None:
+    def __init__(
+        self, base_url: str, api_key: str, *, timeout: float, connections: int, max_answer_bytes: int = MAX_ANSWER_BYTES
+    ) -> None:
         """Nothing connects yet.
 
         Args:
@@ -63,6 +66,7 @@ class Llm:
             api_key: empty where the endpoint asks for none.
             timeout: seconds that one call may take from first to last.
             connections: calls in flight at once; further ones wait for a connection, on their own time.
+            max_answer_bytes: of one HTTP answer; more is not read, and the call counts as failed.
 
         Raises:
             ConfigurationError: where `base_url` is none.
@@ -75,7 +79,9 @@ class Llm:
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
         times = httpx2.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
         http = openai.DefaultAioHttpClient(timeout=times, limits=limits)
-        self._client = LeanClient(base_url=base_url, api_key=self._api_key, timeout=times, http=http)
+        self._client = LeanClient(
+            base_url=base_url, api_key=self._api_key, timeout=times, http=http, max_bytes=max_answer_bytes
+        )
 
     async def close(self) -> None:
         """Close the connections. Calls in flight end with an error."""
@@ -145,6 +151,10 @@ class Llm:
             # An error of a known kind is about something else, whatever words it uses.
             refused = reply.kind is ErrorKind.INVALID_REQUEST
             outcome = _Outcome(reply, refusal_of(error.status_code, error.body, error.message) if refused else None)
+        except AnswerTooLarge as error:
+            outcome = _Outcome(CallError(ErrorKind.SERVER, str(error), 200))
+        except RecursionError:
+            outcome = _Outcome(CallError(ErrorKind.SERVER, "the endpoint answered JSON that is nested too deeply", 200))
         except UnicodeEncodeError as error:
             reason = f"the prompt is not text: half of a surrogate pair at character {error.start}"
             outcome = _Outcome(CallError(ErrorKind.INVALID_REQUEST, reason))

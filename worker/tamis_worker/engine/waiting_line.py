@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -81,6 +81,22 @@ class WaitingLine(Generic[T]):
         waiter.line = known
         self._waiting += 1
         self._tokens += waiter.estimate
+
+    def reweigh(self, batch: Hashable, weight: int) -> None:
+        """A batch has another weight from now on; its next turn comes no later than that weight says."""
+        known = self._batches.get(batch)
+        if known is None or known.weight == weight:
+            return
+        if known.waiting:
+            self._weight += weight - known.weight
+        known.weight = weight
+        if known.clock > self._clock + 1 / weight:
+            known.clock = self._clock + 1 / weight
+            if known.queued:
+                self._heap = [
+                    (batch.clock if batch is known else clock, tie, batch) for clock, tie, batch in self._heap
+                ]
+                heapify(self._heap)
 
     def head(self) -> Waiter[T] | None:
         """Who is next; None where nobody waits."""

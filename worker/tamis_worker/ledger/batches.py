@@ -1,7 +1,11 @@
-"""What every item of a batch shares: its operation, its model and its means. None ever changes, so it is read once."""
+"""What every item of a batch shares: its operation, its model and its means.
+
+Only the priority ever changes, so the rest is read once; `TermsOfBatches.follow` is told of the priority.
+"""
 
 import asyncio
 import logging
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -19,9 +23,9 @@ RETRY = 1.0  # s
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass
 class BatchTerms:
-    """What to ask, whom, and on which terms."""
+    """What to ask, whom, and on which terms. One object for all items of a batch: its priority may change under way."""
 
     batch_id: UUID
     operation: Operation
@@ -47,12 +51,22 @@ class TermsOfBatches:
                 terms = await self._read(batch_id)
                 break
             except LedgerUnavailable as error:
-                log.warning("batch=%s: its items wait for the ledger: %s", batch_id, error)
+                log.debug("batch=%s: its items wait for the ledger: %s", batch_id, error)
                 await asyncio.sleep(RETRY)
         if len(self._known) >= REMEMBERED:
             self._known.pop(next(iter(self._known)))
         self._known[batch_id] = terms
         return terms
+
+    def follow(self, priorities: Mapping[UUID, Priority]) -> Collection[UUID]:
+        """Take on the priorities that batches have now; those whose priority was another one until now."""
+        changed = []
+        for batch_id, priority in priorities.items():
+            known = self._known.get(batch_id)
+            if known is not None and known.priority is not priority:
+                known.priority = priority
+                changed.append(batch_id)
+        return changed
 
     async def _read(self, batch_id: UUID) -> BatchTerms:
         async with transaction(self._engine) as connection:

@@ -4,13 +4,15 @@ A claim raises the item's fence; only a result under the current fence is accept
 of the worker that holds it, so one heartbeat a worker keeps all its claims alive.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_schemas import LedgerUnavailable
 
 from .connection import transaction
 
@@ -33,22 +35,29 @@ class Claim:
     payload: dict[str, Any]
 
 
-# Claimable: pending, or held by a worker whose lease is over. A row that somebody else is just writing is not waited
-# for: whoever holds it decides what becomes of it. Items of paused or cancelled batches stay as they are.
+# Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
+# somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
+# cancelled batches stay as they are.
 _CLAIM = text("""
 WITH wanted AS (
-    SELECT i.batch_id, i.idx
-    FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS w(batch_id, idx)
+    SELECT i.batch_id, i.idx, i.state = 'running' AND i.worker = :worker AND w.doubted AS again
+    FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:doubted AS bool[]))
+         AS w(batch_id, idx, doubted)
     JOIN items i USING (batch_id, idx)
     JOIN batches b ON b.id = i.batch_id AND b.state = 'running'
-    WHERE (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
-              SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())))
-      AND i.attempts < :max_claims
+    WHERE ((i.state = 'running' AND i.worker = :worker AND w.doubted)
+        OR (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
+              SELECT FROM workers k
+              WHERE k.id = i.worker AND (k.lease_until > now() OR NOT EXISTS (
+                  SELECT FROM workers me
+                  WHERE me.id = :worker AND now() BETWEEN me.judges_from AND me.judges_until)))))
+        AND i.attempts < :max_claims)
     ORDER BY i.batch_id, i.idx
     FOR UPDATE OF i SKIP LOCKED
 )
 UPDATE items i
-SET state = 'running', fence = i.fence + 1, attempts = i.attempts + 1, worker = :worker, claimed_at = now()
+SET state = 'running', fence = i.fence + 1,
+    attempts = i.attempts + CASE WHEN wanted.again THEN 0 ELSE 1 END, worker = :worker, claimed_at = now()
 FROM wanted
 WHERE i.batch_id = wanted.batch_id AND i.idx = wanted.idx
 RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload
@@ -56,11 +65,17 @@ RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload
 
 
 async def claim(
-    engine: AsyncEngine, keys: Sequence[ItemKey], *, worker: str, max_claims: int
+    engine: AsyncEngine,
+    keys: Sequence[ItemKey],
+    *,
+    worker: str,
+    max_claims: int,
+    doubted: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
     """A claim, or None, for each key in order; None where the item is finished or validly claimed.
 
-    A key that stands twice (two deliveries of one message) is granted once. Raises `LedgerUnavailable`.
+    A key that stands twice (two deliveries of one message) is granted once. `doubted` are those that the worker may
+    hold without knowing of it: they are granted as if they were nobody's. Raises `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -68,6 +83,7 @@ async def claim(
             {
                 "batch_ids": [key.batch_id for key in keys],
                 "indexes": [key.index for key in keys],
+                "doubted": [key in doubted for key in keys],
                 "worker": worker,
                 "max_claims": max_claims,
             },
@@ -77,3 +93,35 @@ async def claim(
             for row in rows
         }
     return [granted.pop(key, None) for key in keys]
+
+
+class Claims:
+    """Claims for one worker, whose reply may be lost.
+
+    An item that was claimed while the connection died would be held by a worker that lives and knows nothing of it, so
+    nobody would ever take it away: what is in doubt is asked for once more.
+    """
+
+    def __init__(self, engine: AsyncEngine, *, worker: str, max_claims: int, holds: Callable[[ItemKey], bool]) -> None:
+        """`holds`: whether the worker knows that it holds an item."""
+        self._engine = engine
+        self._worker = worker
+        self._max_claims = max_claims
+        self._holds = holds
+        self._doubted: set[ItemKey] = set()
+
+    async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | None]:
+        """As `claim` says; after `LedgerUnavailable` to be called again with the same keys."""
+        try:
+            granted = await claim(
+                self._engine,
+                keys,
+                worker=self._worker,
+                max_claims=self._max_claims,
+                doubted={key for key in self._doubted if not self._holds(key)},
+            )
+        except LedgerUnavailable:
+            self._doubted.update(keys)
+            raise
+        self._doubted.difference_update(keys)
+        return granted

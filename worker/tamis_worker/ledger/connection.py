@@ -1,16 +1,28 @@
 """The seam to SQLAlchemy on the worker: an asynchronous engine, and its errors translated."""
 
+import asyncio
+import logging
+import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+import psycopg
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from tamis_schemas import LedgerUnavailable
+from tamis_producer.ledger import NOTICE_A_LOST_NETWORK
+from tamis_schemas.ledger.outages import outage
 
 CONNECTIONS = 6  # claims, results, heartbeat, aggregates, reconciler, one spare
 ANSWER_WITHIN = 30  # s; a statement that takes longer is the server's trouble, not ours to wait for
+GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its statement by then is not there
+# A process that is stopped as a whole in the middle of a transaction (SIGSTOP, a machine that sleeps) keeps its locks,
+# the one of the sweep among them. It loses them before its lease is over, with the usual lease.
+IDLE_WITHIN = 10  # s between two statements of a transaction
+OPTIONS = f"-c statement_timeout={ANSWER_WITHIN}s -c idle_in_transaction_session_timeout={IDLE_WITHIN}s"
+
+log = logging.getLogger(__name__)
 
 
 def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
@@ -26,7 +38,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
             max_overflow=0,
             pool_timeout=ANSWER_WITHIN,
             isolation_level="AUTOCOMMIT",
-            connect_args={"connect_timeout": 5, "options": f"-c statement_timeout={ANSWER_WITHIN}s"},
+            connect_args={**NOTICE_A_LOST_NETWORK, "options": OPTIONS},
         )
     return create_async_engine(
         database_url,
@@ -34,24 +46,37 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
         max_overflow=2,
         pool_timeout=ANSWER_WITHIN,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 5, "options": f"-c statement_timeout={ANSWER_WITHIN}s"},
+        connect_args={**NOTICE_A_LOST_NETWORK, "options": OPTIONS},
     )
 
 
 @asynccontextmanager
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """One transaction. Raises `LedgerUnavailable` where Postgres is away; the transaction may then have happened."""
+    """One transaction. Raises `LedgerUnavailable` where Postgres is away; the transaction may then have happened.
+
+    What counts as being away stands in `tamis_schemas.ledger.outages`.
+    """
     try:
         async with engine.begin() as connection:
-            yield connection
-    except (OperationalError, InterfaceError, PoolTimeout, OSError) as error:
-        raise LedgerUnavailable(_reason(error)) from error
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise LedgerUnavailable("the connection was lost") from error
-        raise
+            given_up = asyncio.get_running_loop().call_later(GIVE_UP_AFTER, _hang_up, connection)
+            try:
+                yield connection
+            finally:
+                given_up.cancel()
+    except (SQLAlchemyError, psycopg.Error, OSError) as error:
+        if (away := outage(error)) is None:
+            raise
+        raise away from error
 
 
-def _reason(error: BaseException) -> str:
-    cause = getattr(error, "orig", None) or error
-    return next(iter(str(cause).strip().splitlines()), type(cause).__name__)
+def _hang_up(connection: AsyncConnection) -> None:
+    """End a connection whose server is silent: the driver, which would wait for ever, sees that it is lost.
+
+    To cancel the driver instead would be to wait for the same server.
+    """
+    driver = connection.sync_connection.connection.driver_connection if connection.sync_connection else None
+    if driver is None or driver.closed:
+        return
+    log.debug("a connection to Postgres is given up: no answer for %.0f s", GIVE_UP_AFTER)
+    with socket.socket(fileno=os.dup(driver.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Float, Table, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Float, Table, case, exists, func, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tamis_schemas import (
@@ -35,7 +35,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
     decides = batch.operation in {operation_name(kind) for kind in DECIDING}
     countable = decides or batch.operation == operation_name(Judge)
     values = await _tally(connection, batch_id, AS_TEXT, results.c.error_kind.is_(None)) if countable else {}
-    errors = await _tally(connection, batch_id, results.c.error_kind, results.c.error_kind.is_not(None))
+    errors = await _tally(connection, batch_id, results.c.error_kind, _failed())
     models = await _tally(connection, batch_id, results.c.model, results.c.model.is_not(None))
     kept_out = await _tally(connection, batch_id, exclusions.c.rule, exclusions.c.rule.is_not(None), table=exclusions)
     totals = await _totals(connection, batch_id)
@@ -60,6 +60,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         unpriced=totals.unpriced,
         calls=totals.calls or 0,
         cached=totals.cached or 0,
+        cut=totals.cut,
         call_seconds_median=_seconds(totals.median),
         call_seconds_p95=_seconds(totals.p95),
         wall_seconds=seconds,
@@ -88,6 +89,12 @@ async def _tally(
     return {str(row.name): row.n for row in await connection.execute(statement) if row.name is not None}
 
 
+def _failed() -> ColumnElement[bool]:
+    """Of a result: its item failed. One that was to be asked again, and was cancelled, keeps its last failure's row."""
+    same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
+    return exists().where(same, items.c.state == ItemStatus.FAILED)
+
+
 async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
     latency = results.c.latency_ms
     statement = select(
@@ -99,6 +106,7 @@ async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
         UNPRICED.label("unpriced"),
         func.sum(results.c.calls).label("calls"),
         func.count().filter(results.c.cached).label("cached"),
+        func.count(results.c.cut).label("cut"),
         func.percentile_cont(0.5).within_group(latency).label("median"),
         func.percentile_cont(0.95).within_group(latency).label("p95"),
     ).where(results.c.batch_id == batch_id)

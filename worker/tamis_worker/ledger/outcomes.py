@@ -1,14 +1,14 @@
 """Outcomes: what an item ended with, accepted only under the fence of its claim."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import FieldsResult, ItemStatus, Provenance
+from tamis_schemas import Cut, FieldsResult, ItemStatus, Provenance
 
 from ..operations import Evaluation, Failure
 from .claims import Claim
@@ -23,6 +23,7 @@ class Outcome:
     claim: Claim
     ended: Evaluation | Failure
     provenance: Provenance
+    cut: Mapping[str, Cut] = field(default_factory=dict)  # fields that were too long to be sent whole
 
     @property
     def status(self) -> ItemStatus:
@@ -37,7 +38,7 @@ WITH given AS (
         batch_id uuid, idx int, fence int, state text, value json, detail json, confidence float8,
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
         prompt_tokens int, completion_tokens int, cached_tokens int, reasoning_tokens int, cost numeric,
-        calls int, cached bool, latency_ms int)
+        calls int, cached bool, latency_ms int, cut json)
 ), accepted AS (
     UPDATE items i SET state = given.state, worker = NULL
     FROM given
@@ -46,11 +47,11 @@ WITH given AS (
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
                      prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost,
-                     calls, cached, latency_ms)
+                     calls, cached, latency_ms, cut)
 SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detail, given.confidence,
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
        given.prompt_tokens, given.completion_tokens, given.cached_tokens, given.reasoning_tokens, given.cost,
-       given.calls, given.cached, given.latency_ms
+       given.calls, given.cached, given.latency_ms, given.cut
 FROM given JOIN accepted USING (batch_id, idx) JOIN batches b ON b.id = given.batch_id
 ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one, but not its bill
     fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
@@ -60,8 +61,14 @@ ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure o
     completion_tokens = results.completion_tokens + EXCLUDED.completion_tokens,
     cached_tokens = results.cached_tokens + EXCLUDED.cached_tokens,
     reasoning_tokens = results.reasoning_tokens + EXCLUDED.reasoning_tokens,
-    cost = results.cost + EXCLUDED.cost,  -- unknown where one of them is
-    calls = results.calls + EXCLUDED.calls, cached = EXCLUDED.cached, latency_ms = EXCLUDED.latency_ms,
+    cost = CASE  -- unknown where one of them is; without a call there is nothing to know
+        WHEN results.calls = 0 THEN EXCLUDED.cost
+        WHEN EXCLUDED.calls = 0 THEN results.cost
+        ELSE results.cost + EXCLUDED.cost END,
+    calls = results.calls + EXCLUDED.calls,
+    cached = EXCLUDED.cached AND results.calls = 0,  -- calls of an earlier round were paid for
+    latency_ms = EXCLUDED.latency_ms,
+    cut = EXCLUDED.cut,
     created_at = now()
 RETURNING batch_id, idx
 """)
@@ -96,6 +103,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "calls": provenance.calls,
         "cached": provenance.cached,
         "latency_ms": provenance.latency_ms,
+        "cut": storable(dict(outcome.cut)) or None,
     }
     match outcome.ended:
         case Failure(kind, message):

@@ -1,12 +1,15 @@
-"""Pauses: a batch that cannot go on is paused by the worker that finds it out, and no worker goes on with it."""
+"""Pauses: a batch that cannot go on is paused by the worker that finds it out, and no worker goes on with it.
 
-from collections.abc import Collection
+What else is decided about a batch elsewhere is read with it: its priority.
+"""
+
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import BatchStatus, Pause
+from tamis_schemas import BatchStatus, Pause, Priority
 from tamis_schemas.ledger import batches
 
 from .connection import transaction
@@ -24,9 +27,12 @@ async def pause(engine: AsyncEngine, batch_id: UUID, pause: Pause) -> bool:
         return (await connection.execute(statement)).one_or_none() is not None
 
 
-async def not_running(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Collection[UUID]:
-    """Those of the batches that are paused, cancelled or gone. Raises `LedgerUnavailable`."""
-    statement = select(batches.c.id).where(batches.c.id.in_(batch_ids), batches.c.state == BatchStatus.RUNNING)
+async def running(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
+    """Those of the batches that run, with their priorities; the others are paused, ended or gone.
+
+    Raises `LedgerUnavailable`.
+    """
+    c = batches.c
+    statement = select(c.id, c.priority).where(c.id.in_(batch_ids), c.state == BatchStatus.RUNNING)
     async with transaction(engine) as connection:
-        running = set((await connection.execute(statement)).scalars())
-    return set(batch_ids) - running
+        return {row.id: Priority(row.priority) for row in await connection.execute(statement)}

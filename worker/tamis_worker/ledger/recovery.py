@@ -35,6 +35,16 @@ class OpenShard:
     shard: int
 
 
+_MAY_JUDGE = text("""
+SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me.judges_from AND me.judges_until)
+""")
+
+
+async def may_judge(connection: AsyncConnection, worker: str) -> bool:
+    """Whether a worker may take others for dead, whose lease is over; see `heartbeat`."""
+    return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
+
+
 async def try_lock(connection: AsyncConnection) -> bool:
     """Whether this transaction may sweep; the lock goes with the transaction."""
     statement = text("SELECT pg_try_advisory_xact_lock(:lock)")

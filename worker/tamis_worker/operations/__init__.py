@@ -19,8 +19,9 @@ from . import answer, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .dialogue import Course, single
 from .evaluation import Evaluation, Failure, InvalidAnswer
+from .fitting import Fitted, fitted
 
-__all__ = ["Evaluation", "Failure", "InvalidAnswer", "course", "lacks_content"]
+__all__ = ["Evaluation", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content"]
 
 
 def lacks_content(operation: Operation, item: Item) -> bool:
@@ -28,8 +29,12 @@ def lacks_content(operation: Operation, item: Item) -> bool:
     return not isinstance(operation, Answer) and not shown_fields(item)
 
 
-def course(operation: Operation, item: Item) -> Course:
-    """The questions to ask about one item, and what their answers come to."""
+def course(operation: Operation, item: Item, *, shown: Item | None = None) -> Course:
+    """The questions to ask about one item, and what their answers come to.
+
+    `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself.
+    """
+    whole, item = item, item if shown is None else shown
     match operation:
         case Filter():
             shape = filter_.response_schema(operation)
@@ -49,10 +54,10 @@ def course(operation: Operation, item: Item) -> Course:
             return single(extract_fields.messages(operation, item), operation.operation, shape, parse)
         case Inclusion():
             shape = inclusion.response_schema(operation)
-            parse = partial(inclusion.parse, operation, item)
+            parse = partial(inclusion.parse, operation, whole)
             tokens = inclusion.answer_tokens(operation)
             return single(inclusion.messages(operation, item), operation.operation, shape, parse, tokens=tokens)
         case Judge():
-            return judge.course(operation, item)
+            return judge.course(operation, whole, shown=item)
         case Answer():
             return answer.course(operation, item)

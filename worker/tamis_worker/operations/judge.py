@@ -87,8 +87,10 @@ class _Answer(StrictAnswer):
     is_valid: bool
 
 
-def course(operation: Judge, item: Item) -> Course:
+def course(operation: Judge, item: Item, *, shown: Item | None = None) -> Course:
     """First, without a call, the check of what is cited; then the judge is asked once.
+
+    `shown` is the item as it is sent; None: whole. What is cited is checked in the item itself.
 
     Raises:
         NoEvaluation: NO_CONTENT where the item is no classification, else the kind of the judge's failure.
@@ -99,7 +101,7 @@ def course(operation: Judge, item: Item) -> Course:
     if evidence is None:
         evidence = yield from answered(
             Question(
-                messages(operation, item),
+                messages(operation, item if shown is None else shown),
                 schema_name="judge",
                 schema=response_schema(operation),
                 parse=parse,

@@ -42,7 +42,7 @@
   const keep = (row, n) =>
     (!view.outcome || row.outcome === view.outcome) &&
     (!view.reason || row.reason === view.reason) &&
-    (!view.flagged || row.flagged || row.weak) &&
+    (!view.flagged || row.flagged || row.weak || row.cut) &&
     view.terms.every((term) => haystack(n).includes(term));
 
   const keys = {
@@ -114,6 +114,7 @@
     const decision = make("td", "", badge(row));
     if (row.flagged) decision.append(make("span", "flag", "quote not in the record"));
     if (row.weak) decision.append(make("span", "flag", "evidence too weak"));
+    if (row.cut) decision.append(make("span", "flag", "not sent whole"));
     const sure = make("td", "sure", row.sure === undefined ? "" : row.sure.toFixed(2));
     const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || row.why || "";
     if (text) record.append(make("span", "narrow", text));
@@ -145,6 +146,7 @@
       link.href = `#record-${row.copy + 1}`;
       part("The copy that stays", make("p", "", link, rows[row.copy]?.title ? `: ${rows[row.copy].title}` : ""));
     }
+    saying("Not sent to the model whole", row.cut);
     saying("Matched text", row.matched);
     if (row.said || row.saidSure !== undefined) {
       const said = [row.said && `decision “${row.said}”`, row.saidSure !== undefined && `confidence ${row.saidSure.toFixed(2)}`];
@@ -211,6 +213,7 @@
     if (said.verdicts) box.append(verdicts(said.verdicts));
     if (said.reason || said.error) box.append(make("p", "", [said.reason, said.error].filter(Boolean).join(": ")));
     if (said.why) box.append(make("p", "", said.why));
+    if (said.cut) box.append(make("p", "flag", `Not sent whole: ${said.cut}.`));
     return box;
   };
 
@@ -254,7 +257,7 @@
   const short = (text) => (text.length > 70 ? `${text.slice(0, 69)}…` : text);
   choices(at("by-outcome"), "all", [...tally((row) => row.outcome)].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])), (value) => facts.names[value] || value);
   choices(at("by-reason"), "all", [...tally((row) => row.reason)].sort((a, b) => b[1] - a[1]), short);
-  at("flag-field").hidden = !rows.some((row) => row.flagged || row.weak);
+  at("flag-field").hidden = !rows.some((row) => row.flagged || row.weak || row.cut);
   at("by-reason").parentElement.hidden = at("by-reason").options.length < 2;
 
   const terms = (text) => [...text.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => fold(found[1] ?? found[2]));

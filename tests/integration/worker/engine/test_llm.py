@@ -108,6 +108,7 @@ FAULTS = [
     (Kind.BAD_GATEWAY, ErrorKind.SERVER, 502),
     (Kind.DROPPED, ErrorKind.CONNECTION, None),
     (Kind.CUT, ErrorKind.CONNECTION, None),
+    (Kind.ENDLESS, ErrorKind.SERVER, 200),
     (Kind.NOT_JSON, ErrorKind.SERVER, None),
     (Kind.ERROR_IN_200, ErrorKind.SERVER, 502),
     (Kind.REFUSAL, ErrorKind.REFUSED, 200),

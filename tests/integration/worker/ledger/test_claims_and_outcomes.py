@@ -10,9 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, Provenance, Usage
+from tamis_producer.worker_view import WorkerReport
+from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, LedgerUnavailable, Provenance, Usage
+from tamis_worker.ledger import claims as claims_module
 from tamis_worker.ledger import heartbeat
-from tamis_worker.ledger.claims import Claim, ItemKey, claim
+from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
 from tamis_worker.operations import Evaluation, Failure
@@ -29,7 +31,7 @@ def key(batch: Batch, index: int) -> ItemKey:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w1") -> list[Claim]:
-    await heartbeat.renew(engine, worker=worker, lease=30)
+    await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
     granted = await claim(engine, [key(batch, i) for i in indexes], worker=worker, max_claims=5)
     return [one for one in granted if one is not None]
 
@@ -43,12 +45,12 @@ def decided(claim: Claim, value: bool = True, confidence: float = 0.9) -> Outcom
 async def test_an_item_is_claimed_once(engine: AsyncEngine, batch: Batch) -> None:
     first = await claim(engine, [key(batch, 0)] * 3, worker="w1", max_claims=5)
     assert [granted is not None for granted in first] == [True, False, False]
-    await heartbeat.renew(engine, worker="w1", lease=30)
+    await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
     assert await claim(engine, [key(batch, 0)], worker="w2", max_claims=5) == [None]
 
 
 async def test_of_many_claims_at_once_one_is_granted(engine: AsyncEngine, batch: Batch) -> None:
-    await heartbeat.renew(engine, worker="w", lease=30)
+    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
     replies = await asyncio.gather(*(claim(engine, [key(batch, 5)], worker="w", max_claims=5) for _ in range(6)))
     assert sum(reply[0] is not None for reply in replies) == 1
 
@@ -179,3 +181,49 @@ async def test_what_an_item_cost_in_earlier_rounds_is_not_forgotten(engine: Asyn
         assert row.cost == (None if together is None else Decimal(together))
     assert row.provenance is not None
     assert (row.provenance.usage, row.provenance.calls) == (Usage(300, 60, 180, 15), 6)
+
+
+class Cut:
+    """Postgres, whose reply to a claim is lost once after the commit."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lost = False
+        real = claims_module.claim
+
+        async def claim_and_lose(*args: object, **kwargs: object) -> object:
+            reply = await real(*args, **kwargs)  # type: ignore[arg-type] # handed on as they came
+            if not self.lost:
+                self.lost = True
+                raise LedgerUnavailable("the connection was lost")
+            return reply
+
+        monkeypatch.setattr(claims_module, "claim", claim_and_lose)
+
+
+async def test_an_item_whose_claim_was_granted_but_not_heard_of_is_granted_when_it_is_asked_for_again(
+    engine: AsyncEngine, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
+    Cut(monkeypatch)
+    claims = Claims(engine, worker="w1", max_claims=1, holds=lambda key: False)
+    with pytest.raises(LedgerUnavailable):
+        await claims.claim([key(batch, 0)])
+    (granted,) = await claims.claim([key(batch, 0)])
+    assert granted is not None
+    assert granted.fence == 2
+    assert await record(engine, [decided(granted)]) == [True]
+    assert await claims.claim([key(batch, 0)]) == [None]
+    async with engine.connect() as connection:
+        attempts = (await connection.execute(text("SELECT attempts FROM items WHERE idx = 0"))).scalar_one()
+    assert attempts == 1  # no worker died of it
+
+
+async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a_doubt(
+    engine: AsyncEngine, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await claimed(engine, batch, 0)
+    Cut(monkeypatch)
+    claims = Claims(engine, worker="w1", max_claims=5, holds=lambda asked: asked == key(batch, 0))
+    with pytest.raises(LedgerUnavailable):
+        await claims.claim([key(batch, 0)])  # a second delivery of its message
+    assert await claims.claim([key(batch, 0)]) == [None]

@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_schemas import BatchStatus, EvaluationResult, Filter, Pause, PauseKind, Provenance
+from tamis_producer.worker_view import WorkerReport
+from tamis_schemas import BatchStatus, EvaluationResult, Filter, Pause, PauseKind, Priority, Provenance
 from tamis_worker.ledger import heartbeat, pauses, recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
@@ -29,7 +30,7 @@ def batch(client: Client) -> Batch:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Claim]:
-    await heartbeat.renew(engine, worker="w", lease=30)
+    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
     return [one for one in await claim(engine, keys, worker="w", max_claims=5) if one is not None]
 
@@ -64,7 +65,7 @@ async def test_batches_that_do_not_run_are_told_from_those_that_do(
     cancelled.cancel()
     gone = UUID(int=7)
     ids = [UUID(one.id) for one in (batch, paused, cancelled)]
-    assert set(await pauses.not_running(engine, [*ids, gone])) == {*ids[1:], gone}
+    assert dict(await pauses.running(engine, [*ids, gone])) == {ids[0]: Priority.NORMAL}
 
 
 async def test_what_is_given_back_in_a_running_batch_needs_a_new_message(engine: AsyncEngine, batch: Batch) -> None:

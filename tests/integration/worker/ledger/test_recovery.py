@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
+from tamis_producer.worker_view import WorkerReport
 from tamis_schemas import Filter, wire
 from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import ItemKey, claim
@@ -85,7 +86,7 @@ async def test_claims_of_the_dead_are_taken_back_and_those_of_the_living_are_not
     engine: AsyncEngine, batch: Batch
 ) -> None:
     for worker, indexes in (("living", range(3)), ("dead", range(3, 6))):
-        await heartbeat.renew(engine, worker=worker, lease=30)
+        await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
         await claim(engine, [ItemKey(UUID(batch.id), i) for i in indexes], worker=worker, max_claims=5)
     await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = 'dead'")
     async with transaction(engine) as connection:

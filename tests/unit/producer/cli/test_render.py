@@ -10,6 +10,8 @@ from rich.console import Console
 from tamis_producer import BatchView
 from tamis_producer.cli.progress import detail
 from tamis_producer.cli.render import percent, print_summary, print_view, print_views
+from tamis_producer.cli.workers import print_workers
+from tamis_producer.worker_view import NotWorking, WorkerReport, WorkerState, WorkerView
 from tamis_schemas import BatchStatus, ConfidenceDistribution, Counts, ErrorKind, Summary, wilson
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -50,6 +52,30 @@ def test_progress_says_failed_rate_time_to_go_and_tokens() -> None:
 def test_progress_says_so_where_nobody_works() -> None:
     waiting = view(live_workers=0, elapsed_seconds=None, prompt_tokens=0, completion_tokens=0, counts=Counts(n_items=1))
     assert "no worker is running" in detail(waiting)
+
+
+def test_progress_and_status_say_what_the_workers_hold_back_for() -> None:
+    full = NotWorking(state=WorkerState.HOLDING_BACK, reason="Postgres is full [full]", seconds=60)
+    held = view(not_working=(full, full))
+    assert "2 workers hold back: Postgres is full \\[full] since" in detail(held)  # no markup of its own
+    assert "2 workers hold back: Postgres is full [full] since" in printed(print_view, held)
+    assert "hold back" not in printed(print_view, view(not_working=(full,), state=BatchStatus.COMPLETED))
+
+
+def test_workers_are_listed_with_what_they_do() -> None:
+    report = WorkerReport(
+        id="w", host="vm", pid=7, version="1.0", concurrency=32, in_flight=3, running_for=3600, idle_for=90,
+        state=WorkerState.HOLDING_BACK, reason="Redis is full", state_for=60,
+    )  # fmt: skip
+    idle = report.model_copy(update={"state": WorkerState.WORKING, "in_flight": 0, "idle_for": None, "pid": 8})
+    shown = printed(lambda console: print_workers([WorkerView.of(one, NOW) for one in (report, idle)], console, NOW))
+    first, second = shown.splitlines()[1:]
+    assert first.split()[:1] == ["7@vm"]
+    assert "3/32" in first
+    assert "1 min ago" in first  # 90 s
+    assert "holding back: Redis is full since" in first
+    assert "none yet" in second
+    assert "ready: nothing to do" in second
 
 
 def test_a_finished_batch_has_nothing_to_go() -> None:

@@ -22,6 +22,7 @@ def test_ends_in_a_row_are_counted_until_one_came_after_a_steady_minute() -> Non
 
 
 def test_an_end_is_told_in_words() -> None:
+    assert how_it_ended(75) == "made no progress and ended itself with status 75"
     assert how_it_ended(3) == "ended with status 3"
     assert how_it_ended(-signal.SIGKILL) == "was ended by SIGKILL"
     assert how_it_ended(-200) == "was ended by signal 200"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.access import Access
 from tamis_worker.engine.asking import Asker, Tally
+from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.engine.halting import Halted, Halting
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
@@ -212,3 +213,110 @@ def test_no_sequence_of_errors_makes_a_question_cost_more_than_its_bounds(
     assert tally.longest < policy.deadline + LONGEST_CALL
     assert asking.endpoint.slept <= policy.deadline
     assert asking.endpoint.permits == 0
+
+
+class Ledger:
+    """Takes results or does not, as told."""
+
+    def __init__(self) -> None:
+        self.backpressure = Backpressure()
+
+    def goes(self) -> None:
+        self.backpressure.failed(Server.LEDGER, "results", "away")
+
+    def comes(self) -> None:
+        self.backpressure.worked(Server.LEDGER, "results")
+
+
+class InLine(Endpoint):
+    """The ledger goes while the call stands in the line for its first permit."""
+
+    def __init__(self, replies: Iterable[Reply], ledger: Ledger) -> None:
+        super().__init__(replies)
+        self._ledger = ledger
+        self.voided = 0
+
+    async def acquire(self, *_: object, **__: object) -> object:
+        if self.voided == 0:
+            self._ledger.goes()
+        return await super().acquire()
+
+    def void(self, permit: object) -> None:
+        self.voided += 1
+        self.permits -= 1
+
+
+def asker_with(ledger: Ledger, endpoint: Any) -> tuple[Asker, Halting]:
+    async def pause(batch_id: UUID, pause: Pause) -> bool:
+        return True
+
+    halting = Halting(pause)
+    e = endpoint
+    asker = Asker(
+        *(e, e, POLICY, halting, e, e, Prices({})),
+        backpressure=ledger.backpressure,
+        sleep=e.sleep,
+        access=lambda: Access(spacing=0.0),
+    )
+    return asker, halting
+
+
+async def turns(count: int = 20) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_no_call_is_begun_while_its_answer_could_not_be_written() -> None:
+    ledger, endpoint = Ledger(), Endpoint([answer()])
+    asker, _ = asker_with(ledger, endpoint)
+    ledger.goes()
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, Tally(), TERMS, key=None))
+    await turns()
+    assert (len(endpoint.calls), endpoint.permits) == (0, 0)
+    ledger.comes()
+    assert await asyncio.wait_for(asked, 10) is True
+
+
+async def test_a_retry_waits_for_the_ledger_too_and_the_wait_is_no_part_of_the_deadline() -> None:
+    ledger = Ledger()
+
+    class Failing(Endpoint):
+        async def ask(self, request: ChatRequest) -> Reply:
+            if not self.calls:
+                ledger.goes()
+            return await super().ask(request)
+
+    endpoint = Failing([CallError(ErrorKind.SERVER, "500", status=500), answer()])
+    asker, _ = asker_with(ledger, endpoint)
+    tally = Tally()
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, tally, TERMS, key=None))
+    await turns()
+    assert len(endpoint.calls) == 1
+    ledger.comes()
+    assert await asyncio.wait_for(asked, 10) is True
+    assert len(endpoint.calls) == 2
+    tally.end_round()
+    assert tally.worked <= endpoint.slept  # the pause between the calls, and nothing else
+
+
+async def test_a_permit_that_comes_after_the_ledger_went_is_given_back_unused() -> None:
+    ledger = Ledger()
+    endpoint = InLine([answer()], ledger)
+    asker, _ = asker_with(ledger, endpoint)
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, Tally(), TERMS, key=None))
+    await turns()
+    assert (len(endpoint.calls), endpoint.permits, endpoint.voided) == (0, 0, 1)
+    ledger.comes()
+    assert await asyncio.wait_for(asked, 10) is True
+    assert endpoint.permits == 0
+
+
+async def test_a_worker_that_stops_does_not_wait_for_the_ledger_to_begin_a_call() -> None:
+    ledger, endpoint = Ledger(), Endpoint([])
+    asker, halting = asker_with(ledger, endpoint)
+    ledger.goes()
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, Tally(), TERMS, key=None))
+    await turns()
+    halting.stop()
+    with pytest.raises(Halted):
+        await asyncio.wait_for(asked, 10)

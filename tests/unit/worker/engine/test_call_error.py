@@ -1,6 +1,7 @@
 """The kinds of errors, from real exceptions of the `openai` package."""
 
 from datetime import UTC, datetime
+from time import process_time
 from typing import Any
 
 import aiohttp
@@ -242,3 +243,11 @@ def test_a_message_is_one_line_of_at_most_500_characters() -> None:
     shown = of_answer(400, error("line\n" * 1000), text="", headers={}, api_key=KEY).message
     assert len(shown) == 500
     assert "\n" not in shown
+
+
+@pytest.mark.parametrize("text", ["y" * 64_000, "*** " * 16_000, "sk-" * 21_000, "Bearer " * 9_000, "model " * 10_000])
+def test_an_error_text_of_any_kind_is_read_in_no_time(text: str) -> None:
+    began = process_time()
+    error = of_answer(400, {"message": text}, text="", headers={}, api_key="sk-0123456789")
+    assert len(error.message) <= 500
+    assert process_time() - began < 0.5  # s; it takes some milliseconds, and took 50 s while it was quadratic

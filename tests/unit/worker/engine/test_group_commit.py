@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from tamis_schemas import LedgerUnavailable
+from tamis_schemas.ledger.outages import LedgerConflict
+from tamis_worker.engine.backpressure import Backpressure
 from tamis_worker.engine.group_commit import BUSY, GATHER, GATHER_BUSY, LARGEST_GROUP, GroupCommit, gathering
 
 
@@ -71,6 +73,58 @@ async def test_entries_are_kept_until_the_ledger_is_back() -> None:
     commit = GroupCommit("numbers", ledger.write)
     await commit.start()
     assert await asyncio.wait_for(commit.submit(7), 10) == 70
+    await commit.close()
+
+
+async def test_nothing_else_is_begun_while_entries_are_kept() -> None:
+    ledger = Ledger()
+    ledger.away_for = 3
+    backpressure = Backpressure()
+    commit = GroupCommit("numbers", ledger.write, backpressure=backpressure)
+    await commit.start()
+    kept = asyncio.create_task(commit.submit(7))
+    await asyncio.wait_for(ledger.entered.wait(), 10)
+    await asyncio.sleep(0)
+    assert backpressure.trouble is not None
+    assert backpressure.trouble.reason == "away"
+    await asyncio.wait_for(kept, 10)
+    assert backpressure.trouble is None
+    await commit.close()
+
+
+async def test_a_group_that_takes_too_long_is_trouble_until_it_is_written() -> None:
+    ledger = Ledger()
+    ledger.gate.clear()
+    backpressure = Backpressure()
+    commit = GroupCommit("numbers", ledger.write, backpressure=backpressure, slow=0.0)
+    await commit.start()
+    slow = asyncio.create_task(commit.submit(1))
+    await asyncio.wait_for(ledger.entered.wait(), 10)
+    await asyncio.sleep(0.01)  # longer than 0 s
+    assert backpressure.trouble is not None
+    assert backpressure.trouble.reason == "numbers wait for Postgres for more than 0 s"
+    ledger.gate.set()
+    assert await asyncio.wait_for(slow, 10) == 10
+    assert backpressure.trouble is None
+    await commit.close()
+
+
+async def test_another_transaction_in_the_way_is_no_trouble() -> None:
+    ledger = Ledger()
+    backpressure = Backpressure()
+    tries: list[int] = []
+
+    async def write(entries: Sequence[int]) -> Sequence[int]:
+        tries.append(len(entries))
+        assert backpressure.trouble is None
+        if len(tries) == 1:
+            raise LedgerConflict("deadlock detected")
+        return await ledger.write(entries)
+
+    commit = GroupCommit("numbers", write, backpressure=backpressure)
+    await commit.start()
+    assert await asyncio.wait_for(commit.submit(4), 10) == 40
+    assert tries == [1, 1]
     await commit.close()
 
 

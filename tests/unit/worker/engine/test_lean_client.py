@@ -36,7 +36,9 @@ def endpoint() -> Endpoint:
 async def client(endpoint: Endpoint) -> AsyncIterator[LeanClient]:
     http = httpx2.AsyncClient(transport=httpx2.MockTransport(endpoint))
     times = httpx2.Timeout(7.0, connect=3.0)
-    client = LeanClient(base_url="http://llm.test/v1", api_key="key-of-the-test", timeout=times, http=http)
+    client = LeanClient(
+        base_url="http://llm.test/v1", api_key="key-of-the-test", timeout=times, http=http, max_bytes=10_000
+    )
     yield client
     await client.close()
 

@@ -132,3 +132,42 @@ def test_thousands_of_batches_that_are_over_are_forgotten() -> None:
         line.join(waiter(batch), batch, 4)
         serve(line)
     assert len(line._batches) <= 1_001
+
+
+def test_a_batch_that_gets_another_weight_has_its_turns_from_now_on() -> None:
+    line = WaitingLine[object]()
+    for batch in ("slow", "other"):
+        for _ in range(300):
+            line.join(waiter(batch), batch, 1)
+    assert Counter(serve(line) for _ in range(20)) == {"slow": 10, "other": 10}
+    line.reweigh("slow", 16)
+    assert line.weight == 17
+    served = Counter(serve(line) for _ in range(170))
+    assert abs(served["slow"] - 160) <= 2
+
+
+def test_a_raised_batch_does_not_wait_for_the_turn_that_its_old_weight_gave_it() -> None:
+    line = WaitingLine[object]()
+    for _ in range(100):
+        line.join(waiter("low"), "low", 1)
+        line.join(waiter("high"), "high", 16)
+    while serve(line) != "low":
+        pass  # its next turn comes after sixteen of the other
+    line.reweigh("low", 16)
+    assert "low" in [serve(line) for _ in range(3)]
+
+
+def test_what_is_lowered_waits_longer_and_what_does_not_wait_or_is_unknown_changes_nothing() -> None:
+    line = WaitingLine[object]()
+    for _ in range(300):
+        line.join(waiter("a"), "a", 16)
+        line.join(waiter("b"), "b", 16)
+    line.reweigh("a", 1)
+    line.reweigh("nobody", 4)
+    assert line.weight == 17
+    served = Counter(serve(line) for _ in range(170))
+    assert abs(served["b"] - 160) <= 2
+    line.drain()
+    assert line.weight == 0
+    line.reweigh("a", 4)
+    assert line.weight == 0

@@ -30,16 +30,21 @@ def upgrade() -> None:
     op.add_column("workers", sa.Column("host", sa.Text(), nullable=True))
     op.add_column("workers", sa.Column("pid", sa.Integer(), nullable=True))
     op.add_column("workers", sa.Column("concurrency", sa.Integer(), nullable=True))
+    op.add_column("workers", sa.Column("in_flight", sa.Integer(), nullable=True))
     op.add_column("workers", sa.Column("version", sa.Text(), nullable=True))
     op.add_column("workers", sa.Column("state", sa.Text(), server_default="working", nullable=False))
+    op.add_column("workers", sa.Column("state_since", INSTANT, nullable=True))
     op.add_column("workers", sa.Column("reason", sa.Text(), nullable=True))
     op.add_column("workers", sa.Column("progress_at", INSTANT, nullable=True))
+    op.add_column("workers", sa.Column("judges_from", INSTANT, nullable=True))
+    op.add_column("workers", sa.Column("judges_until", INSTANT, nullable=True))
     op.add_column("results", sa.Column("cut", sa.JSON(), nullable=True))
 
 
 def downgrade() -> None:
     """Take them away again, with all that they hold."""
     op.drop_column("results", "cut")
-    for column in ("progress_at", "reason", "state", "version", "concurrency", "pid", "host"):
+    states = ("judges_until", "judges_from", "progress_at", "reason", "state_since", "state")
+    for column in (*states, "version", "in_flight", "concurrency", "pid", "host"):
         op.drop_column("workers", column)
     op.drop_table("past_failures")

@@ -1,0 +1,22 @@
+# The README's commands are the truth; these targets call them, in an environment where Tamis is installed.
+PYTHON ?= python
+
+.PHONY: help test chaos check audit
+
+help: ## What there is to make.
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+
+test: ## All tests but the long ones.
+	$(PYTHON) -m pytest -n 4 --dist loadfile
+
+chaos: ## Every row of the fault table, the long forms too.
+	$(PYTHON) -m pytest -m chaos
+
+check: ## Style, types, and who may import whom.
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+	lint-imports
+
+audit: ## Known vulnerabilities of the pinned versions; needs the extra "audit" and a network.
+	$(PYTHON) -m pip_audit --requirement constraints.txt --no-deps --disable-pip --strict

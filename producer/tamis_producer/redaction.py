@@ -1,0 +1,110 @@
+"""Redaction: texts without the secrets of this process, whatever form somebody else put them into.
+
+Keys and passwords are handed to libraries and servers, and these may say them back: in an error answer, in the message
+of an exception. So what leaves a process as a log line, an error in the ledger or a message on a terminal goes through
+here.
+"""
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Self
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
+
+from pydantic import BaseModel, SecretStr
+
+SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
+HIDDEN = "[secret]"
+VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # how the names of our environment variables begin
+SECRET_NAMES = re.compile(r"password|passwd|secret|token|api[-_]?key|(^|_)key$|basic_auth", re.IGNORECASE)
+
+# Up to the last @: a password whose / or @ was not quoted is one all the same.
+_USER = re.compile(r"://([^\s]*)@")
+
+
+class Redaction:
+    """Takes secrets out of texts.
+
+    >>> Redaction(["hunter2-hunter2"])("no route to redis://:hunter2-hunter2@host")
+    'no route to redis://:[secret]@host'
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        """Secrets of less than six characters are left alone."""
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in forms_of(secret)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    @classmethod
+    def of(cls, settings: BaseModel) -> Self:
+        """Of the secrets in some settings: secret texts, and the passwords in URLs."""
+        given = [value for _, value in settings]
+        texts = [value for value in given if isinstance(value, str)]
+        return cls([*_keys(given), *(secret for text in texts for secret in secrets_in(text))])
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Of the secrets in our environment variables, right or wrong as they are."""
+        ours = {name: value for name, value in environment.items() if name.startswith(VARIABLES)}
+        named = [part for name, value in ours.items() if SECRET_NAMES.search(name) for part in (value, *_after(value))]
+        return cls([*named, *(secret for value in ours.values() for secret in secrets_in(value))])
+
+    def __call__(self, text: str) -> str:
+        """The text, with `[secret]` in the place of each secret."""
+        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+
+
+def secrets_in(url: str) -> Iterator[str]:
+    """The passwords in what is, or should have been, a URL; nothing of what is none."""
+    user = _USER.search(url)
+    if user is not None:
+        _, colon, password = user[1].partition(":")
+        yield password if colon else user[1]
+    _, question, query = url.partition("?")
+    for name, value in parse_qsl(query) if question and "://" in url else ():
+        if SECRET_NAMES.search(name):
+            yield value
+
+
+def shown_url(url: str) -> str:
+    """A URL for people and for the names of things: without user, password, query and fragment."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+@lru_cache(maxsize=64)
+def forms_of(secret: str) -> frozenset[str]:
+    """The texts that a secret may be found as: itself, quoted for URLs, escaped, and in base64 wherever it begins."""
+    raw = unquote(secret)
+    found = {secret, raw}
+    for text in (secret, raw):
+        found |= {quote(text, safe=""), quote(text), quote_plus(text), json.dumps(text)[1:-1], repr(text)[1:-1]}
+        found |= {form for encoded in _in_base64(text.encode()) for form in (encoded, encoded.translate(_URL_SAFE))}
+    return frozenset(form for form in found if len(form) >= SHORTEST)
+
+
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """The characters that are the same whatever stands before and behind, for each place where it may begin."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + secret).decode()
+        first, last = -(-before * 8 // 6), (before + len(secret)) * 8 // 6
+        yield encoded[first:last]
+
+
+def _keys(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, SecretStr):
+            yield value.get_secret_value()
+
+
+def _after(value: str) -> Iterator[str]:
+    """Of `user:password` the password."""
+    _, colon, password = value.partition(":")
+    if colon:
+        yield password

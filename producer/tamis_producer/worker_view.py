@@ -1,0 +1,112 @@
+"""How a worker is at one moment, and what that means for those who wait for it."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+NO_WORKER = "no worker is running: start one with `tamis up` or `tamis worker`"
+
+
+class WorkerState(StrEnum):
+    """What a worker does."""
+
+    WORKING = "working"
+    WAITING = "waiting"  # for the endpoint, which lets nobody call for a while
+    HOLDING_BACK = "holding back"  # it takes nothing new while a server is in trouble
+    STOPPING = "stopping"  # calls in flight are finished, and nothing else
+
+
+class WorkerReport(BaseModel):
+    """What a worker says of itself. Times are ages in seconds: no two machines' clocks are compared."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    host: str | None = None
+    pid: int | None = None
+    version: str | None = None  # of Tamis
+    concurrency: int | None = None  # items that it may hold
+    in_flight: int | None = None  # items that it holds
+    state: WorkerState = WorkerState.WORKING
+    reason: str | None = None  # of a state other than working
+    state_for: float | None = None  # s
+    running_for: float = 0.0  # s
+    idle_for: float | None = None  # s since it last took or finished an item; None: it has not yet
+
+
+class WorkerView(BaseModel):
+    """One worker process; its times are by the clock of whoever reads them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    host: str | None
+    pid: int | None
+    version: str | None
+    concurrency: int | None
+    in_flight: int | None
+    state: WorkerState
+    reason: str | None
+    started_at: datetime
+    state_since: datetime | None
+    progress_at: datetime | None  # when it last took or finished an item
+
+    @classmethod
+    def of(cls, report: WorkerReport, now: datetime) -> Self:
+        """A report that was made just before `now`."""
+
+        def before(age: float | None) -> datetime | None:
+            return None if age is None else now - timedelta(seconds=age)
+
+        return cls(
+            **report.model_dump(exclude={"state_for", "running_for", "idle_for"}),
+            started_at=now - timedelta(seconds=report.running_for),
+            state_since=before(report.state_for),
+            progress_at=before(report.idle_for),
+        )
+
+
+class NotWorking(BaseModel):
+    """A worker that is there and begins nothing at the moment."""
+
+    model_config = ConfigDict(frozen=True)
+
+    state: WorkerState
+    reason: str | None = None
+    seconds: float = 0.0  # in this state
+
+
+def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
+    """Why nothing, or less than usual, goes on, in one line: `2 workers hold back: Postgres is full since 12:03`.
+
+    Args:
+        live: workers that are there.
+        others: those of them that do anything but work.
+        now: by the reader's clock, in the reader's time zone; None: this moment.
+    """
+    if live == 0:
+        return NO_WORKER
+    at = now or datetime.now(UTC).astimezone()
+    alike: dict[tuple[WorkerState, str | None], list[NotWorking]] = defaultdict(list)
+    for one in others:
+        if one.state is not WorkerState.WORKING:
+            alike[one.state, one.reason].append(one)
+    told = []
+    for (state, reason), group in alike.items():
+        since = at - timedelta(seconds=max(one.seconds for one in group))
+        who = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
+        who = who if len(group) == live else f"{len(group)} of {live} workers"
+        told.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
+    return "; ".join(told) or None
+
+
+def _does(state: WorkerState, n: int) -> str:
+    match state:
+        case WorkerState.HOLDING_BACK:
+            return "holds back" if n == 1 else "hold back"
+        case _:
+            return f"{'is' if n == 1 else 'are'} {state.value}"

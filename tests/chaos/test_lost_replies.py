@@ -1,0 +1,49 @@
+"""A commit that succeeded, and whose reply never came (fault 11): no second row, and no second call."""
+
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import urlsplit
+
+import pytest
+
+from llm_double import Double
+from stage import Faults, TcpProxy, WorkerProcess, abstracts, reckon, wait_until
+from tamis_producer import Batch, Client
+from tamis_schemas import Filter
+from tamis_worker.embedded.postgres import PORT, Postgres
+
+pytestmark = pytest.mark.chaos
+
+CUTS = 5
+REFUSED = "another claim replaced this one"  # or this one has its result already
+StartWorker = Callable[..., WorkerProcess]
+
+
+def reached(batch: Batch, decided: int) -> bool:
+    return batch.status().counts.decided > decided
+
+
+def test_results_whose_commit_was_not_confirmed_stand_once(
+    client: Client, start_worker: StartWorker, double: Double, postgres: Postgres, faults: Faults
+) -> None:
+    """The replies are held while calls come back, so that results are committed; then every connection is cut."""
+    double.script(latency=0.2)
+    database = urlsplit(client.settings.database).path
+    with TcpProxy(postgres.socket_folder / f".s.PGSQL.{PORT}") as proxy:
+        through_proxy = f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}{database}"
+        worker = start_worker(lease="2", sweep="1", concurrency="16", database_url=through_proxy)
+        batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(300))
+        for _ in range(CUTS):
+            enough = batch.status().counts.decided + 20
+            wait_until(partial(reached, batch, enough), within=60, what="items are decided")
+            wait_until(lambda: double.in_flight() > 0, within=30, what="calls are in flight")
+            proxy.hold("replies")
+            double.wait(in_flight=0)  # the answers are written now, or were, and nobody hears of it
+            proxy.cut()
+            proxy.let_go()
+        assert batch.wait(timeout=90).decided == 300
+        reckoning = reckon(client, batch, double)
+    assert reckoning.extra_calls == 0
+    written_twice = worker.text().count(REFUSED)
+    assert written_twice > 0  # the faults hit what they were meant for
+    faults.record(row=11, reckoning=reckoning, faults=CUTS, note=f"{written_twice} results written again, and refused")

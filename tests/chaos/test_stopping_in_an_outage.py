@@ -1,0 +1,34 @@
+"""SIGTERM while a worker holds back: it leaves, keeps nobody's message, and the next one goes on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stage import WorkerProcess, reckon
+from stage.fault_house import FaultHouse, fault_house
+
+pytestmark = pytest.mark.chaos
+
+NO_BROKER = "no item is begun until the broker serves again"
+
+
+@pytest.fixture
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
+    with fault_house(tmp_path_factory.mktemp("stopping"), workers=1) as house:
+        yield house
+
+
+def test_a_worker_that_holds_back_stops_at_once_and_loses_nothing(house: FaultHouse, tmp_path: Path) -> None:
+    batch = house.begin(200)
+    before = house.said(NO_BROKER)
+    house.valkey.process.kill()
+    house.wait_until_all_say(NO_BROKER, before)
+    house.double.wait(in_flight=0)
+    assert house.workers[0].stop() == 0
+    assert batch.status().counts.running == 0  # what it had claimed was finished, or given back
+    house.valkey.start()
+    successor = WorkerProcess(tmp_path, "successor", house.environment)
+    house.workers.append(successor)
+    assert batch.wait(timeout=60).decided == 200
+    assert reckon(house.client, batch, house.double).extra_calls == 0

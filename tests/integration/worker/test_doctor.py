@@ -1,0 +1,128 @@
+"""The doctor with real servers: well, and with one part broken each."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from sqlalchemy import text
+
+from llm_double import Double
+from stage import WorkerProcess, abstracts, tamis
+from tamis_producer import Client
+from tamis_schemas import Filter
+from tamis_worker.doctor import Finding, Level, examine
+from tamis_worker.embedded.valkey import Valkey
+from tamis_worker.settings import WorkerSettings
+
+ONCOLOGY = Filter(criteria="Is this about oncology?")
+KEY = "sk-a-key-that-nobody-may-see"
+
+
+@pytest.fixture
+def worker_settings(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> WorkerSettings:
+    for name, value in (environment | {"TAMIS_LLM_API_KEY": KEY}).items():
+        monkeypatch.setenv(name, value)
+    return WorkerSettings.load()
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[Valkey]:
+    with Valkey(tmp_path / "redis") as server:
+        yield server
+
+
+def bad(settings: WorkerSettings, *, call: bool = False, **changes: object) -> list[Finding]:
+    """What is not well; nothing that is said holds a secret."""
+    found = list(examine(settings.model_copy(update=changes), call=call))
+    assert KEY not in repr(found)
+    assert "s3cret" not in repr(found)
+    return [finding for finding in found if finding.level is not Level.OK]
+
+
+def test_all_is_well_but_that_no_worker_runs(worker_settings: WorkerSettings, double: Double) -> None:
+    double.script(models=["double-1"])
+    found = bad(worker_settings)
+    assert [(one.subject, one.what) for one in found] == [("workers", "none is running")]
+    assert double.count() == 0  # it cost nothing
+
+
+def test_messages_without_a_worker_are_a_failure(
+    worker_settings: WorkerSettings, client: Client, double: Double
+) -> None:
+    double.script(models=["double-1"])
+    client.submit(ONCOLOGY, abstracts(30))
+    assert [(one.level, one.what) for one in bad(worker_settings)] == [
+        (Level.FAILURE, "none is running, and 30 messages wait")
+    ]
+
+
+def test_a_wrong_key_and_an_unknown_model_are_told_apart_by_one_call(
+    worker_settings: WorkerSettings, double: Double
+) -> None:
+    double.script(api_key="another")
+    assert "refuses the key (401)" in bad(worker_settings)[-1].what
+    assert double.count() == 0
+    double.script(api_key=None, models=["other"])
+    listed, asked = bad(worker_settings, call=True)[-2:]
+    assert "does not list the model 'double-1'; it lists other" in listed.what
+    assert "knows no model 'double-1' (404)" in asked.what
+
+
+def test_what_is_not_there_is_said_and_the_rest_is_examined_all_the_same(
+    worker_settings: WorkerSettings, double: Double
+) -> None:
+    double.script(models=["double-1"])
+    found = bad(
+        worker_settings,
+        broker_url="redis://:s3cret@127.0.0.1:1/0",
+        database_url="postgresql+psycopg://tamis:s3cret@127.0.0.1:1/tamis",
+        llm_base_url="http://127.0.0.1:1/v1",
+    )
+    told = {finding.subject: finding.what for finding in found}
+    assert set(told) == {"broker", "ledger", "clocks", "workers", "LLM"}
+    assert told["broker"].startswith("127.0.0.1:1 does not answer")
+    assert told["ledger"].startswith("Postgres does not answer")
+    assert told["LLM"] == "nothing listens at http://127.0.0.1:1/v1"
+
+
+def test_a_redis_that_evicts_or_refuses_the_password_or_says_nothing_of_itself_is_found(
+    worker_settings: WorkerSettings, own_redis: Valkey, double: Double
+) -> None:
+    double.script(models=["double-1"])
+    here = {"broker_url": own_redis.url}
+    with redis.Redis.from_url(own_redis.url) as server:
+        server.config_set("maxmemory", "100mb")
+        server.config_set("maxmemory-policy", "allkeys-lru")
+        assert any("evicts messages when it is full" in one.what for one in bad(worker_settings, **here))
+        server.execute_command("ACL", "SETUSER", "default", "-info")
+        assert any("no permission for INFO" in one.what for one in bad(worker_settings, **here))
+    wrong = own_redis.url.replace(f":{own_redis.password}@", ":s3cret@")
+    assert any("refuses us" in one.what for one in bad(worker_settings, broker_url=wrong))
+
+
+def test_a_ledger_without_this_releases_tables_is_found(
+    worker_settings: WorkerSettings, client: Client, double: Double
+) -> None:
+    double.script(models=["double-1"])
+    with client.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    older = [one for one in bad(worker_settings) if one.subject == "ledger"]
+    assert "its tables are older (revision 0001)" in older[0].what
+    assert older[0].mend == "stop the workers, then run `tamis migrate`"
+
+
+def test_the_command_ends_with_1_for_a_failure_and_prints_no_secret(
+    environment: dict[str, str], tmp_path: Path, double: Double, start_worker: Callable[..., WorkerProcess]
+) -> None:
+    double.script(models=["double-1"], api_key="sk-test-of-the-double")
+    start_worker()
+    well = tamis("doctor", "--json", env=environment, cwd=tmp_path)
+    assert well.code == 0, well.out + well.err
+    assert {one["level"] for one in json.loads(well.out)} == {"ok"}
+    broken = tamis("doctor", env=environment | {"TAMIS_LLM_API_KEY": KEY}, cwd=tmp_path)
+    assert broken.code == 1
+    assert "refuses the key" in broken.out
+    assert "-> put TAMIS_LLM_API_KEY right" in broken.out
+    assert KEY not in broken.out + broken.err

@@ -1,0 +1,63 @@
+"""The first sweep after an outage takes nothing from workers that live."""
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from stage import abstracts
+from tamis_producer import Client
+from tamis_producer.broker import make_app
+from tamis_producer.dispatch import Dispatcher
+from tamis_producer.worker_view import WorkerReport
+from tamis_schemas import Filter
+from tamis_worker.engine.backpressure import Backpressure
+from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger.claims import ItemKey, claim
+from tamis_worker.ledger.connection import connect
+from tamis_worker.reconciler import Reconciler
+
+LEASE = 15.0
+
+
+async def all_of_it_was_earlier(engine: AsyncEngine, seconds: float) -> None:
+    columns = ", ".join(
+        f"{name} = {name} - make_interval(secs => {seconds})" for name in ("lease_until", "judges_from", "judges_until")
+    )
+    async with engine.begin() as connection:
+        await connection.execute(text(f"UPDATE workers SET {columns}"))
+
+
+@pytest.mark.parametrize("max_claims", [5, 1], ids=["given back", "given up as poison"])
+async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease(
+    client: Client, database_url: str, max_claims: int
+) -> None:
+    batch = client.submit(Filter(criteria="Is it?"), abstracts(3))
+    engine = connect(database_url)
+    app = make_app(client.settings)
+    sweeper = Reconciler(
+        engine,
+        client.engine,
+        app,
+        Dispatcher(client.engine, app),
+        worker="sweeper",
+        interval=1,
+        grace=LEASE,
+        max_claims=max_claims,
+        backpressure=Backpressure(),
+    )
+    for worker in ("sweeper", "other"):
+        await heartbeat.renew(engine, WorkerReport(id=worker), lease=LEASE)
+    await claim(engine, [ItemKey(UUID(batch.id), 0)], worker="other", max_claims=5)
+    await all_of_it_was_earlier(engine, 120)  # the ledger was away
+    await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
+    swept = await sweeper.sweep()
+    assert (swept.released, swept.given_up) == (0, 0)
+    for _ in range(3):
+        await all_of_it_was_earlier(engine, LEASE / 3)
+        await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
+    swept = await sweeper.sweep()
+    assert (swept.released, swept.given_up) == ((1, 0) if max_claims > 1 else (0, 1))
+    await engine.dispose()
+    app.close()

@@ -1,0 +1,164 @@
+"""What the doctor says of what it read; each row is a thing that goes wrong in practice."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from tamis_producer.worker_view import WorkerReport, WorkerState, WorkerView
+from tamis_schemas import LedgerUnavailable
+from tamis_worker.doctor.endpoint import EndpointReading, Obstacle, judge_endpoint
+from tamis_worker.doctor.finding import Finding, Level
+from tamis_worker.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server
+from tamis_worker.doctor.redis_server import RedisReading, Unreachable, judge_redis_server, place
+from tamis_worker.doctor.surroundings import judge_clocks, judge_disk, judge_times, judge_workers
+
+OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
+REDIS = RedisReading(
+    version="8.1", latency=0.001, ahead=0.0, policy="noeviction", append_only=True, last_write_ok=True,
+    used=10_000_000, maxmemory=100_000_000, evicted=0, replica=False,
+)  # fmt: skip
+LEDGER = LedgerReading(
+    version="18.6", latency=0.001, ahead=0.0, revision="2", size=8_000_000, connections=20, connections_at_most=97,
+    read_only=False,
+)  # fmt: skip
+REVISIONS = Revisions(head="2", known=frozenset({"1", "2"}))
+URL = "https://llm.example/v1"
+
+
+def worst(findings: list[Finding]) -> Finding:
+    order = [FAILURE, WARNING, OK]
+    return min(findings, key=lambda finding: order.index(finding.level))
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "says"),
+    [
+        ({}, OK, "answers in 1.0 ms"),
+        ({"latency": 0.051}, WARNING, "answers in 51.0 ms"),
+        ({"policy": "allkeys-lru"}, FAILURE, "evicts messages when it is full (allkeys-lru)"),
+        ({"policy": "allkeys-lru", "maxmemory": 0}, WARNING, "would evict messages"),
+        ({"policy": None}, WARNING, "no permission for INFO"),
+        ({"evicted": 12_000}, WARNING, "has evicted 12,000 keys"),
+        ({"used": 79_999_999}, OK, ""),
+        ({"used": 80_000_000}, WARNING, "80 MB of 100 MB (80%)"),
+        ({"append_only": False}, WARNING, "does not persist"),
+        ({"last_write_ok": False}, FAILURE, "last write to disk failed"),
+        ({"replica": True}, FAILURE, "a replica"),
+    ],
+)
+def test_redis_is_judged(changes: dict[str, object], level: Level, says: str) -> None:
+    found = worst(judge_redis_server("broker", "host:6379", replace(REDIS, **changes)))  # type: ignore[arg-type] # fields
+    assert (found.level, says in found.what) == (level, True), found
+
+
+def test_redis_that_does_not_answer_is_told_from_one_that_refuses_the_password() -> None:
+    silent, refused = (
+        worst(judge_redis_server("broker", "h:1", Unreachable("why", refused=refused))) for refused in (False, True)
+    )
+    assert (silent.what, refused.what) == ("h:1 does not answer: why", "h:1 refuses us: why")
+    assert "TAMIS_BROKER_URL" in (silent.mend or "")
+    assert "password" in (refused.mend or "")
+
+
+def test_a_place_is_named_without_user_and_password() -> None:
+    assert place("rediss://user:s3cret@redis.example:6380/2") == "redis.example:6380"
+    assert place("redis://:p@h/0") == "h:6379"
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "says"),
+    [
+        ({}, OK, "Postgres answers in 1.0 ms"),
+        ({"latency": 0.2}, WARNING, "answers in 200.0 ms"),
+        ({"read_only": True}, FAILURE, "read-only"),
+        ({"revision": None}, FAILURE, "has no tables yet"),
+        ({"revision": "1"}, FAILURE, "older (revision 1)"),
+        ({"revision": "3"}, FAILURE, "newer (revision 3)"),
+        ({"connections": 81}, OK, ""),  # 97 - 81 = 16: one more worker
+        ({"connections": 82}, WARNING, "82 of 97 connections"),
+        ({"connections": 97}, FAILURE, "97 of 97 connections"),
+    ],
+)
+def test_the_ledger_is_judged(changes: dict[str, object], level: Level, says: str) -> None:
+    found = worst(judge_ledger_server(replace(LEDGER, **changes), REVISIONS))  # type: ignore[arg-type] # fields
+    assert (found.level, says in found.what) == (level, True), found
+
+
+def test_a_ledger_that_does_not_answer_says_why() -> None:
+    found = judge_ledger_server(LedgerUnavailable("Postgres does not answer: no route"), REVISIONS)
+    assert [(one.level, one.what) for one in found] == [(FAILURE, "Postgres does not answer: no route")]
+
+
+@pytest.mark.parametrize(
+    ("reading", "asked", "level", "says", "mend"),
+    [
+        (EndpointReading(200, ("m", "n")), False, OK, "lists 2 models", None),
+        (EndpointReading(200, ("n",)), False, WARNING, "does not list the model 'm'; it lists n", "--call"),
+        (EndpointReading(200, None), False, WARNING, "lists no models (200)", "--call"),
+        (EndpointReading(404), False, WARNING, "lists no models (404)", "--call"),
+        (EndpointReading(200), True, OK, "answered a question to m", None),
+        (EndpointReading(404), True, FAILURE, "knows no model 'm'", "TAMIS_MODEL"),
+        (EndpointReading(401), False, FAILURE, "refuses the key", "TAMIS_LLM_API_KEY"),
+        (EndpointReading(403), False, FAILURE, "does not let this key in", "TAMIS_LLM_API_KEY"),
+        (EndpointReading(429), False, WARNING, "too many requests", "quota"),
+        (EndpointReading(302), False, FAILURE, "sends elsewhere", "TAMIS_LLM_BASE_URL"),
+        (EndpointReading(503), False, FAILURE, "in trouble (503)", "endpoint"),
+        (EndpointReading(400), True, FAILURE, "answers 400", "TAMIS_MODEL"),
+        (EndpointReading(obstacle=Obstacle.NAME), False, FAILURE, "host of https://llm.example/v1 is not known", "URL"),
+        (EndpointReading(obstacle=Obstacle.REFUSED), False, FAILURE, "nothing listens", "start it"),
+        (EndpointReading(obstacle=Obstacle.TLS, why="self-signed"), False, FAILURE, "TLS to", "SSL_CERT_FILE"),
+        (EndpointReading(obstacle=Obstacle.SILENT), False, FAILURE, "does not answer within 20 s", "firewalls"),
+        (EndpointReading(obstacle=Obstacle.OTHER, why="odd"), False, FAILURE, "cannot be asked: odd", "URL"),
+    ],
+)
+def test_the_endpoint_is_judged(
+    reading: EndpointReading, asked: bool, level: Level, says: str, mend: str | None
+) -> None:
+    found = worst(judge_endpoint(URL, "m", reading, asked=asked))
+    assert (found.level, says in found.what) == (level, True), found
+    assert (found.mend is None) == (mend is None)
+    assert (mend or "") in (found.mend or "")
+
+
+@pytest.mark.parametrize(
+    ("visibility", "level"),
+    # an item: 900 + 120 = 1020 s; a call: 120 s; a join: 60 s
+    [(1020, OK), (900, OK), (120, OK), (119, WARNING), (60, WARNING), (59, FAILURE)],
+)
+def test_time_limits_are_judged_by_what_a_second_delivery_would_do(visibility: float, level: Level) -> None:
+    assert judge_times(visibility=visibility, item_deadline=900, call_timeout=120).level is level
+
+
+def test_clocks_are_compared_in_both_directions() -> None:
+    assert judge_clocks({"broker": 29.9, "ledger": -29.9}).level is OK
+    far = judge_clocks({"broker": 300.0, "ledger": -301.0})
+    assert far.level is WARNING
+    assert far.what == "broker's is 300 s ahead of this machine's, ledger's is 301 s behind this machine's"
+    assert judge_clocks({}).level is WARNING
+
+
+def view(**changes: object) -> WorkerView:
+    report = WorkerReport(id="w", host="h", pid=7, version="1", concurrency=32)
+    return WorkerView.of(report.model_copy(update=changes), datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("workers", "waiting", "levels"),
+    [
+        ([], {"q": 0}, [WARNING]),
+        ([], None, [WARNING]),
+        ([], {"q": 3}, [FAILURE]),  # somebody waits for a worker
+        ([view()], {"q": 3}, [OK]),
+        ([view(), view(version="0")], {}, [OK, WARNING]),
+        ([view(state=WorkerState.HOLDING_BACK, reason="Postgres is full")], {}, [OK, WARNING]),
+        ([view(state=WorkerState.STOPPING)], {}, [OK]),
+    ],
+)
+def test_workers_are_judged(workers: list[WorkerView], waiting: dict[str, int] | None, levels: list[Level]) -> None:
+    assert [finding.level for finding in judge_workers(workers, waiting, version="1")] == levels
+
+
+def test_the_disk_is_judged() -> None:
+    assert judge_disk(".tamis", 2_000_000_000).level is OK
+    assert judge_disk(".tamis", 1_999_999_999).level is WARNING

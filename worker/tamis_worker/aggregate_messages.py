@@ -1,0 +1,47 @@
+"""Aggregates' messages: taken as Celery takes them, once they are seen to be ours.
+
+What Celery's own way makes of a body that is none of a task is an exception on the consumer's thread, and the end of
+all consuming: one foreign message in the queue would stop every worker that fetches it.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from celery import Celery
+from celery.worker.strategy import default
+
+log = logging.getLogger(__name__)
+
+UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
+
+
+def checked(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
+    """Celery's strategy for one task and connection: a message that is no aggregate's is dropped."""
+    usual = default(task, app, consumer)
+
+    def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
+        try:
+            _check(message)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            log.warning("a message of %s is not an aggregate's and is dropped: %s", task.name, error)
+            message.ack_log_error(log, consumer.connection_errors)
+            return
+        usual(message, body, ack, reject, callbacks, **options)
+
+    return receive
+
+
+def _check(message: Any) -> None:
+    (batch_id, round_, shard), named, embedded = message.payload
+    UUID(batch_id)
+    if not (isinstance(round_, int) and isinstance(shard, int)):
+        raise TypeError("round and shard are whole numbers")
+    if named or not isinstance(embedded, dict):
+        raise TypeError("an aggregate has no named arguments")
+    if not isinstance(message.headers["id"], str):
+        raise TypeError("its id is no text")
+    for name in UNUSED:
+        if message.headers.get(name) not in (None, [None, None]):
+            raise ValueError(f"it has {name}")

@@ -1,0 +1,52 @@
+"""What `tamis doctor` prints."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+
+from .finding import Finding, Level
+
+MARKS = {Level.OK: "[green]ok[/]     ", Level.WARNING: "[yellow]warning[/]", Level.FAILURE: "[red]failure[/]"}
+SUBJECT_WIDTH = 12
+
+
+def show(findings: Iterable[Finding], console: Console) -> bool:
+    """Print the findings as they come; True where none is a failure."""
+    counted = dict.fromkeys(Level, 0)
+    last = None
+    for finding in findings:
+        counted[finding.level] += 1
+        subject = "" if finding.subject == last else finding.subject
+        last = finding.subject
+        console.print(
+            f"{MARKS[finding.level]}  [bold]{subject:<{SUBJECT_WIDTH}}[/]{escape(finding.what)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        if finding.mend is not None:
+            mend = Padding(f"-> {escape(finding.mend)}", (0, 0, 0, 9 + SUBJECT_WIDTH), expand=False)
+            console.print(mend, highlight=False)
+    console.print(
+        f"\n{counted[Level.FAILURE]} failures, {counted[Level.WARNING]} warnings, {counted[Level.OK]} ok",
+        highlight=False,
+    )
+    return counted[Level.FAILURE] == 0
+
+
+@dataclass(frozen=True)
+class Told:
+    """Findings for programs."""
+
+    text: str  # one JSON array
+    well: bool  # none is a failure
+
+
+def to_json(findings: Iterable[Finding]) -> Told:
+    """The findings as one JSON array."""
+    found = list(findings)
+    text = json.dumps([asdict(finding) for finding in found], ensure_ascii=False)
+    return Told(text, well=all(finding.level is not Level.FAILURE for finding in found))

@@ -1,0 +1,110 @@
+"""The whole examination, part by part; what one part cannot say keeps none of the others from it."""
+
+import shutil
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from alembic.script import ScriptDirectory
+
+from tamis_producer.broker import make_app, waiting_messages
+from tamis_producer.ledger import connect
+from tamis_producer.redaction import Redaction
+from tamis_producer.workers import REDIS, read_workers
+from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable
+from tamis_schemas.ledger.migrate import MIGRATIONS
+
+from ..settings import WorkerSettings
+from .endpoint import judge_endpoint, read_endpoint
+from .finding import Finding, failure, ok
+from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
+from .redis_server import RedisReading, judge_redis_server, place, read_redis_server
+from .surroundings import judge_clocks, judge_disk, judge_times, judge_workers
+
+ANSWER_WITHIN = 5.0  # s
+
+
+def examine(settings: WorkerSettings, *, call: bool = False) -> Iterator[Finding]:
+    """Everything that Tamis needs, a finding after the other, without secrets.
+
+    `call`: put one short question to the model, which is paid for.
+    """
+    redact = Redaction.of(settings)
+    for finding in _examine(settings, call):
+        mend = None if finding.mend is None else redact(finding.mend)
+        yield Finding(finding.subject, finding.level, redact(finding.what), mend)
+
+
+def _examine(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
+    ahead: dict[str, float] = {}
+    try:
+        broker, database = settings.broker, settings.database
+    except ConfigurationError as error:
+        yield failure("settings", str(error), "see docs/settings.md")
+    else:
+        for subject, url in _redis_servers(settings).items():
+            redis = read_redis_server(url)
+            if isinstance(redis, RedisReading):
+                ahead[subject] = redis.ahead
+            yield from judge_redis_server(subject, place(url), redis)
+        if not broker.startswith(REDIS):
+            yield ok("broker", f"{place(broker)} is no Redis: it is not examined")
+        ledger = read_ledger_server(database)
+        if isinstance(ledger, LedgerReading):
+            ahead["ledger"] = ledger.ahead
+        yield from judge_ledger_server(ledger, _revisions())
+        yield judge_clocks(ahead)
+        yield from _workers(settings, broker, database)
+    yield judge_times(
+        visibility=settings.visibility_timeout,
+        item_deadline=settings.item_deadline,
+        call_timeout=settings.call_timeout,
+    )
+    if settings.stack is not None:
+        yield judge_disk(str(settings.home), shutil.disk_usage(settings.home).free)
+    yield from _endpoint(settings, call)
+
+
+def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
+    """The Redis servers by what they are for; each server once."""
+    found: dict[str, str] = {}
+    urls = {"broker": settings.broker, "result backend": settings.result_backend, "limiter": settings.limiter}
+    for subject, url in urls.items():
+        if url.startswith(REDIS) and place(url) not in map(place, found.values()):
+            found[subject] = url
+    return found
+
+
+def _revisions() -> Revisions:
+    script = ScriptDirectory(str(MIGRATIONS))
+    known = frozenset(revision.revision for revision in script.walk_revisions())
+    return Revisions(head=str(script.get_current_head()), known=known)
+
+
+def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:
+    app, engine = make_app(settings), connect(database)
+    try:
+        try:
+            waiting = waiting_messages(app, within=ANSWER_WITHIN)
+        except BrokerUnavailable:
+            waiting = None
+        workers = read_workers(engine, broker)
+    except (LedgerUnavailable, ConfigurationError) as error:
+        yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
+    else:
+        yield from judge_workers(workers, waiting, version=version("tamis"))
+    finally:
+        engine.dispose()
+        app.close()
+
+
+def _endpoint(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
+    try:
+        endpoint, model = settings.endpoint, settings.default_model
+    except ConfigurationError as error:
+        yield failure("LLM", str(error), "see docs/settings.md")
+        return
+    listed = read_endpoint(endpoint, key)
+    yield from judge_endpoint(endpoint, model, listed)
+    if call and listed.obstacle is None:
+        yield from judge_endpoint(endpoint, model, read_endpoint(endpoint, key, ask=model), asked=True)

@@ -1,0 +1,114 @@
+"""The ledger's server: does it answer, are the tables those of this release, are there connections left."""
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from tamis_producer.ledger import connect, ledger_errors
+from tamis_schemas import TamisError
+
+from .finding import Finding, failure, ok, warning
+
+SLOW = 0.05  # s for one answer
+# 8 for its ledger, 6 for what it writes in groups, and one or two for dispatch.
+CONNECTIONS_OF_A_WORKER = 16
+
+
+@dataclass(frozen=True)
+class LedgerReading:
+    """What the ledger's server says of itself."""
+
+    version: str
+    latency: float  # s, of the fastest of a few answers
+    ahead: float  # s that its clock is ahead of this machine's
+    revision: str | None  # of the tables; None: there are none
+    size: int  # bytes
+    connections: int  # in use
+    connections_at_most: int  # for ordinary users
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class Revisions:
+    """Of the tables."""
+
+    head: str  # what this release writes
+    known: frozenset[str]
+
+
+def read_ledger_server(url: str) -> LedgerReading | TamisError:
+    """What the server says, or why it does not."""
+    try:
+        engine = connect(url)
+    except TamisError as error:
+        return error
+    try:
+        with ledger_errors(), engine.connect() as connection:
+
+            def one(query: str) -> str:
+                return str(connection.execute(text(query)).scalar_one())
+
+            best = (float("inf"), 0.0)
+            for _ in range(3):
+                wall, began = time.time(), time.perf_counter()
+                theirs = float(one("SELECT extract(epoch FROM clock_timestamp())"))
+                took = time.perf_counter() - began
+                best = min(best, (took, theirs - (wall + took / 2)))
+            migrated = one("SELECT to_regclass('alembic_version') IS NOT NULL") == "True"
+            return LedgerReading(
+                version=one("SHOW server_version").split()[0],
+                latency=best[0],
+                ahead=best[1],
+                revision=one("SELECT max(version_num) FROM alembic_version") if migrated else None,
+                size=int(one("SELECT pg_database_size(current_database())")),
+                connections=int(one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")),
+                connections_at_most=int(one("SHOW max_connections")) - int(one("SHOW superuser_reserved_connections")),
+                read_only=one("SHOW transaction_read_only") == "on",
+            )
+    except TamisError as error:
+        return error
+    finally:
+        engine.dispose()
+
+
+def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revisions) -> list[Finding]:
+    """What to say of the ledger."""
+    subject = "ledger"
+    if isinstance(reading, TamisError):
+        return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
+    line = (
+        f"Postgres answers in {1000 * reading.latency:.1f} ms, version {reading.version}, {reading.size / 1e6:,.0f} MB"
+    )
+    found = [
+        ok(subject, line)
+        if reading.latency <= SLOW
+        else warning(subject, line, "bring Postgres nearer to the workers: claims and results wait for it")
+    ]
+    if reading.read_only:
+        mend = "name the primary in TAMIS_DATABASE_URL, or have its operator let it write"
+        found.append(failure(subject, "it is read-only: a standby, or set so", mend))
+    return [*found, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
+
+
+def _tables(subject: str, revision: str | None, revisions: Revisions) -> Finding:
+    if revision == revisions.head:
+        return ok(subject, f"its tables are those of this release (revision {revision})")
+    if revision is None:
+        return failure(subject, "it has no tables yet", "run `tamis migrate`")
+    if revision in revisions.known:
+        what = f"its tables are older (revision {revision}) than this release's ({revisions.head})"
+        return failure(subject, what, "stop the workers, then run `tamis migrate`")
+    what = f"its tables are newer (revision {revision}) than this release's ({revisions.head})"
+    return failure(subject, what, "install the newer release of Tamis on this machine")
+
+
+def _connections(subject: str, reading: LedgerReading) -> Finding:
+    left = reading.connections_at_most - reading.connections
+    line = f"{reading.connections} of {reading.connections_at_most} connections are in use"
+    if left >= CONNECTIONS_OF_A_WORKER:
+        return ok(subject, f"{line}; a worker uses up to {CONNECTIONS_OF_A_WORKER}")
+    mend = "raise max_connections and restart Postgres, or run fewer workers with more TAMIS_CONCURRENCY"
+    if left <= 0:
+        return failure(subject, line, mend)
+    return warning(subject, f"{line}; one more worker would need up to {CONNECTIONS_OF_A_WORKER}", mend)

@@ -1,0 +1,142 @@
+"""A Redis server: does it answer, does it keep what it is given, has it room."""
+
+import time
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import redis
+from redis.exceptions import NoPermissionError
+
+from .finding import Finding, failure, ok, warning
+
+ANSWER_WITHIN = 5.0  # s
+SLOW = 0.05  # s for one answer; each claim of a rate limit waits for one
+FULL = 0.8  # of maxmemory
+
+
+@dataclass(frozen=True)
+class RedisReading:
+    """What a server says of itself; None where it does not say."""
+
+    version: str
+    latency: float  # s, of the fastest of a few answers
+    ahead: float  # s that its clock is ahead of this machine's
+    policy: str | None = None  # what it evicts when it is full
+    append_only: bool | None = None
+    last_write_ok: bool | None = None
+    used: int | None = None  # bytes
+    maxmemory: int | None = None  # bytes; 0: no bound
+    evicted: int | None = None  # keys, since it was started
+    replica: bool | None = None
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A server that did not answer."""
+
+    why: str
+    refused: bool = False  # it answered, and took no password or none of ours
+
+
+def place(url: str) -> str:
+    """Where a server is, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or parts.path}:{parts.port or 6379}"
+
+
+def read_redis_server(url: str) -> RedisReading | Unreachable:
+    """What the server at `url` says of itself."""
+    try:
+        with redis.Redis.from_url(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
+            client.ping()
+            latency, ahead = _clock(client)
+            try:
+                info = client.info()
+            except NoPermissionError:
+                return RedisReading("of unknown version", latency, ahead)
+            except redis.ResponseError:  # some servers give it to administrators only
+                return RedisReading("of unknown version", latency, ahead)
+    except (redis.AuthenticationError, NoPermissionError) as error:
+        return Unreachable(str(error).splitlines()[0], refused=True)
+    except (redis.RedisError, OSError, ValueError) as error:
+        return Unreachable(next(iter(str(error).splitlines()), type(error).__name__))
+    append_only = info.get("aof_enabled")
+    return RedisReading(
+        version=str(info.get("valkey_version") or info.get("redis_version") or "of unknown version"),
+        latency=latency,
+        ahead=ahead,
+        policy=info.get("maxmemory_policy"),
+        append_only=None if append_only is None else bool(append_only),
+        last_write_ok=info.get("aof_last_write_status", "ok") == "ok"
+        and info.get("rdb_last_bgsave_status", "ok") == "ok",
+        used=info.get("used_memory"),
+        maxmemory=info.get("maxmemory"),
+        evicted=info.get("evicted_keys"),
+        replica=info.get("role") == "slave",
+    )
+
+
+def _clock(client: "redis.Redis") -> tuple[float, float]:
+    """The fastest answer's seconds, and how far the server's clock is ahead."""
+    best = (float("inf"), 0.0)
+    for _ in range(3):
+        wall, began = time.time(), time.perf_counter()
+        seconds, micros = client.time()
+        took = time.perf_counter() - began
+        best = min(best, (took, seconds + micros / 1e6 - (wall + took / 2)))
+    return best
+
+
+def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreachable) -> list[Finding]:
+    """What to say of a server."""
+    if isinstance(reading, Unreachable):
+        if reading.refused:
+            mend = "put user and password into the URL of TAMIS_BROKER_URL: redis://user:password@host:6379/0"
+            return [failure(subject, f"{where} refuses us: {reading.why}", mend)]
+        mend = "start it, or name the right one with TAMIS_BROKER_URL (and TAMIS_LIMITER_URL, TAMIS_RESULT_BACKEND_URL)"
+        return [failure(subject, f"{where} does not answer: {reading.why}", mend)]
+    line = f"{where} answers in {1000 * reading.latency:.1f} ms, version {reading.version}"
+    found = [
+        ok(subject, line)
+        if reading.latency <= SLOW
+        else warning(subject, line, "bring Redis nearer to the workers: every grant of the rate limit waits for it")
+    ]
+    if reading.replica:
+        mend = "name the primary in TAMIS_BROKER_URL"
+        found.append(failure(subject, "it is a replica, which takes no writes", mend))
+    return [*found, *_memory(subject, reading), _persistence(subject, reading)]
+
+
+def _memory(subject: str, reading: RedisReading) -> list[Finding]:
+    if reading.policy is None or reading.maxmemory is None or reading.used is None:
+        mend = "grant this user INFO, or look yourself: maxmemory-policy must be noeviction, appendonly yes"
+        return [warning(subject, "it does not say how it evicts and how it persists (no permission for INFO)", mend)]
+    found = []
+    if reading.policy == "noeviction":
+        found.append(ok(subject, "it evicts nothing (noeviction)"))
+    elif reading.maxmemory == 0:
+        mend = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
+        found.append(warning(subject, f"it would evict messages ({reading.policy}) if it had a maxmemory", mend))
+    else:
+        mend = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
+        found.append(failure(subject, f"it evicts messages when it is full ({reading.policy})", mend))
+    if reading.evicted:
+        mend = "nothing is lost, the ledger knows every item; but set noeviction, and give it more memory"
+        found.append(warning(subject, f"it has evicted {reading.evicted:,} keys since it was started", mend))
+    used = f"{reading.used / 1e6:,.0f} MB"
+    if reading.maxmemory == 0:
+        found.append(ok(subject, f"it uses {used} of memory, without a bound of its own"))
+    else:
+        line = f"it uses {used} of {reading.maxmemory / 1e6:,.0f} MB ({reading.used / reading.maxmemory:.0%})"
+        mend = "raise maxmemory: workers hold back once it is full. About 1 KB a message; TAMIS_WINDOW bounds a batch"
+        found.append(ok(subject, line) if reading.used < FULL * reading.maxmemory else warning(subject, line, mend))
+    return found
+
+
+def _persistence(subject: str, reading: RedisReading) -> Finding:
+    if reading.last_write_ok is False:
+        return failure(subject, "its last write to disk failed", "look into its log: its disk is full, or not writable")
+    if reading.append_only is False:
+        mend = "redis-cli CONFIG SET appendonly yes, and the same in redis.conf; without it a restart costs a sweep"
+        return warning(subject, "it does not persist (no append-only file)", mend)
+    return ok(subject, "it persists" if reading.append_only else "how it persists is not known")

@@ -1,0 +1,72 @@
+"""What lies between the parts: clocks, time limits, workers and what waits for them, the disk."""
+
+from collections.abc import Mapping, Sequence
+
+from tamis_producer.worker_view import WorkerState, WorkerView
+
+from .finding import Finding, failure, ok, warning
+
+SKEW = 30.0  # s
+JOINS = 60  # s that a chord's join may take; a message delivered again meanwhile would run it twice
+DISK_LEFT = 2_000_000_000  # bytes
+
+
+def judge_clocks(ahead: Mapping[str, float]) -> Finding:
+    """`ahead`: seconds that each server's clock is ahead of this machine's."""
+    subject = "clocks"
+    if not ahead:
+        return warning(subject, "no server said what time it is", "see above")
+    far = {name: seconds for name, seconds in ahead.items() if abs(seconds) > SKEW}
+    if not far:
+        widest = max(abs(seconds) for seconds in ahead.values())
+        return ok(subject, f"those of {' and '.join(ahead)} and of this machine agree within {widest:.1f} s")
+    which = ", ".join(
+        f"{name}'s is {abs(s):.0f} s {'ahead of' if s > 0 else 'behind'} this machine's" for name, s in far.items()
+    )
+    mend = "set them by NTP. Leases and limits go by the servers' clocks: nothing is lost, messages may come twice"
+    return warning(subject, which, mend)
+
+
+def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:
+    """How long a message may stay unacknowledged, beside how long an item may take. All in seconds."""
+    subject = "time limits"
+    longest = item_deadline + call_timeout
+    line = f"a message that is not acknowledged comes again after {visibility:.0f} s; an item may take {longest:.0f} s"
+    if visibility < JOINS:
+        mend = f"set TAMIS_VISIBILITY_TIMEOUT to {JOINS} at least, better to {longest:.0f}"
+        return failure(subject, f"{line}, and the end of a shard {JOINS} s", mend)
+    if visibility < call_timeout:
+        mend = f"set TAMIS_VISIBILITY_TIMEOUT to {longest:.0f}: every call that is slow has its message delivered again"
+        return warning(subject, line, mend)
+    if visibility < longest:
+        return ok(subject, f"{line}: it is evaluated once all the same, as a claim is granted once")
+    return ok(subject, line)
+
+
+def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | None, *, version: str) -> list[Finding]:
+    """`waiting`: messages in each queue, None where the broker does not say; `version`: of this Tamis."""
+    subject = "workers"
+    messages = sum((waiting or {}).values())
+    if not workers:
+        mend = "start one with `tamis worker`, or `tamis up`"
+        if messages:
+            return [failure(subject, f"none is running, and {messages:,} messages wait", mend)]
+        return [warning(subject, "none is running", mend)]
+    plural = "" if len(workers) == 1 else "s"
+    room = sum(worker.concurrency or 0 for worker in workers)
+    found = [ok(subject, f"{len(workers)} worker{plural}, room for {room} items, {messages:,} messages wait")]
+    others = sorted({worker.version or "unknown" for worker in workers} - {version})
+    if others:
+        what = f"some run another release ({', '.join(others)}) than this one ({version})"
+        found.append(warning(subject, what, "install one release everywhere, and start the workers anew one by one"))
+    for worker in workers:
+        if worker.state is WorkerState.HOLDING_BACK:
+            what = f"{worker.pid}@{worker.host} holds back: {worker.reason}"
+            found.append(warning(subject, what, "mend that; it goes on by itself"))
+    return found
+
+
+def judge_disk(where: str, left: int) -> Finding:
+    """`left`: bytes."""
+    line = f"{left / 1e9:,.1f} GB are left for {where}"
+    return ok("disk", line) if left >= DISK_LEFT else warning("disk", line, "make room: Postgres stops when it is full")

@@ -1,0 +1,75 @@
+"""Reception: how a worker takes messages from Redis while it holds back, or from one that is in trouble.
+
+Kombu's own way ends the process where Redis hands out a message and then refuses to note that it did, as a full one
+does; and where it cannot put messages back at the end of a connection that is lost. Here the message is taken, or left,
+all the same: the ledger knows what is done and what is not, so Redis need not.
+"""
+
+import logging
+from collections.abc import Callable
+from queue import Empty
+from typing import Any
+
+from kombu.transport import redis as redis_transport
+from kombu.transport.virtual import QoS
+from redis.exceptions import ResponseError
+
+log = logging.getLogger(__name__)
+
+
+def receive_with_care(channel: Any, holds_back: Callable[[], bool], refused: Callable[[Exception], None]) -> None:
+    """Have a consumer's channel take nothing while `holds_back()`, and survive what Redis refuses.
+
+    `refused` is told of such a refusal. Before the first message; channels of other brokers stay as they are.
+    """
+    if not isinstance(channel, redis_transport.Channel):
+        return
+    usual = channel.qos
+    usual.restore_unacked_once()  # nothing is there yet; without this, it would be done at the end of the process
+    channel._qos = _CarefulQoS(channel, usual.prefetch_count, holds_back, refused)
+    read = channel.handlers["BRPOP"]
+
+    def read_with_care(**options: Any) -> Any:
+        try:
+            return read(**options)
+        except ResponseError as error:
+            refused(error)
+            raise Empty from error  # as if no message had come
+
+    channel.handlers["BRPOP"] = read_with_care
+
+
+class _CarefulQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
+    """What was delivered and is not acknowledged, in this process and, where it takes that, in Redis."""
+
+    def __init__(
+        self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]
+    ) -> None:
+        super().__init__(channel, prefetch_count)
+        self._holds_back = holds_back
+        self._refused = refused
+
+    def can_consume(self) -> bool:
+        return not self._holds_back() and bool(super().can_consume())
+
+    def append(self, message: Any, delivery_tag: str) -> None:
+        try:
+            super().append(message, delivery_tag)
+        except ResponseError as error:
+            self._refused(error)
+            QoS.append(self, message, delivery_tag)
+
+    def restore_unacked_once(self, stderr: Any = None) -> None:
+        """At the end of a connection: what is not acknowledged goes back to its queue, where Redis takes it."""
+        try:
+            super().restore_unacked_once(stderr)
+        except Exception as error:  # kombu's own errors among them, which would end the process
+            log.debug("messages are left to the reconciler and to their visibility timeout: %s", error)
+
+    def restore_visible(self, *args: Any, **kwargs: Any) -> None:
+        if self._holds_back():
+            return
+        try:
+            super().restore_visible(*args, **kwargs)
+        except ResponseError as error:
+            self._refused(error)

@@ -1,0 +1,170 @@
+"""The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new one.
+
+It judges by progress. A process may answer every ping and yet consume nothing, or have an event loop that stands
+still; so what counts is that messages are taken while there are some, that the loop turns, and that nothing that should
+run for ever has ended. It has a thread of its own, which neither the loop nor the consumer can hold up.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+EXIT_STALLED = 75  # "temporary failure, try again", as <sysexits.h> counts; no other end of a worker has it
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One look at the process. `at` is in seconds of a clock that only goes forward."""
+
+    at: float
+    waiting: int | None  # messages in its queues; None: the broker did not say
+    taken: int  # messages so far
+    in_flight: int  # messages that it holds
+    holding_back: bool  # it takes nothing on purpose, while a server is in trouble
+    turns: int  # of the event loop so far
+    writing: float = 0.0  # s that the longest of the present writes to the ledger has taken
+    ended: tuple[str, ...] = ()  # what should run for ever, and does not
+    stopping: float | None = None  # s since it was asked to stop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What is too long, in seconds."""
+
+    stalled_after: float  # without a message, or without a turn of the loop
+    concurrency: int  # messages that it may hold
+    write_within: float  # one write to the ledger
+    stop_within: float
+    farewell: float  # from a stall to the end of the process: calls in flight are finished meanwhile
+
+    @property
+    def look_every(self) -> float:
+        return min(5.0, self.stalled_after / 6)
+
+
+def stalled(seen: Sequence[Observation], bounds: Bounds) -> str | None:
+    """What is wrong with the process, in words that follow its name; None where nothing is, or nothing is known.
+
+    `seen` are the looks so far, the last one last. Where too much time lies between two looks, the whole process was
+    stopped: what was before does not count.
+    """
+    now = seen[-1]
+    if now.stopping is not None:
+        too_long = now.stopping > bounds.stop_within
+        return f"was asked to stop and did not within {bounds.stop_within:.0f} s" if too_long else None
+    if now.ended:
+        return f"has lost {', '.join(now.ended)}, which should run for ever"
+    if now.writing > bounds.write_within:
+        return f"has waited for {now.writing:.0f} s for the ledger to take one group of writes"
+    looks = _unbroken(seen, bounds.stalled_after / 2)
+    still = _lasting(looks, lambda look: look.turns == now.turns)
+    if still >= bounds.stalled_after:
+        return f"has an event loop that stood still for {still:.0f} s"
+    idle = _lasting(looks, lambda look: look.taken == now.taken and _could_take(look, bounds))
+    if idle >= bounds.stalled_after:
+        free = bounds.concurrency - now.in_flight
+        return f"consumed nothing for {idle:.0f} s, though {now.waiting} messages wait and {free} places are free"
+    return None
+
+
+def _could_take(look: Observation, bounds: Bounds) -> bool:
+    return bool(look.waiting) and look.in_flight < bounds.concurrency and not look.holding_back
+
+
+def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
+    """The last looks, as far as each followed the one before within `gap` seconds."""
+    for place in range(len(seen) - 1, 0, -1):
+        if seen[place].at - seen[place - 1].at > gap:
+            return seen[place:]
+    return seen
+
+
+def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
+    """For how many seconds up to now something held at every look."""
+    since = looks[-1].at
+    for look in reversed(looks):
+        if not holds(look):
+            break
+        since = look.at
+    return looks[-1].at - since
+
+
+class Watchdog(threading.Thread):
+    """Looks from `start` to `end`; once it says `verdict`, the process ends with `EXIT_STALLED`."""
+
+    def __init__(
+        self,
+        observe: Callable[[], Observation],
+        bounds: Bounds,
+        *,
+        tell: Callable[[Observation, str | None], None],
+        stop: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
+        leave: Callable[[int], None] = os._exit,
+    ) -> None:
+        """
+        Args:
+            observe: looks at the process; may take a few seconds.
+            tell: told after each look, with the verdict.
+            stop: begins a soft shutdown of the process, which calls `end`.
+            leave: ends the process at once.
+        """
+        super().__init__(name="tamis watchdog", daemon=True)
+        self.verdict: str | None = None
+        self._observe = observe
+        self._bounds = bounds
+        self._tell = tell
+        self._stop = stop
+        self._leave = leave
+        self._ended = threading.Event()
+        self._seen: list[Observation] = []
+
+    def run(self) -> None:
+        while self.verdict is None and not self._ended.wait(self._bounds.look_every):
+            try:
+                self.look(self._observe())
+            except Exception:  # a look that fails says nothing of the process; the next one is made all the same
+                log.exception("the watchdog could not look")
+
+    def look(self, observation: Observation) -> None:
+        """Judge by one more look; a stalled process ends."""
+        kept = [look for look in self._seen if observation.at - look.at <= 2 * self._bounds.stalled_after]
+        self._seen = [*kept, observation]
+        self.verdict = stalled(self._seen, self._bounds)
+        try:
+            self._tell(observation, self.verdict)
+        except OSError as error:  # a disk that is full: whoever reads the file takes this process for a stalled one
+            log.warning("the alive file could not be written: %s", error)
+        if self.verdict is not None:
+            self._bring_to_an_end(observation)
+
+    def end(self) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def _bring_to_an_end(self, observation: Observation) -> None:
+        log.critical("this worker %s: it ends with exit code %d, to be started anew", self.verdict, EXIT_STALLED)
+        log.error("where its threads stand:\n%s", _stacks())
+        loop_turns = len(self._seen) < 2 or self._seen[-2].turns != observation.turns
+        if observation.stopping is None and loop_turns:  # without the loop nothing could be given back
+            self._stop()
+            if self._ended.wait(self._bounds.farewell):
+                return  # whoever called `end` leaves with the code
+            log.error("it did not stop by itself within %.0f s", self._bounds.farewell)
+        self._leave(EXIT_STALLED)
+
+
+def _stacks() -> str:
+    """Where each thread is, without the values of its variables."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return "\n".join(
+        f"{names.get(ident, 'unknown')}:\n{''.join(traceback.format_stack(frame, limit=12))}"
+        for ident, frame in sys._current_frames().items()
+        if ident != threading.get_ident()
+    )
