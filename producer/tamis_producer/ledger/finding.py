@@ -1,0 +1,57 @@
+"""What an id, or the beginning of one, is the id of."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import Connection, Table, func, select
+
+from tamis_schemas import (
+    InvalidRequest,
+    UnknownBatch,
+)
+from tamis_schemas.ledger import batches, items, reviews
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an id is the id of: one of the two is set."""
+
+    batch_id: UUID | None
+    review_id: UUID | None
+
+
+def find_batch(connection: Connection, prefix: str) -> UUID:
+    """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
+    if (found := _find(connection, batches, prefix, "batch")) is None:
+        raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
+    return found
+
+
+def find_review(connection: Connection, prefix: str) -> UUID:
+    """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    if (found := _find(connection, reviews, prefix, "review")) is None:
+        raise UnknownBatch(f"there is no review {prefix!r}: `tamis review list` lists them")
+    return found
+
+
+def find_either(connection: Connection, prefix: str) -> Found:
+    """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    review = _find(connection, reviews, prefix, "batch or review")
+    batch = _find(connection, batches, prefix, "batch or review")
+    if review is not None and batch is not None:
+        raise InvalidRequest(f"a review and a batch begin with {prefix!r}: give more of the id")
+    if review is None and batch is None:
+        raise UnknownBatch(f"there is no batch or review {prefix!r}: `tamis batches` and `tamis review list` list them")
+    return Found(batch_id=batch, review_id=review)
+
+
+def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID | None:
+    wanted = prefix.strip().lower()
+    if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
+        listing = "review list" if noun == "review" else "batches"
+        raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
+    text_id = func.cast(table.c.id, type_=items.c.item_id.type)
+    found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
+    if len(found) > 1:
+        raise InvalidRequest(f"several {table.name} begin with {prefix!r}: give more of the id")
+    return UUID(str(found[0])) if found else None

@@ -1,0 +1,108 @@
+"""What came out: results in the order of the items, and summaries."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, select
+
+from tamis_schemas import (
+    ErrorKind,
+    EvaluationResult,
+    Exclusion,
+    ExtractFields,
+    FieldsResult,
+    Inclusion,
+    InclusionDecision,
+    ItemResult,
+    ItemStatus,
+    Provenance,
+    Summary,
+    Usage,
+)
+from tamis_schemas.ledger import batches, exclusions, items, results, summaries
+from tamis_schemas.operations import operation_name
+
+STREAM_ROWS = 500  # fetched at once when results are streamed
+_ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
+
+
+def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResult]:
+    """Every item of a batch in item order, with its result where it has one; fetched in portions.
+
+    An item that is asked about again has none until it ends anew; its provenance is what was paid for it before.
+    """
+    columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
+    statement = (
+        select(
+            *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
+            *(batches.c.operation, exclusions.c.exclusion, results.c.fence, *columns),
+        )
+        .join(batches, batches.c.id == items.c.batch_id)
+        .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
+        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .where(items.c.batch_id == batch_id)
+        .order_by(items.c.idx)
+        .execution_options(yield_per=STREAM_ROWS)
+    )
+    with connection.execute(statement) as rows:  # a reader who stops early closes the cursor too
+        for row in rows:
+            yield _item_result(row)
+
+
+def _item_result(row: Row[Any]) -> ItemResult:
+    if row.fence is None:
+        exclusion = None if row.exclusion is None else Exclusion.model_validate(row.exclusion)
+        return ItemResult(
+            index=row.idx,
+            item_id=row.item_id,
+            origin=row.origin,
+            status=row.state,
+            item=row.payload,
+            exclusion=exclusion,
+        )
+    inclusion = row.operation == operation_name(Inclusion)
+    ended = row.state in _ENDED
+    return ItemResult(
+        index=row.idx,
+        item_id=row.item_id,
+        origin=row.origin,
+        status=row.state,
+        item=row.payload,
+        result=_result(row) if ended else None,
+        decision=InclusionDecision.model_validate(row.detail) if inclusion and row.detail else None,
+        detail=None if inclusion else row.detail,
+        error_kind=None if row.error_kind is None or not ended else ErrorKind(row.error_kind),
+        cut=(row.cut or {}) if ended else {},
+        provenance=Provenance(
+            model=row.model,
+            prompt_sha256=row.prompt_sha256,
+            usage=Usage(row.prompt_tokens, row.completion_tokens, row.cached_tokens, row.reasoning_tokens),
+            cost=row.cost,
+            calls=row.calls,
+            cached=row.cached,
+            latency_ms=row.latency_ms,
+        ),
+    )
+
+
+def _result(row: Row[Any]) -> EvaluationResult | FieldsResult:
+    shared = {"confidence": row.confidence or 0.0, "reasoning": row.reasoning, "error": row.error}
+    if row.operation == operation_name(ExtractFields):
+        return FieldsResult(fields=row.value, **shared)
+    return EvaluationResult(value=row.value, **shared)
+
+
+def read_summary(connection: Connection, batch_id: UUID, round_: int | None = None) -> Summary | None:
+    """The summary of a batch's round, or of its latest finished one; None where there is none."""
+    statement = select(summaries.c.summary).where(summaries.c.batch_id == batch_id)
+    if round_ is not None:
+        statement = statement.where(summaries.c.round == round_)
+    stored = connection.execute(statement.order_by(summaries.c.round.desc()).limit(1)).scalar_one_or_none()
+    return None if stored is None else Summary.model_validate(stored)
+
+
+def read_summaries(connection: Connection, batch_id: UUID) -> list[Summary]:
+    """The summaries of a batch's finished rounds, the first one first."""
+    statement = select(summaries.c.summary).where(summaries.c.batch_id == batch_id).order_by(summaries.c.round)
+    return [Summary.model_validate(stored) for stored in connection.execute(statement).scalars()]
