@@ -30,10 +30,11 @@ def show(findings: Iterable[Finding], console: Console) -> bool:
         if finding.mend is not None:
             mend = Padding(f"-> {escape(finding.mend)}", (0, 0, 0, 9 + SUBJECT_WIDTH), expand=False)
             console.print(mend, highlight=False)
-    console.print(
-        f"\n{counted[Level.FAILURE]} failures, {counted[Level.WARNING]} warnings, {counted[Level.OK]} ok",
-        highlight=False,
+    failures, warnings = (
+        f"{counted[level]} {name}{'' if counted[level] == 1 else 's'}"
+        for level, name in ((Level.FAILURE, "failure"), (Level.WARNING, "warning"))
     )
+    console.print(f"\n{failures}, {warnings}, {counted[Level.OK]} ok", highlight=False)
     return counted[Level.FAILURE] == 0
 
 
