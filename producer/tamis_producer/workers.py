@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from sqlalchemy import Column, Connection, Engine, Label, func, select
 
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, wire
-from tamis_schemas.ledger import workers
+from tamis_schemas.ledger import repairs, workers
 
 from .ledger import ledger_errors
 from .worker_view import WorkerReport, WorkerView
@@ -48,6 +49,22 @@ def read_ledger(connection: Connection) -> list[WorkerReport]:
         *(age(w.state_since, "state_for"), age(w.started_at, "running_for"), age(w.progress_at, "idle_for")),
     ).where(w.lease_until > func.now())
     return [WorkerReport.model_validate(dict(row)) for row in connection.execute(statement).mappings()]
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """How often the reconcilers of all workers have set something of a kind going again."""
+
+    kind: str  # a field of the worker's `Swept`
+    total: int
+    last_at: datetime
+
+
+def read_repairs(engine: Engine) -> list[Repairs]:
+    """What was ever repaired, the latest first. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.connect() as connection:
+        rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
+        return [Repairs(row.kind, row.total, row.last_at) for row in rows]
 
 
 def read_redis(broker_url: str) -> list[WorkerReport]:

@@ -135,7 +135,7 @@ def test_the_only_worker_killed_in_the_middle_of_a_round_loses_and_repeats_nothi
     assert rows_per_item(client, batch) == Counter(range(items))
     assert [summary.counts.failed for summary in batch.summaries()] == [items // 10, 0]
     assert double.count() - paid <= items // 10 + 4  # those in flight at the kill are asked again
-    reckoning = reckon(client, batch, double, unanswered=-items // 10)  # a tenth was asked about in both rounds
+    reckoning = reckon(client, batch, double, asked_again=items // 10)  # a tenth was asked about in both rounds
     assert reckoning.extra_calls <= 4
     faults.record(row=17, reckoning=reckoning, faults=1, note="killed in round 2")
 
@@ -235,6 +235,6 @@ def test_round_after_round_with_a_worker_asleep_over_the_end_of_each(
     assert [one.round for one in bias.rounds] == list(range(1, view.round + 1))
     assert sum(one.failed for one in bias.rounds) == asked_again
     assert sum(one.evaluated for one in bias.rounds) == items + int(str(asked_again))
-    reckoning = reckon(client, batch, double, unanswered=-int(str(asked_again)))
+    reckoning = reckon(client, batch, double, asked_again=int(str(asked_again)))
     assert reckoning.extra_calls <= sleeps * concurrency
     faults.record(row=17, reckoning=reckoning, faults=sleeps, note=f"{view.round} rounds")

@@ -23,12 +23,15 @@ class Reckoning:
     extra_calls: int  # that the double answered beyond one an item
 
 
-def reckon(client: Client, batch: Batch, double: Double, *, failed: int = 0, unanswered: int = 0) -> Reckoning:
+def reckon(
+    client: Client, batch: Batch, double: Double, *, failed: int = 0, refused: int = 0, asked_again: int = 0
+) -> Reckoning:
     """The figures of a batch that is completed.
 
     Asserts that each item is terminal, that each has exactly one row, that the accounting identity holds, that one
-    summary stands for each round and agrees with the items, and that no more items failed than `failed`. `unanswered`
-    is the number of items that no call was made for, as those of a cache. Calls are those that the double was asked.
+    summary stands for each round and agrees with the items, and that no more items failed than `failed`. `refused` is
+    the number of calls that were refused for a limit or a key: nobody pays for those. `asked_again` counts the items of
+    later rounds.
     """
     counts = batch.status().counts
     with client.engine.connect() as connection:
@@ -53,7 +56,7 @@ def reckon(client: Client, batch: Batch, double: Double, *, failed: int = 0, una
         lost=asked - len(rows),
         duplicates=rows.total() - len(rows),
         failed=counts.failed,
-        extra_calls=double.count() - (asked - unanswered),
+        extra_calls=double.count() - refused - asked - asked_again,
     )
     assert (result.lost, result.duplicates) == (0, 0), result
     return result

@@ -117,7 +117,11 @@ class Reconciler:
             if following is not None:
                 begun += 1
                 dispatched += await asyncio.to_thread(self._dispatcher.fill_window, following)
-        return Swept(given_up, len(released), len(lost), closed, dispatched, begun)
+        swept = Swept(given_up, len(released), len(lost), closed, dispatched, begun)
+        if swept.anything:
+            async with transaction(self._engine) as connection:
+                await recovery.count(connection, asdict(swept))
+        return swept
 
     async def _republish(self, found: Sequence[recovery.LostItem]) -> None:
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)

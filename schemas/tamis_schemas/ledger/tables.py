@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -238,4 +239,12 @@ workers = Table(
     Column("progress_at", _INSTANT),  # when it last took or finished an item
     Column("judges_from", _INSTANT),  # from then to then it may take workers for dead whose lease is over
     Column("judges_until", _INSTANT),
+)
+
+repairs = Table(  # what the reconcilers of all workers have set going again, since the ledger was made
+    "repairs",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("total", BigInteger, nullable=False),
+    Column("last_at", _INSTANT, nullable=False, server_default=func.now()),
 )

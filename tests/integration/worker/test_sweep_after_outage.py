@@ -11,6 +11,7 @@ from tamis_producer import Client
 from tamis_producer.broker import make_app
 from tamis_producer.dispatch import Dispatcher
 from tamis_producer.worker_view import WorkerReport
+from tamis_producer.workers import read_repairs
 from tamis_schemas import Filter
 from tamis_worker.engine.backpressure import Backpressure
 from tamis_worker.ledger import heartbeat
@@ -59,5 +60,8 @@ async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease
         await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
     swept = await sweeper.sweep()
     assert (swept.released, swept.given_up) == ((1, 0) if max_claims > 1 else (0, 1))
+    assert {one.kind: one.total for one in read_repairs(client.engine)} == {
+        "released" if max_claims > 1 else "given_up": 1
+    }
     await engine.dispose()
     app.close()

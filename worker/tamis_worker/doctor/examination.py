@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from tamis_producer.broker import make_app, waiting_messages
 from tamis_producer.ledger import connect
 from tamis_producer.redaction import Redaction
-from tamis_producer.workers import REDIS, read_workers
+from tamis_producer.workers import REDIS, read_repairs, read_workers
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable
 from tamis_schemas.ledger.migrate import MIGRATIONS
 
@@ -18,7 +18,7 @@ from .endpoint import judge_endpoint, read_endpoint
 from .finding import Finding, failure, ok
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from .redis_server import RedisReading, judge_redis_server, place, read_redis_server
-from .surroundings import judge_clocks, judge_disk, judge_times, judge_workers
+from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
 
 ANSWER_WITHIN = 5.0  # s
 
@@ -88,10 +88,12 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
         except BrokerUnavailable:
             waiting = None
         workers = read_workers(engine, broker)
+        repairs = read_repairs(engine)
     except (LedgerUnavailable, ConfigurationError) as error:
         yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
+        yield judge_repairs(repairs)
     finally:
         engine.dispose()
         app.close()

@@ -3,11 +3,20 @@
 from collections.abc import Mapping, Sequence
 
 from tamis_producer.worker_view import WorkerState, WorkerView
+from tamis_producer.workers import Repairs
 
 from .finding import Finding, failure, ok, warning
 
 SKEW = 30.0  # s
 JOINS = 60  # s that a chord's join may take; a message delivered again meanwhile would run it twice
+REPAIRED = {
+    "released": "items of dead workers taken back",
+    "lost": "lost messages replaced",
+    "given_up": "items given up whose workers kept dying",
+    "closed": "shards closed",
+    "dispatched": "shards dispatched",
+    "begun": "stages of reviews begun",
+}
 DISK_LEFT = 2_000_000_000  # bytes
 
 
@@ -64,6 +73,15 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
             what = f"{worker.pid}@{worker.host} holds back: {worker.reason}"
             found.append(warning(subject, what, "mend that; it goes on by itself"))
     return found
+
+
+def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
+    """What the reconciler set going again, which is no trouble by itself: it is there for that."""
+    subject = "reconciler"
+    found = [f"{REPAIRED[one.kind]} {one.total:,}" for one in repairs if one.kind in REPAIRED]
+    if not found:
+        return ok(subject, "it never had anything to set going again")
+    return ok(subject, f"up to now: {', '.join(found)}; last at {repairs[0].last_at:%Y-%m-%d %H:%M} UTC")
 
 
 def judge_disk(where: str, left: int) -> Finding:

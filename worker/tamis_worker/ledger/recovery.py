@@ -4,7 +4,7 @@ Redis delivers each queue in order. So a message is lost (or stuck with a worker
 pending although its queue is empty, or although an item whose message was published later has been claimed for a while.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -43,6 +43,18 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
     """Whether a worker may take others for dead, whose lease is over; see `heartbeat`."""
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
+
+
+_COUNT = text("""
+INSERT INTO repairs (kind, total) SELECT * FROM unnest(CAST(:kinds AS text[]), CAST(:counts AS bigint[]))
+ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at = now()
+""")
+
+
+async def count(connection: AsyncConnection, found: Mapping[str, int]) -> None:
+    """Add to what was ever repaired, by kind."""
+    kinds = sorted(kind for kind, n in found.items() if n)
+    await connection.execute(_COUNT, {"kinds": kinds, "counts": [found[kind] for kind in kinds]})
 
 
 async def try_lock(connection: AsyncConnection) -> bool:

@@ -1,17 +1,26 @@
 """What the doctor says of what it read; each row is a thing that goes wrong in practice."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tamis_producer.worker_view import WorkerReport, WorkerState, WorkerView
+from tamis_producer.workers import Repairs
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.doctor.endpoint import EndpointReading, Obstacle, judge_endpoint
 from tamis_worker.doctor.finding import Finding, Level
 from tamis_worker.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server
 from tamis_worker.doctor.redis_server import RedisReading, Unreachable, judge_redis_server, place
-from tamis_worker.doctor.surroundings import judge_clocks, judge_disk, judge_times, judge_workers
+from tamis_worker.doctor.surroundings import (
+    REPAIRED,
+    judge_clocks,
+    judge_disk,
+    judge_repairs,
+    judge_times,
+    judge_workers,
+)
+from tamis_worker.reconciler import Swept
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
 REDIS = RedisReading(
@@ -162,3 +171,15 @@ def test_workers_are_judged(workers: list[WorkerView], waiting: dict[str, int] |
 def test_the_disk_is_judged() -> None:
     assert judge_disk(".tamis", 2_000_000_000).level is OK
     assert judge_disk(".tamis", 1_999_999_999).level is WARNING
+
+
+def test_what_the_reconciler_did_is_told_with_its_last_time_and_is_no_trouble() -> None:
+    at = datetime(2026, 11, 22, 9, 5, tzinfo=UTC)
+    found = judge_repairs([Repairs("lost", 1_200, at), Repairs("closed", 1, at)])
+    assert found.level is OK
+    assert found.what == "up to now: lost messages replaced 1,200, shards closed 1; last at 2026-11-22 09:05 UTC"
+    assert judge_repairs([]).what == "it never had anything to set going again"
+
+
+def test_everything_that_a_sweep_can_find_has_words() -> None:
+    assert set(REPAIRED) == {field.name for field in fields(Swept)}

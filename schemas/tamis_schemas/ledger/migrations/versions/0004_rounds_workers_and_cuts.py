@@ -1,4 +1,4 @@
-"""What earlier rounds failed with, how workers are, and what of an item was not sent.
+"""What earlier rounds failed with, how workers are, what was repaired, and what of an item was not sent.
 
 Revision ID: 0004
 Revises: 0003
@@ -27,6 +27,13 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("batch_id", "idx", "round", name=op.f("pk_past_failures")),
     )
+    op.create_table(
+        "repairs",
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("total", sa.BigInteger(), nullable=False),
+        sa.Column("last_at", INSTANT, server_default=sa.func.now(), nullable=False),
+        sa.PrimaryKeyConstraint("kind", name=op.f("pk_repairs")),
+    )
     op.add_column("workers", sa.Column("host", sa.Text(), nullable=True))
     op.add_column("workers", sa.Column("pid", sa.Integer(), nullable=True))
     op.add_column("workers", sa.Column("concurrency", sa.Integer(), nullable=True))
@@ -47,4 +54,5 @@ def downgrade() -> None:
     states = ("judges_until", "judges_from", "progress_at", "reason", "state_since", "state")
     for column in (*states, "version", "in_flight", "concurrency", "pid", "host"):
         op.drop_column("workers", column)
+    op.drop_table("repairs")
     op.drop_table("past_failures")
