@@ -87,9 +87,7 @@ def database_url(postgres: Postgres) -> Iterator[str]:
 @pytest.fixture
 def broker_url(valkey: Valkey) -> str:
     """An empty broker, with empty databases for results and limiter after it."""
-    for offset in range(HOUSE):
-        with redis.Redis.from_url(next_database(valkey.url, offset)) as client:
-            client.flushdb()
+    _empty(valkey, 0)
     return valkey.url
 
 
@@ -119,6 +117,7 @@ def environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def house(postgres: Postgres, valkey: Valkey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One worker for all the tests of a module, three calls an item; each test submits batches of its own."""
+    _empty(valkey, HOUSE)  # the worker of another module was killed, and left messages unacknowledged
     with (
         _own_database(postgres) as database_url,
         Double.start() as double,
@@ -148,6 +147,13 @@ def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callab
     yield start
     for worker in started:
         worker.kill()  # how a worker stops is tested where it is the point; here it would take seconds a test
+
+
+def _empty(valkey: Valkey, first: int) -> None:
+    """Of three databases, for broker, results and limiter."""
+    for offset in range(first, first + HOUSE):
+        with redis.Redis.from_url(next_database(valkey.url, offset)) as client:
+            client.flushdb()
 
 
 @contextmanager

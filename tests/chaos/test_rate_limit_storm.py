@@ -34,6 +34,12 @@ def test_a_storm_without_a_retry_after_fails_nothing(house: FaultHouse, faults: 
     weather(house, faults, items=200, seconds=20, retry_after=None, refused=12 * in_flight)
 
 
+@pytest.mark.slow
+def test_two_minutes_without_a_retry_after_fail_nothing(house: FaultHouse, faults: Faults) -> None:
+    in_flight = len(house.workers) * CONCURRENCY
+    weather(house, faults, items=400, seconds=120, retry_after=None, refused=40 * in_flight)
+
+
 def test_a_refusal_by_everybody_is_heard_by_the_other_worker(house: FaultHouse) -> None:
     """One Retry-After stops all processes: while it lasts, no call is made by any."""
     batch = house.begin(100)
