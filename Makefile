@@ -10,7 +10,7 @@ test: ## All tests but the long ones.
 	$(PYTHON) -m pytest -n 4 --dist loadfile
 
 chaos: ## Every row of the fault table, the long forms too.
-	$(PYTHON) -m pytest -m chaos -n 6 --dist loadfile
+	$(PYTHON) -m pytest -m chaos -n 4 --dist loadfile
 
 check: ## Style, types, and who may import whom.
 	$(PYTHON) -m ruff check .
