@@ -25,6 +25,11 @@ def amount_of(given: object) -> Decimal:
     return amount.quantize(NANO)
 
 
+def has_none(batch_id: object) -> InvalidParameters:
+    """Of a batch that was submitted without a budget, and is given one later."""
+    return InvalidParameters(f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one")
+
+
 def budget_of(given: object | None, model: str | None, own_prices: Path | None) -> Decimal | None:
     """The budget of a batch that asks `model`; None: it has none.
 

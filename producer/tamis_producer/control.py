@@ -24,7 +24,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import batches, items, reviews, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
-from .budget import amount_of
+from .budget import amount_of, has_none
 from .ledger import ledger_errors
 from .stages import advance
 
@@ -60,7 +60,7 @@ def resume(engine: Engine, batch_id: UUID, max_cost: Decimal | None = None) -> N
     with ledger_errors(), engine.begin() as connection:
         batch = _locked(connection, batch_id, "resume")
         if amount is not None and batch.max_cost is None:
-            raise InvalidParameters(f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one")
+            raise has_none(batch_id)
         paused = None if batch.pause is None else Pause.model_validate(batch.pause)
         if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
             _check_larger(batch, amount)

@@ -27,7 +27,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import batches, items, past_failures, results, reviews, shards, spending
 from tamis_schemas.status import check_batch_transition
 
-from .budget import amount_of
+from .budget import amount_of, has_none
 from .ledger import ledger_errors
 
 
@@ -183,7 +183,7 @@ def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
 def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | None) -> None:
     if batch.max_cost is None:
         if amount is not None:
-            raise InvalidParameters(f"max_cost: batch {batch.id} was submitted without a budget, and cannot get one")
+            raise has_none(batch.id)
         return
     gone = connection.execute(
         select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.redaction import Redaction
+from tamis_producer.workers import REDIS
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
 
 from .deliveries import Deliveries
@@ -53,7 +54,6 @@ STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
 BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
 DISPATCH_IDLE_WITHIN = 30  # s; between two statements the items of a whole batch may be made ready
-REDIS = ("redis://", "rediss://", "unix://")
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 from celery import Celery
 from celery.worker import state
@@ -17,21 +17,12 @@ from tamis_producer.worker_view import WorkerReport, WorkerState
 from tamis_schemas import BrokerUnavailable
 
 from .deliveries import Deliveries
+from .engine.backpressure import Trouble
 from .engine.group_commit import GroupCommit
 from .engine.limits import Limiters
 from .watchdog import Observation
 
 PULSE = 0.25  # s between two turns that are counted
-
-
-class Trouble(Protocol):
-    """Why a worker holds back."""
-
-    @property
-    def reason(self) -> str: ...  # one line, without secrets
-
-    @property
-    def since(self) -> float: ...  # `time.monotonic`
 
 
 @dataclass(frozen=True)
