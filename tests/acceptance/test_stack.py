@@ -4,17 +4,13 @@ import base64
 import csv
 import io
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,11 +18,10 @@ import psutil
 import pytest
 
 from stage import tamis, wait_until
+from stage.running_stack import DOWN_WITHIN, RunningStack, running_stack
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.stack_file import StackFile
 
-UP_WITHIN = 180.0  # s; the first time the model is fetched
-DOWN_WITHIN = 60.0  # s
 CRITERIA = """\
 research_question: What are the pharmacokinetics of emicizumab in humans?
 inclusion_criteria:
@@ -35,49 +30,14 @@ inclusion_criteria:
 """
 
 
-@dataclass
-class Up:
-    """A running `tamis up`."""
-
-    process: "subprocess.Popen[str]"
-    folder: Path
-    stack: StackFile
-
-    def children(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
-
-
 @pytest.fixture(scope="module")
-def up() -> Iterator[Up]:
+def up() -> Iterator[RunningStack]:
     folder = Path(tempfile.mkdtemp(prefix="tamis-up-"))  # short: a Unix socket lies in it
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("TAMIS_LLM", "OPENAI_"))}
-    with (folder / "up.log").open("w+", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tamis_worker", "up", "--workers", "1"],
-            cwd=folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            text=True,
-        )
-        try:
-            wait_until(
-                lambda: StackFile.read(folder / ".tamis") is not None or process.poll() is not None,
-                within=UP_WITHIN,
-                what="the stack is up",
-            )
-            stack = StackFile.read(folder / ".tamis")
-            assert stack is not None, (folder / "up.log").read_text("utf-8")
-            yield Up(process, folder, stack)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(DOWN_WITHIN)
-            finally:
-                process.kill()
-                process.wait()
-                shutil.rmtree(folder, ignore_errors=True)
+    try:
+        with running_stack(folder, "--workers", "1") as up:
+            yield up
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write(folder: Path, records: list[dict[str, str]]) -> None:
@@ -88,7 +48,7 @@ def write(folder: Path, records: list[dict[str, str]]) -> None:
         writer.writerows(records)
 
 
-def screened(up: Up, *, within: float) -> list[dict[str, str]]:
+def screened(up: RunningStack, *, within: float) -> list[dict[str, str]]:
     """Every row of `records.csv`, decided by the small model."""
     every_record = ("--no-initial-filter", "--keep-duplicates")
     done = tamis(
@@ -99,7 +59,7 @@ def screened(up: Up, *, within: float) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(tamis("results", batch, env={}, cwd=up.folder).out)))
 
 
-def flower(up: Up, path: str, *, authenticated: bool = True) -> str:
+def flower(up: RunningStack, path: str, *, authenticated: bool = True) -> str:
     assert up.stack.flower_url is not None
     parts = urlsplit(up.stack.flower_url)
     request = urllib.request.Request(f"http://{parts.hostname}:{parts.port}{path}")
@@ -111,7 +71,7 @@ def flower(up: Up, path: str, *, authenticated: bool = True) -> str:
 
 
 @pytest.mark.timeout(700)
-def test_records_are_screened_by_the_real_small_model(up: Up) -> None:
+def test_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:
     write(
         up.folder,
         [
@@ -130,7 +90,7 @@ def test_records_are_screened_by_the_real_small_model(up: Up) -> None:
         assert int(row["completion_tokens"]) > 0
 
 
-def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: Up) -> None:
+def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: RunningStack) -> None:
     tasks = json.loads(flower(up, "/api/tasks"))
     named = [task for task in tasks.values() if task["name"] == "tamis.inclusion"]
     assert len(named) == 3
@@ -141,18 +101,18 @@ def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: Up) -
         assert text not in everything
 
 
-def test_flower_asks_for_its_password(up: Up) -> None:
+def test_flower_asks_for_its_password(up: RunningStack) -> None:
     with pytest.raises(urllib.error.HTTPError, match="401"):
         flower(up, "/api/tasks", authenticated=False)
 
 
-def test_a_second_stack_in_the_same_folder_is_refused(up: Up) -> None:
+def test_a_second_stack_in_the_same_folder_is_refused(up: RunningStack) -> None:
     done = tamis("up", env={}, cwd=up.folder, within=60)
     assert done.code == 2
     assert str(up.process.pid) in done.err
 
 
-def test_a_killed_worker_of_the_stack_is_replaced(up: Up) -> None:
+def test_a_killed_worker_of_the_stack_is_replaced(up: RunningStack) -> None:
     def workers() -> list[psutil.Process]:
         found = []
         for child in up.children():
@@ -171,7 +131,7 @@ def test_a_killed_worker_of_the_stack_is_replaced(up: Up) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(2000)
 @needs_real_records
-def test_50_real_records_are_screened_by_the_real_small_model(up: Up) -> None:
+def test_50_real_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:
     with (DATA / "screening" / "synergy_Donners_2021" / "records.csv").open(encoding="utf-8", newline="") as stream:
         records = [row for row, _ in zip(csv.DictReader(stream), range(50), strict=False)]
     write(up.folder, records)
@@ -180,7 +140,7 @@ def test_50_real_records_are_screened_by_the_real_small_model(up: Up) -> None:
     assert {row["value"] for row in rows} <= {"include", "exclude", "uncertain"}
 
 
-def test_sigterm_stops_everything(up: Up) -> None:
+def test_sigterm_stops_everything(up: RunningStack) -> None:
     children = up.children()
     assert len(children) >= 5
     up.process.send_signal(signal.SIGTERM)

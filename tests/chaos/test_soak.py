@@ -2,25 +2,18 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 import redis
 
-from llm_double import Double
-from stage import Crew, Faults, abstracts, reckon, wait_until
-from tamis_producer import Batch, Client, ProducerSettings
-from tamis_schemas import Filter, Unavailable
-from tamis_schemas.ledger.migrate import upgrade
-from tamis_worker.embedded.postgres import Postgres
-from tamis_worker.embedded.valkey import Valkey
+from stage import Crew, Faults, abstracts, reckon
+from stage.fault_house import CONCURRENCY, ONCOLOGY, FaultHouse, fault_house
+from tamis_producer import Batch
+from tamis_schemas import Unavailable
 
 pytestmark = pytest.mark.chaos
 
-ONCOLOGY = Filter(criteria="Is this about oncology?")
-CONCURRENCY = 16  # calls in flight of one worker
 READ_EVERY = 0.4  # s
 
 
@@ -67,17 +60,31 @@ class Reader(threading.Thread):
                 self.broken.append(counts)
 
 
-@pytest.fixture
-def own_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    with Postgres(tmp_path_factory.mktemp("soaked-postgres")) as server:
-        upgrade(server.url)
-        yield server
-
-
-@pytest.fixture
-def own_valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
-    with Valkey(tmp_path_factory.mktemp("soaked-valkey")) as server:
-        yield server
+def do_the_worst(house: FaultHouse, crew: Crew, batch: Batch, course: Course) -> int:
+    """What the course says, until every item has ended; the number of workers killed."""
+    began = time.monotonic()
+    kills = 0
+    flushes, restarts = list(course.flushes), list(course.restarts)
+    next_kill = began + course.kill_every
+    pause = threading.Event()
+    while (counts := batch.status().counts).decided + counts.failed < course.items:
+        assert time.monotonic() - began < course.bound, counts
+        share = counts.decided / course.items
+        if flushes and share >= flushes[0]:
+            flushes.pop(0)
+            with redis.Redis.from_url(house.valkey.url) as broker:
+                broker.flushall()
+        if restarts and share >= restarts[0]:
+            restarts.pop(0)
+            house.postgres.process.kill()
+            house.postgres.start()
+        if time.monotonic() >= next_kill:
+            next_kill = time.monotonic() + course.kill_every
+            kills += 1
+            crew.kill_oldest()
+        pause.wait(READ_EVERY)
+    assert not flushes + restarts
+    return kills
 
 
 @pytest.mark.parametrize(
@@ -88,65 +95,39 @@ def own_valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
     ],
 )
 def test_every_item_ends_once_whatever_is_killed_or_emptied(
-    course: Course, own_postgres: Postgres, own_valkey: Valkey, double: Double, tmp_path: Path, faults: Faults
+    course: Course, tmp_path_factory: pytest.TempPathFactory, faults: Faults
 ) -> None:
-    double.script(latency=course.latency, remember=False)
-    settings = ProducerSettings(broker_url=own_valkey.url, database_url=own_postgres.url, shard_size=250, window=4)
-    environment = {
-        "TAMIS_BROKER_URL": own_valkey.url,
-        "TAMIS_DATABASE_URL": own_postgres.url,
-        "TAMIS_LLM_BASE_URL": double.base_url,
-        "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
-        "TAMIS_MODEL": "double-1",
-        "TAMIS_CONCURRENCY": str(CONCURRENCY),
-        "TAMIS_LIMIT_CONCURRENCY": str(CONCURRENCY * course.workers),
-        "TAMIS_LEASE": "3",
-        "TAMIS_SWEEP": "1",
-        "TAMIS_MAX_CLAIMS": "20",  # here a dead worker says nothing of its items
+    given = {
+        "lease": "3",
+        "limit_concurrency": str(CONCURRENCY * course.workers),
+        "max_claims": "20",  # here a dead worker says nothing of its items
     }
-    crew = Crew(tmp_path, environment, course.workers)
-    try:
-        with Client(settings) as client:
-            began = time.monotonic()
-            batch = client.submit(ONCOLOGY, abstracts(course.items))
+    folder = tmp_path_factory.mktemp("soak")
+    with fault_house(folder, workers=0, **given) as house:
+        house.double.script(latency=course.latency, remember=False)
+        crew = Crew(folder, house.environment, course.workers)
+        try:
+            batch = house.client.submit(ONCOLOGY, abstracts(course.items), shard_size=250)
             reader = Reader(batch)
             reader.start()
-            kills = 0
-            flushes, restarts = list(course.flushes), list(course.restarts)
-            next_kill = began + course.kill_every
-            while (counts := batch.status().counts).decided + counts.failed < course.items:
-                assert time.monotonic() - began < course.bound, counts
-                share = counts.decided / course.items
-                if flushes and share >= flushes[0]:
-                    flushes.pop(0)
-                    with redis.Redis.from_url(own_valkey.url) as broker:
-                        broker.flushall()
-                if restarts and share >= restarts[0]:
-                    restarts.pop(0)
-                    own_postgres.process.kill()
-                    own_postgres.start()
-                if time.monotonic() >= next_kill:
-                    next_kill = time.monotonic() + course.kill_every
-                    kills += 1
-                    crew.kill_oldest()
-                reader.done.wait(READ_EVERY)
+            began = time.monotonic()
+            kills = do_the_worst(house, crew, batch, course)
+            seconds, reads = time.monotonic() - began, reader.reads
             batch.wait(timeout=60)
-            seconds = time.monotonic() - began
-            wait_until(lambda: reader.reads >= course.reads, within=120, what="the identity was read often enough")
-            reader.done.set()
-            reader.join()
-            assert not flushes + restarts
-            assert kills >= 1
-            assert reader.broken == []
-            reckoning = reckon(client, batch, double)
-            # A call is in flight until its answer is committed: the double, which has answered, sees fewer of them.
-            assert reckoning.extra_calls <= kills * CONCURRENCY
-            faults.record(
-                row=1,
-                reckoning=reckoning,
-                faults=kills + len(course.flushes) + len(course.restarts),
-                note=f"{kills} kills, {len(course.flushes)} FLUSHALL, {len(course.restarts)} Postgres killed; "
-                f"{reader.reads} reads; {seconds:.0f} s",
-            )
-    finally:
-        crew.end()
+        finally:
+            crew.end()
+        reader.done.set()
+        reader.join()
+        assert kills >= 1
+        assert reads >= course.reads  # while it ran
+        assert reader.broken == []
+        reckoning = reckon(house.client, batch, house.double)
+        # A call is in flight until its answer is committed: the double, which has answered, sees fewer of them.
+        assert reckoning.extra_calls <= kills * CONCURRENCY
+        faults.record(
+            row=1,
+            reckoning=reckoning,
+            faults=kills + len(course.flushes) + len(course.restarts),
+            note=f"{kills} kills, {len(course.flushes)} FLUSHALL, {len(course.restarts)} Postgres killed; "
+            f"{reads} reads; {seconds:.0f} s",
+        )
