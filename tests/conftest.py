@@ -97,6 +97,19 @@ def double() -> Iterator[Double]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def _double_of_the_module() -> Iterator[Double]:
+    with Double.start() as running:
+        yield running
+
+
+@pytest.fixture
+def kept_double(_double_of_the_module: Double) -> Double:
+    """One process for all the tests of a module, for each as at its start: where many short tests ask it."""
+    _double_of_the_module.reset()
+    return _double_of_the_module
+
+
 @pytest.fixture
 def settings(database_url: str, broker_url: str) -> ProducerSettings:
     return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, window=2)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,16 +13,9 @@ BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}]
 REQUEST = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Double]:
-    with Double.start() as double:
-        yield double
-
-
 @pytest.fixture
-def double(running: Double) -> Double:
-    running.reset()
-    return running
+def double(kept_double: Double) -> Double:
+    return kept_double
 
 
 class Wire:

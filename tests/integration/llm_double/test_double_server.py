@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,9 @@ SCHEMA = {"type": "object", "properties": {"value": {"type": "boolean"}}, "requi
 FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Double]:
-    with Double.start() as double:
-        yield double
-
-
 @pytest.fixture
-def double(running: Double) -> Double:
-    running.reset()
-    return running
+def double(kept_double: Double) -> Double:
+    return kept_double
 
 
 @pytest.fixture

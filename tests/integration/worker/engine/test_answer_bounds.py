@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import resource
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
 
@@ -24,16 +24,9 @@ QUESTION = ChatRequest(
 )
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Double]:
-    with Double.start() as double:
-        yield double
-
-
 @pytest.fixture
-def double(running: Double) -> Double:
-    running.reset()
-    return running
+def double(kept_double: Double) -> Double:
+    return kept_double
 
 
 @pytest.fixture
