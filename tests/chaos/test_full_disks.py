@@ -100,7 +100,7 @@ def live_through(house: FaultHouse, faults: Faults, disk: Path, *, held_back: st
     recovery = house.wait_until_calls_begin()
     counts = batch.wait(timeout=120)
     assert (counts.decided, counts.failed) == (300, 0)
-    assert house.alive
+    house.check_workers()
     reckoning = reckon(house.client, batch, house.double)
     assert reckoning.extra_calls == 0
     faults.record(row=row, reckoning=reckoning, faults=1, note=f"{note}, calls again after {recovery:.1f} s")

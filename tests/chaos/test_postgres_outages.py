@@ -66,7 +66,7 @@ def live_through(house: FaultHouse, faults: Faults, outage: Outage, *, items: in
     recovery = house.wait_until_calls_begin()
     counts = batch.wait(timeout=120)
     assert (counts.decided, counts.failed) == (items, 0)
-    assert house.alive
+    house.check_workers()
     reckoning = reckon(house.client, batch, house.double)
     assert reckoning.extra_calls == 0  # what was paid for was kept
     for said, then in ((house.said(HELD_BACK), before), (house.said(WORKS_AGAIN), after)):

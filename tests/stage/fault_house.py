@@ -67,10 +67,10 @@ class FaultHouse:
         wait_until(lambda: self.double.count() > calls, within=RECOVERED_WITHIN, what="calls are made again")
         return time.monotonic() - began
 
-    @property
-    def alive(self) -> bool:
-        """Whether every worker is the process that it was at the beginning."""
-        return all(worker.process.poll() is None for worker in self.workers)
+    def check_workers(self) -> None:
+        """Fail the test where a worker is not the process any more that it was at the beginning."""
+        for worker in self.workers:
+            worker.check()
 
 
 def _usual_database(server: Postgres) -> str:

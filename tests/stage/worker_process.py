@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from .waiting import wait_until
 
 READY_WITHIN = 40.0  # s
 STOP_WITHIN = 40.0  # s
+STACKS_WITHIN = 2.0  # s
 
 
 class WorkerProcess:
@@ -35,9 +37,9 @@ class WorkerProcess:
         wait_until(
             lambda: ready.exists() or self.process.poll() is not None,
             within=READY_WITHIN,
-            what=f"worker {name} is ready; its log: {self.text()[-2000:]}",
+            what=f"worker {name} is ready; its log: {self.tail()}",
         )
-        assert self.process.poll() is None, f"worker {name} ended at its start: {self.text()[-3000:]}"
+        self.check()
 
     def text(self) -> str:
         """Its log so far."""
@@ -55,6 +57,17 @@ class WorkerProcess:
         try:
             return self.process.wait(STOP_WITHIN)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(STOP_WITHIN)
-            raise
+            self.process.send_signal(signal.SIGUSR1)  # Celery says where its threads stand
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(STACKS_WITHIN)
+            self.kill()
+            raise AssertionError(f"the worker did not stop in {STOP_WITHIN:g} s; its log: {self.tail()}") from None
+
+    def check(self) -> None:
+        """Fail the test where it is not the process any more that it was at its start."""
+        ended = self.process.poll()
+        assert ended is None, f"the worker ended with exit code {ended}; its log: {self.tail()}"
+
+    def tail(self) -> str:
+        """The end of its log."""
+        return self.text()[-6_000:]

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -14,6 +14,21 @@ else:
     _new_event_loop = uvloop.new_event_loop
 
 T = TypeVar("T")
+
+CANCEL_AGAIN = 1.0  # s; time enough for a transaction to be rolled back
+
+
+async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks, and return when all have ended; what they raise is left in them.
+
+    A cancellation may be lost: `asyncio.wait_for`, by which redis-py writes, swallows one that comes in the moment of
+    its result, before Python 3.12. So a task that goes on is cancelled again.
+    """
+    left: Collection[asyncio.Task[Any]] = [task for task in tasks if not task.done()]
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN)
 
 
 class LoopThread:
@@ -48,10 +63,7 @@ class LoopThread:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.run_until_complete(end_tasks(*asyncio.all_tasks(self._loop)))
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             self._loop.close()

@@ -56,7 +56,8 @@ class Presence:
         pause = usually
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
             self._changed.clear()
             try:
                 await heartbeat.renew(self._engine, self._look(), lease=self._lease)

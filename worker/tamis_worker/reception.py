@@ -59,6 +59,22 @@ class _CarefulQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no t
             self._refused(error)
             QoS.append(self, message, delivery_tag)
 
+    def ack(self, delivery_tag: str) -> None:
+        self._let_go(delivery_tag, lambda: super(_CarefulQoS, self).ack(delivery_tag))
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        self._let_go(delivery_tag, lambda: super(_CarefulQoS, self).reject(delivery_tag, requeue))
+
+    def _let_go(self, delivery_tag: str, how: Callable[[], None]) -> None:
+        """What cannot be acknowledged comes again; its connection may be gone, of which kombu knows no error."""
+        try:
+            how()
+        except Exception as error:
+            log.debug("a message could not be acknowledged: %s", error)
+            if isinstance(error, ResponseError):
+                self._refused(error)
+            QoS.ack(self, delivery_tag)  # or it would take a place here for good
+
     def restore_unacked_once(self, stderr: Any = None) -> None:
         """At the end of a connection: what is not acknowledged goes back to its queue, where Redis takes it."""
         try:

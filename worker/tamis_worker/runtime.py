@@ -41,7 +41,7 @@ from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
-from .loop import LoopThread
+from .loop import LoopThread, end_tasks
 from .presence import Presence
 from .prices import prices_of
 from .reconciler import Reconciler
@@ -203,9 +203,7 @@ class Runtime:
         self.vitals.attend(self._background, commits, self._limiters, lambda: self.backpressure.trouble)
 
     async def _close(self) -> None:
-        for task in self._background:
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
+        await end_tasks(*self._background)
         await self._writers.close()
         await self._budget.close()
         await self._cache.close()

@@ -30,6 +30,14 @@ class Consumer:
         """The message, as Redis gave it out; not noted as taken yet."""
         return self.channel.Message(self.channel._get("letters"), channel=self.channel)
 
+    def takes_its_only_message(self) -> Any:
+        """A message that takes the only place."""
+        qos, message = self.channel.qos, self.take()
+        qos.prefetch_count = 1
+        qos.append(message, message.delivery_tag)
+        assert not qos.can_consume()
+        return message
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Valkey]:
@@ -103,6 +111,24 @@ def test_a_connection_to_a_server_that_is_gone_can_be_closed_though_messages_are
     consumer.channel.qos.append(message, message.delivery_tag)
     server.process.kill()
     consumer.channel.qos.restore_unacked_once()  # as the channel does at its end
+
+
+def test_a_message_whose_connection_is_gone_can_be_acknowledged(server: Valkey, consumer: Consumer) -> None:
+    """As the end of an aggregate does that began before Redis went away: the process would end of it."""
+    message = consumer.takes_its_only_message()
+    server.process.kill()
+    consumer.connection.collect()
+    message.ack()
+    assert consumer.channel.qos.can_consume()
+
+
+def test_a_refused_acknowledgement_takes_no_place_and_is_told(server: Valkey, consumer: Consumer) -> None:
+    message = consumer.takes_its_only_message()
+    admin(server).replicaof("127.0.0.1", 1)
+    message.reject()
+    assert consumer.channel.qos.can_consume()
+    (refusal,) = consumer.refusals
+    assert isinstance(refusal, redis.ReadOnlyError)
 
 
 def test_what_is_not_acknowledged_goes_back_to_its_queue_at_the_end(server: Valkey, consumer: Consumer) -> None:

@@ -7,13 +7,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 
+from ..loop import end_tasks
 from .backpressure import Backpressure, Server
 
 Entry = TypeVar("Entry")
@@ -98,9 +98,7 @@ class GroupCommit(Generic[Entry, Reply]):
     async def close(self) -> None:
         """Stop; what is still waiting is cancelled."""
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await end_tasks(self._task)
         while not self._queue.empty():
             self._queue.get_nowait().reply.cancel()
 

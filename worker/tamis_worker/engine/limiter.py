@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 from tamis_producer.broker import what_is_wrong
 from tamis_schemas import Priority
 
+from ..loop import end_tasks
 from .holding import NOBODY, Demand, Holding
 from .limit_script import SCRIPT, Call, Limits, Reply
 from .rate_headers import RateHeaders
@@ -86,13 +87,9 @@ class Limiter:
             return
         self._open = False
         self._wake.set()
-        # The pump ends by itself after its turn. It is cancelled only where Redis keeps it: redis-py may swallow a
-        # cancellation (its `wait_for` does so before Python 3.12), hence again and again.
-        patience = 0.0 if self._away else CLOSE_WITHIN
-        while not self._pump.done():
-            await asyncio.wait([self._pump], timeout=patience)
-            self._pump.cancel()
-            patience = FIRST_RETRY
+        # The pump ends by itself after its turn. It is cancelled only where Redis keeps it.
+        await asyncio.wait([self._pump], timeout=0.0 if self._away else CLOSE_WITHIN)
+        await end_tasks(self._pump)
         if self._alarm is not None:
             self._alarm.cancel()
         for waiter in self._line.drain():
