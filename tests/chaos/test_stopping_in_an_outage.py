@@ -32,3 +32,16 @@ def test_a_worker_that_holds_back_stops_at_once_and_loses_nothing(house: FaultHo
     house.workers.append(successor)
     assert batch.wait(timeout=60).decided == 200
     assert reckon(house.client, batch, house.double).extra_calls == 0
+
+
+def test_calls_in_flight_are_finished_and_kept_though_redis_is_gone(house: FaultHouse) -> None:
+    batch = house.begin(200)
+    house.double.script(latency=2.0, remember=False)
+    house.double.wait(calls=house.double.count() + 16)
+    before = house.said(NO_BROKER)
+    house.valkey.process.kill()
+    house.wait_until_all_say(NO_BROKER, before)
+    assert house.workers[0].stop() == 0
+    counts = batch.status().counts
+    assert counts.running == 0
+    assert counts.decided == house.double.count()

@@ -104,6 +104,7 @@ class Deliveries:
         self._refused = refused
         self._evaluate = evaluate
         self._stop_within = stop_within
+        self._stopped_at: float | None = None  # when it began to stop; `time.monotonic`
         self._arrived: Post[Delivery] = Post(lambda: loop.call_soon(self._take))
         self._tasks: set[asyncio.Task[None]] = set()
         self.finished: SocketPost[Delivery] = SocketPost()
@@ -193,12 +194,26 @@ class Deliveries:
 
     def finish(self) -> None:
         """Settle until nothing is in flight any more, or the time for it is over; on the consumer's thread."""
-        until = time.monotonic() + self._stop_within
-        while self._unsettled and time.monotonic() < until and state.should_terminate is None:
+        while self._unsettled and self._has_time():
             self.finished.wait(LOOK_EVERY)
             self.settle()
         if self._unsettled:
             log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
+
+    async def ended(self) -> None:
+        """Return once no item is being evaluated, or the time for it is over; on the loop, before anything is closed.
+
+        More than `finish`: items whose messages came over a connection that is lost are finished, too.
+        """
+        while self._tasks and self._has_time():
+            await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
+        if self._tasks:
+            log.warning("%d items are cut off; they are evaluated again elsewhere", len(self._tasks))
+
+    def _has_time(self) -> bool:
+        now = time.monotonic()
+        self._stopped_at = self._stopped_at or now
+        return now < self._stopped_at + self._stop_within and state.should_terminate is None
 
     def _count(self, delivery: Delivery) -> None:
         self.progress_at = time.monotonic()

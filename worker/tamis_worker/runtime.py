@@ -203,6 +203,8 @@ class Runtime:
         self.vitals.attend(self._background, commits, self._limiters, lambda: self.backpressure.trouble)
 
     async def _close(self) -> None:
+        self._halting.stop()
+        await self.deliveries.ended()
         await end_tasks(*self._background)
         await self._writers.close()
         await self._budget.close()
