@@ -18,6 +18,7 @@ from .errors import (
     UnknownBatch,
     WaitTimeout,
 )
+from .evaluation import Evaluation
 from .exclusion import Exclusion
 from .filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
 from .item import Item, resolve_item_id
@@ -76,6 +77,7 @@ __all__ = [
     "CriterionVerdict",
     "Cut",
     "ErrorKind",
+    "Evaluation",
     "EvaluationResult",
     "EvidenceType",
     "Exclusion",

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tamis_schemas import ErrorKind
+from tamis_worker.operations.decided import Decided, InvalidAnswer
 from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
-from tamis_worker.operations.evaluation import Evaluation, InvalidAnswer
 
 Model: TypeAlias = Callable[[Question[Any]], object]  # gives decoded JSON, or an `Unanswered`
 
@@ -16,14 +16,14 @@ class Played:
     """What was asked side by side, in order, and how it ended."""
 
     rounds: list[tuple[Question[Any], ...]] = field(default_factory=list)
-    evaluation: Evaluation | None = None
+    evaluation: Decided | None = None
     failure: NoEvaluation | None = None
 
     @property
     def questions(self) -> list[Question[Any]]:
         return [question for asked in self.rounds for question in asked]
 
-    def evaluated(self) -> Evaluation:
+    def evaluated(self) -> Decided:
         """The evaluation; the failure is raised where there is none."""
         if self.failure is not None:
             raise self.failure

@@ -1,11 +1,15 @@
 """The ledger: the Postgres tables that hold the truth about every item, and their migrations."""
 
 from .tables import (
+    audit_items,
+    audits,
     batches,
+    evaluations,
     exclusions,
     items,
     llm_cache,
     metadata,
+    overrides,
     past_failures,
     repairs,
     results,
@@ -17,11 +21,15 @@ from .tables import (
 )
 
 __all__ = [
+    "audit_items",
+    "audits",
     "batches",
+    "evaluations",
     "exclusions",
     "items",
     "llm_cache",
     "metadata",
+    "overrides",
     "past_failures",
     "repairs",
     "results",

@@ -14,6 +14,8 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
+    Identity,
     Index,
     Integer,
     MetaData,
@@ -95,6 +97,7 @@ batches = Table(
     Column("priority", Text, nullable=False, server_default=Priority.NORMAL.value),
     Column("lane", SmallInteger),  # which of its priority's queues its items go through; None: nothing dispatched yet
     Column("max_cost", _MONEY),  # None: no budget
+    Column("traceparent", Text),  # of the trace that it was submitted in, after W3C; None: it was in none
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
@@ -201,6 +204,60 @@ summaries = Table(
     Column("summary", JSONB, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "round"),
+)
+
+evaluations = Table(  # what metrics say of the results
+    "evaluations",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("field", Text, nullable=False, server_default=""),  # of several extracted ones; empty: the whole result
+    Column("label", Text, nullable=False),
+    Column("metric_type", Text, nullable=False),
+    Column("score", Double),
+    Column("category", Text),
+    Column("reason", Text),  # why there is no value
+    PrimaryKeyConstraint("batch_id", "idx", "field", "label"),
+    CheckConstraint("num_nonnulls(score, category, reason) = 1", name="one_value"),
+    CheckConstraint("score BETWEEN 0 AND 1", name="score_range"),
+)
+
+overrides = Table(  # what people decided, beside the results; the last one of an item counts
+    "overrides",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("batch_id", Uuid, nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("value", JSON),  # NULL: the override before it is withdrawn
+    Column("note", Text),
+    Column("reviewer", Text, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(
+        ["batch_id", "idx"], ["items.batch_id", "items.idx"], name="fk_overrides_items", ondelete="CASCADE"
+    ),
+    Index("ix_overrides_item", "batch_id", "idx", "id"),
+)
+
+audits = Table(  # samples of the excluded records, drawn for people
+    "audits",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("population", Integer, nullable=False),  # excluded records that it was drawn from
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+)
+
+audit_items = Table(
+    "audit_items",
+    metadata,
+    Column("audit_id", Uuid, ForeignKey("audits.id", ondelete="CASCADE"), nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("include", Boolean),  # what a human said; None: not yet
+    Column("note", Text),
+    Column("reviewer", Text),
+    Column("decided_at", _INSTANT),
+    PrimaryKeyConstraint("audit_id", "idx"),
 )
 
 spending = Table(  # of batches with a budget: what the calls in flight may cost, and what the others did cost

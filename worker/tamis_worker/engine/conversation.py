@@ -7,7 +7,7 @@ from typing import Any
 from tamis_schemas import Provenance
 
 from ..ledger.batches import BatchTerms
-from ..operations import Evaluation, Failure
+from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 from .asking import Asker, Patience, Tally, fingerprint
 from .chat import ChatRequest
@@ -25,14 +25,14 @@ class Conversation:
         self._first_key: str | None = None
         self._questions = 0
 
-    async def run(self, course: Course) -> Evaluation | Failure:
+    async def run(self, course: Course) -> Decided | Failure:
         """What the course comes to. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
         try:
             questions = next(course)
             while True:
                 questions = course.send(await self._readings(questions))
         except StopIteration as ended:
-            evaluation: Evaluation = ended.value
+            evaluation: Decided = ended.value
             return evaluation
         except NoEvaluation as ended:
             return Failure(ended.kind, ended.message)

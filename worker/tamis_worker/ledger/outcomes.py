@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import Cut, FieldsResult, ItemStatus, Provenance
 
-from ..operations import Evaluation, Failure
+from ..operations import Decided, Failure
 from .claims import Claim
 from .connection import transaction
 from .storable import storable
@@ -21,14 +21,14 @@ class Outcome:
     """What came of one claim."""
 
     claim: Claim
-    ended: Evaluation | Failure
+    ended: Decided | Failure
     provenance: Provenance
     cut: Mapping[str, Cut] = field(default_factory=dict)  # fields that were too long to be sent whole
 
     @property
     def status(self) -> ItemStatus:
         """decided or failed."""
-        return ItemStatus.DECIDED if isinstance(self.ended, Evaluation) else ItemStatus.FAILED
+        return ItemStatus.DECIDED if isinstance(self.ended, Decided) else ItemStatus.FAILED
 
 
 # One statement, one commit: the item's state under its fence, and for the accepted ones the row.
@@ -108,7 +108,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     match outcome.ended:
         case Failure(kind, message):
             row |= {"error_kind": kind.value, "error": storable(message)}
-        case Evaluation(result, detail):
+        case Decided(result, detail):
             value = result.fields if isinstance(result, FieldsResult) else result.value
             row |= {
                 "value": storable(value),

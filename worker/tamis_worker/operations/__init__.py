@@ -17,11 +17,11 @@ from tamis_schemas.item import shown_fields
 
 from . import answer, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
+from .decided import Decided, Failure, InvalidAnswer
 from .dialogue import Course, single
-from .evaluation import Evaluation, Failure, InvalidAnswer
 from .fitting import Fitted, fitted
 
-__all__ = ["Evaluation", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content"]
+__all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content"]
 
 
 def lacks_content(operation: Operation, item: Item) -> bool:

@@ -16,8 +16,8 @@ from tamis_schemas.operations.answer import Answer
 
 from ..engine.chat import Schema
 from .answer_prompt import evaluation_messages, generation_messages, prepare_feedback
+from .decided import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered, asked
-from .evaluation import REASONING_SCHEMA, Evaluation, InvalidAnswer, StrictAnswer, object_schema, validated
 
 # Every attempt beside the first: at temperature 0, side by side, they would be one answer paid for several times.
 VARIED_TEMPERATURE = 0.8
@@ -167,7 +167,7 @@ def _best(attempts: Iterable[IterationData]) -> _Scored | None:
     return max(scored, key=lambda one: one.evaluation.score, default=None)
 
 
-def _evaluation(operation: Answer, final: _Scored, history: list[IterationData], iterations: int) -> Evaluation:
+def _evaluation(operation: Answer, final: _Scored, history: list[IterationData], iterations: int) -> Decided:
     score = final.evaluation.score
     detail = AnswerResult(
         final_answer=final.answer,
@@ -177,4 +177,4 @@ def _evaluation(operation: Answer, final: _Scored, history: list[IterationData],
         final_score=score,
     )
     reasoning = final.evaluation.evaluation_reasoning
-    return Evaluation(EvaluationResult(value=final.answer, confidence=score, reasoning=reasoning), detail)
+    return Decided(EvaluationResult(value=final.answer, confidence=score, reasoning=reasoning), detail)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from tamis_schemas import ErrorKind
 
 from ..engine.chat import Message, Schema
-from .evaluation import Evaluation
+from .decided import Decided
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Unanswered:
 
 
 Reading: TypeAlias = Answered[Any] | Unanswered  # one course asks questions of several types
-Course: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Reading, ...], Evaluation]
+Course: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Reading, ...], Decided]
 
 
 class NoEvaluation(Exception):
@@ -84,7 +84,7 @@ def single(
     messages: tuple[Message, ...],
     schema_name: str,
     schema: Schema,
-    parse: Callable[[object], Evaluation],
+    parse: Callable[[object], Decided],
     *,
     tokens: int = 0,
 ) -> Course:

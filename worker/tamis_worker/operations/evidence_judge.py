@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypedDict
 from tamis_schemas import InvalidParameters
 from tamis_schemas.judgement import EvidenceType
 
-from .evaluation import InvalidAnswer
+from .decided import InvalidAnswer
 from .evidence import (
     QUALITY_CONTEXTUAL,
     QUALITY_INAPPROPRIATE,

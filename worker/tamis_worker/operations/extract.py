@@ -13,10 +13,10 @@ from tamis_schemas import EvaluationResult, Item
 from tamis_schemas.operations.extract import Extract
 
 from ..engine.chat import Message, Schema
-from .evaluation import (
+from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
-    Evaluation,
+    Decided,
     InvalidAnswer,
     StrictAnswer,
     object_schema,
@@ -58,10 +58,10 @@ def response_schema(operation: Extract) -> Schema:
     return object_schema(reasoning | {"value": value, "confidence": CONFIDENCE_SCHEMA})
 
 
-def parse(operation: Extract, data: object) -> Evaluation:
+def parse(operation: Extract, data: object) -> Decided:
     """The result that an answer gives; a value of None means not present. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
-    return Evaluation(
+    return Decided(
         EvaluationResult(
             value=_value(operation, answer.value),
             confidence=answer.confidence,

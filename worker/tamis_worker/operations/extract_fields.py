@@ -10,10 +10,10 @@ from tamis_schemas.results import FieldsResult
 
 from ..engine.chat import Message, Schema
 from . import field_schema
-from .evaluation import (
+from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
-    Evaluation,
+    Decided,
     StrictAnswer,
     object_schema,
     validated,
@@ -54,11 +54,11 @@ def response_schema(operation: ExtractFields) -> Schema:
     return object_schema(reasoning | {"fields": fields, "confidence": CONFIDENCE_SCHEMA})
 
 
-def parse(operation: ExtractFields, data: object) -> Evaluation:
+def parse(operation: ExtractFields, data: object) -> Decided:
     """The fields that an answer gives, in the order of the schema's properties. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
     field_schema.judge(operation.json_schema, answer.fields)
-    return Evaluation(
+    return Decided(
         FieldsResult(
             fields={name: answer.fields[name] for name in operation.json_schema["properties"]},
             confidence=answer.confidence,

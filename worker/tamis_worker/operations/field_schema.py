@@ -20,7 +20,7 @@ from referencing import Registry
 from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, dialect, parts, types, values
 
 from ..engine.chat import Schema
-from .evaluation import InvalidAnswer, object_schema
+from .decided import InvalidAnswer, object_schema
 
 NULL: Schema = {"type": "null"}
 KEPT = ("title", "description")  # what tells the model something without binding it

@@ -7,10 +7,10 @@ from pydantic import Field
 from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..engine.chat import Message, Schema
-from .evaluation import (
+from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
-    Evaluation,
+    Decided,
     StrictAnswer,
     object_schema,
     validated,
@@ -45,10 +45,10 @@ def response_schema(operation: Filter) -> Schema:
     return object_schema(reasoning | {"value": {"type": "boolean"}, "confidence": CONFIDENCE_SCHEMA})
 
 
-def parse(operation: Filter, data: object) -> Evaluation:
+def parse(operation: Filter, data: object) -> Decided:
     """The result that an answer gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
-    return Evaluation(
+    return Decided(
         EvaluationResult(
             value=answer.value,
             confidence=answer.confidence,

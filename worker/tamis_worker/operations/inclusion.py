@@ -22,10 +22,10 @@ from tamis_schemas import (
 from tamis_schemas.results import CriterionVerdict
 
 from ..engine.chat import Message, Schema
-from .evaluation import (
+from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
-    Evaluation,
+    Decided,
     InvalidAnswer,
     StrictAnswer,
     object_schema,
@@ -98,7 +98,7 @@ def answer_tokens(operation: Inclusion) -> int:
     return TOKENS_OF_DECISION + TOKENS_OF_VERDICT * len(operation.criteria.labelled())
 
 
-def parse(operation: Inclusion, item: Item, data: object) -> Evaluation:
+def parse(operation: Inclusion, item: Item, data: object) -> Decided:
     """The decision that an answer about this record gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
     criteria = operation.criteria.labelled()
@@ -126,7 +126,7 @@ def parse(operation: Inclusion, item: Item, data: object) -> Evaluation:
         model_confidence=answer.confidence if flagged else None,
         flagged=flagged,
     )
-    return Evaluation(EvaluationResult(value=status.value, confidence=confidence, reasoning=answer.rationale), decision)
+    return Decided(EvaluationResult(value=status.value, confidence=confidence, reasoning=answer.rationale), decision)
 
 
 def _instruction(criteria: SearchCriteria) -> str:

@@ -14,8 +14,8 @@ from tamis_schemas.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
 
 from ..engine.chat import Message, Schema
+from .decided import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .dialogue import Course, NoEvaluation, Question, answered
-from .evaluation import REASONING_SCHEMA, Evaluation, InvalidAnswer, StrictAnswer, object_schema, validated
 from .evidence import (
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,
@@ -159,7 +159,7 @@ def _classification(item: Item) -> _Classification:
     return given
 
 
-def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Evaluation:
+def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Decided:
     judgement = Judgement(
         is_valid=evidence.is_valid,
         quality_score=evidence.quality_score,
@@ -174,4 +174,4 @@ def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Eval
         confidence=judgement.adjusted_confidence,
         reasoning=judgement.issue,
     )
-    return Evaluation(result, judgement)
+    return Decided(result, judgement)

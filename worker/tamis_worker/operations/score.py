@@ -9,10 +9,10 @@ from tamis_schemas import EvaluationResult, Item
 from tamis_schemas.operations.score import Score
 
 from ..engine.chat import Message, Schema
-from .evaluation import (
+from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
-    Evaluation,
+    Decided,
     InvalidAnswer,
     StrictAnswer,
     object_schema,
@@ -51,7 +51,7 @@ def response_schema(operation: Score) -> Schema:
     return object_schema(reasoning | {"value": _value_schema(operation), "confidence": CONFIDENCE_SCHEMA})
 
 
-def parse(operation: Score, data: object) -> Evaluation:
+def parse(operation: Score, data: object) -> Decided:
     """The result that an answer gives. Raises `InvalidAnswer` for a value outside the range or beside the grid."""
     answer = validated(_Answer, data)
     low, high = written(operation.min_value), written(operation.max_value)
@@ -60,7 +60,7 @@ def parse(operation: Score, data: object) -> Evaluation:
     value = operation.on_grid(answer.value)
     if value is None:
         raise InvalidAnswer(f"value: {written(answer.value)} is not at an interval: {_examples(operation)}")
-    return Evaluation(
+    return Decided(
         EvaluationResult(
             value=value,
             confidence=answer.confidence,

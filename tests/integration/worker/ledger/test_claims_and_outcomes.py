@@ -17,7 +17,7 @@ from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
-from tamis_worker.operations import Evaluation, Failure
+from tamis_worker.operations import Decided, Failure
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str 
 def decided(claim: Claim, value: bool = True, confidence: float = 0.9) -> Outcome:
     result = EvaluationResult(value=value, confidence=confidence, reasoning="r")
     usage = Usage(prompt_tokens=100, completion_tokens=20)
-    return Outcome(claim, Evaluation(result), Provenance(model="m", usage=usage, calls=1, latency_ms=250))
+    return Outcome(claim, Decided(result), Provenance(model="m", usage=usage, calls=1, latency_ms=250))
 
 
 async def test_an_item_is_claimed_once(engine: AsyncEngine, batch: Batch) -> None:
@@ -91,7 +91,7 @@ async def test_items_of_a_paused_batch_are_not_claimed(engine: AsyncEngine, batc
 async def test_what_postgres_cannot_hold_is_replaced_and_not_lost(engine: AsyncEngine, batch: Batch) -> None:
     (one,) = await claimed(engine, batch, 0)
     result = EvaluationResult(value=True, confidence=1.0, reasoning="a\x00b\ud800c")
-    assert await record(engine, [Outcome(one, Evaluation(result), Provenance())]) == [True]
+    assert await record(engine, [Outcome(one, Decided(result), Provenance())]) == [True]
     row = next(batch.results())
     assert row.result is not None
     assert row.result.reasoning == "a\ufffdb\ufffdc"

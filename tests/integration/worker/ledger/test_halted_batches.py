@@ -17,7 +17,7 @@ from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.returns import give_back
 from tamis_worker.ledger.shards import Closing, close_cancelled, close_shard
-from tamis_worker.operations import Evaluation
+from tamis_worker.operations import Decided
 
 BAD_KEY = Pause(kind=PauseKind.AUTHENTICATION, message="401: no such key")
 BOUND = 10.0  # s
@@ -36,7 +36,7 @@ async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Clai
 
 
 def decided(claim: Claim) -> Outcome:
-    return Outcome(claim, Evaluation(EvaluationResult(value=True, confidence=0.9)), Provenance(calls=1))
+    return Outcome(claim, Decided(EvaluationResult(value=True, confidence=0.9)), Provenance(calls=1))
 
 
 async def count(engine: AsyncEngine, statement: str) -> int:

@@ -17,7 +17,7 @@ from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_cancelled, close_shard
-from tamis_worker.operations import Evaluation, Failure
+from tamis_worker.operations import Decided, Failure
 
 PAID = Provenance(
     model="m", usage=Usage(prompt_tokens=100, completion_tokens=20), cost=Decimal("0.01"), calls=2, latency_ms=250
@@ -34,7 +34,7 @@ async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str 
 
 
 def decided(claim: Claim, provenance: Provenance = PAID) -> Outcome:
-    return Outcome(claim, Evaluation(EvaluationResult(value=True, confidence=0.9)), provenance)
+    return Outcome(claim, Decided(EvaluationResult(value=True, confidence=0.9)), provenance)
 
 
 def failed(claim: Claim, provenance: Provenance = PAID) -> Outcome:

@@ -14,7 +14,7 @@ from tamis_worker.engine.conversation import Conversation
 from tamis_worker.engine.halting import Halted
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.operations import Evaluation
+from tamis_worker.operations import Decided
 from tamis_worker.operations.dialogue import Course, Question, Reading
 
 TERMS = BatchTerms(uuid4(), Extract(instruction="Which design?"), model=None)
@@ -28,10 +28,10 @@ def asking(*words: str) -> Question[Any]:
 def rounds(*questions: tuple[str, ...]) -> Course:
     """Each tuple is asked side by side, one tuple after the other."""
 
-    def course() -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], Evaluation]:
+    def course() -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], Decided]:
         for words in questions:
             yield tuple(asking(word) for word in words)
-        return Evaluation(EvaluationResult(value="a trial", confidence=0.9))
+        return Decided(EvaluationResult(value="a trial", confidence=0.9))
 
     return course()
 

@@ -9,8 +9,8 @@ from tamis_schemas import ErrorKind, EvaluationResult, Filter, Inclusion, Operat
 from tamis_worker import operations
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations import inclusion
+from tamis_worker.operations.decided import Decided, InvalidAnswer
 from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Unanswered, asked
-from tamis_worker.operations.evaluation import Evaluation, InvalidAnswer
 
 FILTER = Filter(criteria="Is it?")
 INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it work?", inclusion_criteria=["humans"]))
@@ -31,7 +31,7 @@ def sum_of(*names: str) -> Course:
     """Asks for numbers side by side and gives the sum of those that it got."""
     readings = yield from asked(*(question(name) for name in names))
     numbers = [reading.value for reading in readings if isinstance(reading, Answered)]
-    return Evaluation(EvaluationResult(value=sum(numbers)))
+    return Decided(EvaluationResult(value=sum(numbers)))
 
 
 def one_question(operation: Operation) -> Course:

@@ -10,7 +10,7 @@ from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.results import FieldsResult
 from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.operations import extract_fields
-from tamis_worker.operations.evaluation import InvalidAnswer
+from tamis_worker.operations.decided import InvalidAnswer
 from tamis_worker.operations.prompt import SYSTEM_END
 
 SCHEMA: dict[str, Any] = {

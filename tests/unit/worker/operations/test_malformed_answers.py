@@ -14,7 +14,7 @@ from tamis_schemas.results import FieldsResult
 from tamis_worker.engine.answer import Malformed, read_json
 from tamis_worker.operations import extract, extract_fields, inclusion, score
 from tamis_worker.operations import filter as filter_
-from tamis_worker.operations.evaluation import Evaluation, InvalidAnswer
+from tamis_worker.operations.decided import Decided, InvalidAnswer
 
 MALFORMED, INVALID = ErrorKind.MALFORMED, ErrorKind.INVALID
 
@@ -161,7 +161,7 @@ CASES = {
 }
 
 
-def parse(operation: Any, data: object) -> Evaluation:
+def parse(operation: Any, data: object) -> Decided:
     match operation:
         case Filter():
             return filter_.parse(operation, data)

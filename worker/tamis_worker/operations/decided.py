@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tamis_schemas import ErrorKind, EvaluationResult, FieldsResult
+from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult
 
 from ..engine.chat import Schema
 
@@ -16,16 +16,17 @@ REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Decided:
     """A valid answer: the result, and what stands behind it."""
 
     result: EvaluationResult | FieldsResult
     detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
+    evaluations: tuple[Evaluation, ...] = ()  # what the metrics say of it
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no evaluation. Never a decision."""
+    """Why there is no valid answer. Never a decision."""
 
     kind: ErrorKind
     message: str

@@ -1,0 +1,32 @@
+"""An evaluation: what one metric says of one result."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+MetricType = Literal["score", "categorical"]
+
+
+class Evaluation(BaseModel):
+    """The value of one metric, or the reason why it has none; never both.
+
+    A score is a number from 0 to 1, a categorical value one of a few words.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str  # the metric's name
+    metric_type: MetricType
+    value: float | str | None = None
+    reason: str | None = None  # why there is no value
+    field: str | None = None  # of several extracted fields the one that is meant; None: the result as a whole
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        if (self.value is None) == (self.reason is None):
+            raise ValueError(f"{self.label}: either a value or a reason why there is none")
+        if self.value is not None and (self.metric_type == "categorical") != isinstance(self.value, str):
+            raise ValueError(f"{self.label}: {self.value!r} is no {self.metric_type} value")
+        if isinstance(self.value, float) and not 0 <= self.value <= 1:
+            raise ValueError(f"{self.label}: {self.value!r} is not between 0 and 1")
+        return self
