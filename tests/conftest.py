@@ -1,6 +1,8 @@
 """Real servers for every test that asks for one: started once a session, a fresh ledger and an empty Redis a test."""
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,10 @@ from tamis_producer.settings import next_database
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TEMPLATE = "template_ledger"
 # The first of the house's databases: its worker lives beside those of other tests, and must not take their messages.

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 import shifted_clock
 from llm_double import Double
-from stage import Faults, WorkerProcess, abstracts, reckon, wait_until
+from stage import Faults, WorkerProcess, abstracts, python_path, reckon, wait_until
 from tamis_producer import Batch, Client
 from tamis_schemas import Filter
 
@@ -27,7 +27,7 @@ def start_shifted(environment: dict[str, str], start_worker: StartWorker) -> Sta
     """Starts workers whose clock is some seconds ahead."""
 
     def start(ahead: int, **changes: str) -> WorkerProcess:
-        environment["PYTHONPATH"] = str(Path(shifted_clock.__file__).parent)
+        environment["PYTHONPATH"] = python_path(Path(shifted_clock.__file__).parent)
         environment["SHIFTED_CLOCK"] = str(ahead)
         worker = start_worker(**changes)
         told = re.search(r'"timestamp": "([^"]+)"', worker.text())

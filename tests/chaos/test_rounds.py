@@ -167,7 +167,7 @@ def test_ctrl_c_while_a_round_is_followed_leaves_it_to_the_workers(
     client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str], tmp_path: Path
 ) -> None:
     _, batch = with_failures(client, start_worker, double, 50)
-    double.script(latency=5.0)  # it is still going on when the signal comes, on a busy machine too
+    double.script(latency=3.0)  # it is still going on when the signal comes, on a busy machine too
     following = subprocess.Popen(
         [sys.executable, "-m", "tamis_worker", "retry", batch.id, "--watch"],
         env={**os.environ, **environment}, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """Real parts for tests: worker processes, commands, records, bounded waits."""
 
-from .command import Finished, tamis
+from .command import Finished, python_path, tamis
 from .crew import Crew
 from .house import House
 from .items import abstracts
@@ -18,6 +18,7 @@ __all__ = [
     "TcpProxy",
     "WorkerProcess",
     "abstracts",
+    "python_path",
     "reckon",
     "tamis",
     "through",

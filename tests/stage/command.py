@@ -10,6 +10,11 @@ from pathlib import Path
 FINISHED_WITHIN = 180.0  # s
 
 
+def python_path(*first: Path | str) -> str:
+    """PYTHONPATH for a process: these folders, and then what this process has there."""
+    return os.pathsep.join([*map(str, first), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 @dataclass(frozen=True)
 class Finished:
     """What a command did."""
