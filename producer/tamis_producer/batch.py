@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from tamis_schemas import BatchPaused, Counts, ErrorKind, ItemResult, Priority, RetryBias, Summary, WaitTimeout
+from tamis_schemas import (
+    Audit,
+    BatchPaused,
+    Counts,
+    ErrorKind,
+    ItemResult,
+    Operation,
+    Override,
+    Priority,
+    RetryBias,
+    Stratum,
+    Summary,
+    WaitTimeout,
+)
 
-from . import control, rounds
+from . import audits, control, overrides, rounds
+from .agreement import AgreementFigures, read_agreement
 from .control import priority_of
-from .ledger import ledger_errors, read_summaries, read_summary, read_views, stream_results
+from .ledger import (
+    ledger_errors,
+    read_audits,
+    read_item_ids,
+    read_operation,
+    read_overrides,
+    read_summaries,
+    read_summary,
+    read_views,
+    stream_results,
+)
+from .overrides import HumanDecision
 from .retry_bias import read_retry_bias
 from .view import BatchView
 
@@ -34,6 +59,11 @@ class Batch:
     def id(self) -> str:
         """The batch's id, a UUID as text."""
         return str(self._id)
+
+    def operation(self) -> Operation:
+        """What is asked of every item. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_operation(connection, self._id)
 
     def status(self) -> BatchView:
         """How the batch stands now. Raises `LedgerUnavailable`."""
@@ -148,13 +178,18 @@ class Batch:
         """
         return rounds.later_stage(self._client.engine, self._id)
 
-    def results(self) -> Iterator[ItemResult]:
-        """Every item in item order, streamed; an item that is not terminal yet has no result.
+    def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
+        """Every item in item order, or those at some places; streamed. An item that is not terminal has no result yet.
 
         Raises `LedgerUnavailable`.
         """
         with ledger_errors(), self._client.engine.connect() as connection:
-            yield from stream_results(connection, self._id)
+            yield from stream_results(connection, self._id, places)
+
+    def item_ids(self) -> list[str]:
+        """The ids of the items, in their order. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_item_ids(connection, self._id)
 
     def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
         """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
@@ -176,6 +211,65 @@ class Batch:
         """
         with ledger_errors(), self._client.snapshot() as connection:
             return read_retry_bias(connection, self._id)
+
+    def override(self, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
+        """Decide about one item, beside the model and never over it; what stands now.
+
+        Args:
+            index: the item's place in the batch, from 0.
+            value: what the operation would have given: `include` or `exclude`, True or False, a number of the scale,
+                what is extracted (None: the record does not hold it), an object of fields.
+            reviewer: who decides.
+            note: why.
+
+        Raises:
+            InvalidParameters: a value that the operation could not have given, an item that is not there or that the
+                software has not finished with, or no reviewer.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        return self.decide([HumanDecision(index, value, reviewer, note)])[0]
+
+    def withdraw_override(self, index: int, *, reviewer: str, note: str | None = None) -> Override:
+        """Take back what a human decided about one item, so that the software's decision counts again.
+
+        Raises `InvalidParameters` where nothing stands, else as `override`.
+        """
+        return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True)])[0]
+
+    def decide(self, decisions: Sequence[HumanDecision]) -> list[Override]:
+        """Many decisions at once, all of them or none; what stands now on each item, in the order given.
+
+        Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
+        """
+        return overrides.record(self._client.engine, self._id, decisions)
+
+    def overrides(self, *, history: bool = False) -> list[Override]:
+        """The human decisions that stand, in item order; with `history` every one ever made, withdrawals too.
+
+        Raises `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_overrides(connection, self._id, history=history)
+
+    def draw_audit(self, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
+        """A random sample of `n` excluded records for a human to judge; arguments and errors as `audits.draw`.
+
+        The same seed gives back the same audit.
+        """
+        return audits.draw(self._client.engine, self._id, n, seed=seed, stratum=stratum)
+
+    def audits(self) -> list[Audit]:
+        """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_audits(connection, self._id)
+
+    def agreement(self) -> AgreementFigures:
+        """How far the software agrees with the humans who decided about the same records.
+
+        Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_agreement(connection, self._id)
 
     def __repr__(self) -> str:
         return f"Batch({self.id!r})"

@@ -1,16 +1,17 @@
 """The client: submit a batch, find one again."""
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Self
+from typing import Any, Self
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
 from tamis_schemas import (
+    Audit,
     BrokerUnavailable,
     ErrorKind,
     Exclusion,
@@ -18,11 +19,14 @@ from tamis_schemas import (
     InvalidRequest,
     Item,
     Operation,
+    Override,
     Priority,
     ReviewPlan,
     Source,
 )
 
+from . import audits, telemetry
+from .audits import AuditDecision, Recorded
 from .batch import Batch
 from .bounds import Bounds
 from .broker import make_app
@@ -30,11 +34,13 @@ from .budget import budget_of
 from .dispatch import Dispatcher
 from .ledger import (
     connect,
+    find_audit,
     find_batch,
     find_either,
     find_review,
     insert_batch,
     ledger_errors,
+    read_audit,
     read_reviews,
     read_views,
 )
@@ -127,7 +133,7 @@ class Client:
             operation=params["operation"],
             params=params,
             model=asked,
-            items=rows_of(items, exclusions, bounds=bounds),
+            items=rows_of(items, exclusions, bounds=bounds, operations=[operation]),
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.window),
             label=label,
@@ -137,9 +143,12 @@ class Client:
             priority=Priority(priority),
             max_cost=budget_of(max_cost, asked, self.settings.prices),
         )
-        with ledger_errors(), self.engine.begin() as connection:
-            batch_id = insert_batch(connection, batch)
-        self.dispatch(batch_id)
+        with _submitting(batch) as submitted:
+            traced = replace(batch, traceparent=telemetry.traceparent())
+            with ledger_errors(), self.engine.begin() as connection:
+                batch_id = insert_batch(connection, traced)
+            submitted.set({"tamis.batch_id": str(batch_id)})
+            self.dispatch(batch_id)
         return Batch(self, batch_id)
 
     def submit_review(
@@ -169,7 +178,7 @@ class Client:
             operation=params["operation"],
             params=params,
             model=plan.stages[0].model,
-            items=rows_of(items, exclusions, bounds=bounds),
+            items=rows_of(items, exclusions, bounds=bounds, operations=[stage.operation for stage in plan.stages]),
             shard_size=self.settings.shard_size,
             window=self.settings.window,
             label=f"{label}: {plan.stages[0].name}",
@@ -178,9 +187,12 @@ class Client:
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
         )
-        with ledger_errors(), self.engine.begin() as connection:
-            begun = begin(connection, plan, first, label=label, again=again)
-        self.dispatch(begun.batch_id)
+        with _submitting(first) as submitted:
+            traced = replace(first, traceparent=telemetry.traceparent())
+            with ledger_errors(), self.engine.begin() as connection:
+                begun = begin(connection, plan, traced, label=label, again=again)
+            submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
+            self.dispatch(begun.batch_id)
         return Review(self, begun.review_id)
 
     def review(self, review_id: str) -> Review:
@@ -257,6 +269,35 @@ class Client:
                 done.append(Retried(batch, 0, str(refused)))
         return done
 
+    def override(self, batch_id: str, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
+        """A human's decision on an item of the batch of this id; as `Batch.override`. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).override(index, value, reviewer=reviewer, note=note)
+
+    def withdraw_override(self, batch_id: str, index: int, *, reviewer: str, note: str | None = None) -> Override:
+        """As `Batch.withdraw_override`, of the batch of this id. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note)
+
+    def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
+        """As `Batch.overrides`, of the batch of this id. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).overrides(history=history)
+
+    def audit(self, audit_id: str) -> Audit:
+        """The audit of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_audit(connection, find_audit(connection, audit_id))
+
+    def record_audit(
+        self,
+        audit_id: str,
+        decisions: Sequence[AuditDecision],
+        *,
+        correct: bool = False,
+        include_missed: bool = False,
+    ) -> Recorded:
+        """Keep what a human says of an audit's records, all or nothing; arguments and errors as `audits.record`."""
+        found = UUID(self.audit(audit_id).id)
+        return audits.record(self.engine, found, decisions, correct=correct, include_missed=include_missed)
+
     def workers(self) -> list[WorkerView]:
         """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
 
@@ -288,6 +329,12 @@ class Client:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _submitting(batch: NewBatch) -> AbstractContextManager[telemetry.Span]:
+    """The span of a submission: the root of the batch's trace, unless the caller has one that it belongs to."""
+    about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
+    return telemetry.span("tamis.submit", about, kind=telemetry.SpanKind.PRODUCER)
 
 
 def _at_least_one(name: str, given: int | None, otherwise: int) -> int:

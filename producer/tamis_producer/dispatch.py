@@ -18,6 +18,7 @@ from tamis_schemas.ledger import batches, items, shards
 from tamis_schemas.ledger.tables import ShardStatus
 from tamis_schemas.status import check_batch_transition
 
+from . import telemetry
 from .broker import broker_errors
 from .ledger import ledger_errors
 
@@ -44,6 +45,7 @@ class Shard:
     operation: str
     queue: str
     items: tuple[ItemAddress, ...]
+    traceparent: str | None = None  # of the trace that the batch was submitted in
 
 
 class Dispatcher:
@@ -80,7 +82,7 @@ class Dispatcher:
         """
         with ledger_errors(), self._engine.connect() as connection:
             c = batches.c
-            row = connection.execute(select(c.priority, c.lane).where(c.id == batch_id)).one()
+            row = connection.execute(select(c.priority, c.lane, c.traceparent).where(c.id == batch_id)).one()
         queue = wire.ItemQueue(Priority(row.priority), row.lane or 0).name
         with (
             broker_errors(self._app),
@@ -89,7 +91,7 @@ class Dispatcher:
         ):
             self._declare(producer, queue)
             for address in addresses:
-                self._send(producer, batch_id, operation, queue, address)
+                self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def conclude(self, batch_id: UUID) -> None:
         """Have a worker see whether anything of a cancelled batch is left, and write its summary where nothing is.
@@ -99,8 +101,9 @@ class Dispatcher:
             LedgerUnavailable: the ledger does not answer.
         """
         with ledger_errors(), self._engine.connect() as connection:
-            number = connection.execute(select(batches.c.round).where(batches.c.id == batch_id)).scalar_one()
-        body = self._body(batch_id, number, 0)
+            c = batches.c
+            row = connection.execute(select(c.round, c.traceparent).where(c.id == batch_id)).one()
+        body = self._body(batch_id, row.round, 0, row.traceparent)
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
             body.apply_async(producer=producer)
 
@@ -155,6 +158,7 @@ class Dispatcher:
                 operation=batch.operation,
                 queue=wire.ItemQueue(Priority(batch.priority), lane).name,
                 items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
+                traceparent=batch.traceparent,
             )
 
     def _publish(self, shard: Shard) -> None:
@@ -162,7 +166,7 @@ class Dispatcher:
 
         Celery's `chord(...)` would publish each part in a round trip of its own, outside of the producer's batch.
         """
-        body = self._body(shard.batch_id, shard.round, shard.number)
+        body = self._body(shard.batch_id, shard.round, shard.number, shard.traceparent)
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
             if not shard.items:
                 body.apply_async(producer=producer)
@@ -173,22 +177,34 @@ class Dispatcher:
             with producer.batch(PUBLISH_BATCH):
                 for place, address in enumerate(shard.items):
                     part = {"group_id": group_id, "group_index": place, "chord": body}
-                    self._send(producer, shard.batch_id, shard.operation, shard.queue, address, **part)
+                    self._send(
+                        producer, shard.batch_id, shard.operation, shard.queue, address, shard.traceparent, **part
+                    )
                 # Before the last messages leave: a producer killed here leaves no chord without its size.
                 self._app.backend.set_chord_size(group_id, len(shard.items))
         log.debug("dispatched shard %d of batch %s: %d items", shard.number, shard.batch_id, len(shard.items))
 
-    def _body(self, batch_id: UUID, round_: int, shard: int) -> Any:
-        return self._app.signature(
+    def _body(self, batch_id: UUID, round_: int, shard: int, traceparent: str | None) -> Any:
+        body = self._app.signature(
             wire.AGGREGATE,
             args=(str(batch_id), round_, shard),
             immutable=True,  # it takes its numbers from the ledger, not from the header
             ignore_result=True,
             argsrepr=wire.shard_label(str(batch_id), round_, shard),
         )
+        if traceparent is not None:
+            body.set(headers=telemetry.headers(traceparent))
+        return body
 
     def _send(
-        self, producer: Any, batch_id: UUID, operation: str, queue: str, address: ItemAddress, **part: Any
+        self,
+        producer: Any,
+        batch_id: UUID,
+        operation: str,
+        queue: str,
+        address: ItemAddress,
+        traceparent: str | None,
+        **part: Any,
     ) -> None:
         self._app.send_task(
             wire.task_name(operation),
@@ -201,6 +217,7 @@ class Dispatcher:
             argsrepr=wire.item_label(str(batch_id), address.index, address.item_id),
             kwargsrepr="{}",
             add_to_parent=False,
+            headers=telemetry.headers(traceparent),
             **part,
         )
 

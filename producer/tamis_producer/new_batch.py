@@ -9,7 +9,18 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-from tamis_schemas import Exclusion, InvalidParameters, Item, Operation, Priority, Source, resolve_item_id
+from tamis_schemas import (
+    Exclusion,
+    Extract,
+    ExtractFields,
+    InvalidParameters,
+    Item,
+    Operation,
+    Priority,
+    Retrieved,
+    Source,
+    resolve_item_id,
+)
 from tamis_schemas.item import ID_FIELDS
 from tamis_schemas.operations import OPERATIONS
 
@@ -60,6 +71,7 @@ class NewBatch:
     stage: Stage | None = None
     priority: Priority = Priority.NORMAL
     max_cost: Decimal | None = None  # dollars; None: no budget
+    traceparent: str | None = None  # of the trace that it is submitted in; None: in none
     id: UUID = field(default_factory=uuid4)
 
     def at(self, stage: Stage) -> "NewBatch":
@@ -83,16 +95,22 @@ class NewBatch:
 
 
 def rows_of(
-    items: Iterable[Item], exclusions: Mapping[int, Exclusion] | None = None, *, bounds: Bounds | None = None
+    items: Iterable[Item],
+    exclusions: Mapping[int, Exclusion] | None = None,
+    *,
+    bounds: Bounds | None = None,
+    operations: Iterable[Operation] = (),
 ) -> list[NewItem]:
     """The rows of items in their order; those whose place, from 0, has an exclusion are kept out.
 
     No more items are taken than one beyond the bound, so `items` may be without end. Without bounds, the usual ones.
+    Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
 
     Raises:
-        InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large, or
-            an exclusion without an item.
+        InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large,
+            chunks that are none, or an exclusion without an item.
     """
+    extracts = any(isinstance(operation, Extract | ExtractFields) for operation in operations)
     bounds = bounds or Bounds.usual()
     excluded = exclusions or {}
     rows: list[NewItem] = []
@@ -104,6 +122,8 @@ def rows_of(
             bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
             row = NewItem.of(item, exclusion=excluded.get(index))
             bounds.check_row(item, row.item_id, row.payload)
+            if extracts:
+                Retrieved.of(item)
         except (TypeError, ValueError) as error:
             raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
         rows.append(row)

@@ -25,12 +25,17 @@ COLUMNS = (
     "exclusion_reason",
     "flagged",  # true: the model quotes what the record does not say
     "cut",  # fields too long to be sent whole: abstract 40,000 of 120,000 characters; empty: all was sent
+    "evaluations",  # of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
     "error_kind",
     "error",
     "model",
     "prompt_tokens",
     "completion_tokens",
     "cost",  # dollars, failed calls included; empty: no price is known
+    "final_value",  # what counts: what a human decided, else the value
+    "overridden",  # true: a human's decision stands that is not the software's
+    "reviewer",  # who decided; empty: no human
+    "note",  # why
     "title",
 )
 
@@ -90,14 +95,23 @@ def _cells(row: ItemResult) -> list[object]:
         row.exclusion_reason or "",
         "true" if row.decision is not None and row.decision.flagged else "",
         row.cut_words or "",
+        row.evaluation_words or "",
         row.error_kind.value if row.error_kind else "",
         "" if result is None else result.error or "",
         "" if provenance is None else provenance.model or "",
         "" if provenance is None else provenance.usage.prompt_tokens,
         "" if provenance is None else provenance.usage.completion_tokens,
         "" if row.cost is None else _plain(row.cost),
+        _final(row, value),
+        "true" if row.overridden else "",
+        "" if row.override is None else row.override.reviewer,
+        "" if row.override is None else row.override.note or "",
         row.item.get("title") or "",
     ]
+
+
+def _final(row: ItemResult, value: object) -> object:
+    return value if row.override is None else _cell(row.override.value)
 
 
 def _plain(amount: Decimal) -> str:
@@ -107,9 +121,13 @@ def _plain(amount: Decimal) -> str:
 
 
 def _value(result: EvaluationResult | FieldsResult) -> object:
+    return _cell(result.fields if isinstance(result, FieldsResult) else result.value)
+
+
+def _cell(value: object) -> object:
     """As a cell: nothing for None, true and false in small letters, fields as JSON."""
-    if isinstance(result, FieldsResult):
-        return "" if result.fields is None else json.dumps(result.fields, ensure_ascii=False)
-    if isinstance(result.value, bool):
-        return str(result.value).lower()
-    return "" if result.value is None else result.value
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else value

@@ -105,6 +105,7 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
                 priority=Priority(done.priority),
                 max_cost=stage.max_cost,
                 stage=place,
+                traceparent=done.traceparent,  # a review is one trace
             ),
         )
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from tamis_schemas import InputError, SearchCriteria, resolve_item_id
+from tamis_schemas import SearchCriteria, resolve_item_id
 from tamis_schemas.filter_result import FilterResult
 
 from .formula_guard import guarded
 from .intake import read_records
 from .intake.decode import MAX_FILE_BYTES
-from .intake.record import LINE
+from .intake.labels import included_by, label_column
 from .screening import InitialFilter
 
 COLUMNS = (
@@ -34,10 +34,6 @@ COLUMNS = (
     "end",
     "title",
 )
-LABELS: Mapping[str, bool] = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "y", "include", "included"), True),
-    **dict.fromkeys(("0", "0.0", "false", "no", "n", "exclude", "excluded"), False),
-}
 
 
 @dataclass(frozen=True)
@@ -119,9 +115,9 @@ def filter_files(
     outcomes: list[Outcome] = []
     for path in paths:
         records = read_records(path, max_bytes=max_bytes)
-        column = None if label is None else _column(label, records, path)
+        column = None if label is None else label_column(label, records, path)
         for index, record in enumerate(records):
-            included = None if column is None else _included(record, column, path)
+            included = None if column is None else included_by(record, column, path)
             outcomes.append(Outcome(path, index, record, initial_filter.filter_paper(record), included))
     return TierOne(outcomes, initial_filter.switched_off)
 
@@ -146,28 +142,3 @@ def _cells(outcome: Outcome) -> Iterator[object]:
     yield from ("" if result.passed else result.confidence, result.field or "", result.matched or "")
     yield from ("" if place is None else place for place in (result.start, result.end))
     yield outcome.title
-
-
-def _column(label: str, records: list[dict[str, Any]], path: Path) -> str:
-    """The name under which the records have the column: its own, or behind an underscore."""
-    names = {name for record in records for name in record}
-    for name in (label, f"_{label}"):
-        if name in names:
-            return name
-    own = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
-    known = f"; columns besides a record's own fields: {', '.join(own)}" if own else ""
-    raise InputError(f"no column {label!r} to take labels from{known}", path=path)
-
-
-def _included(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
-    said = str(record.get(column, "")).strip().lower()
-    if not said:
-        return None
-    if said not in LABELS:
-        raise InputError(
-            f"{said!r} is no label: 1 means included, 0 excluded",
-            path=path,
-            line=record.get(LINE),
-            field=column.lstrip("_"),
-        )
-    return LABELS[said]

@@ -1,5 +1,7 @@
 """The nouns of Tamis, shared by whoever enqueues and whoever works."""
 
+from .audit import Audit, AuditItem, Stratum
+from .chunk import Chunk, Retrieval, Retrieved
 from .criteria import Criterion, SearchCriteria
 from .errors import (
     BatchPaused,
@@ -20,6 +22,7 @@ from .errors import (
 )
 from .evaluation import Evaluation
 from .exclusion import Exclusion
+from .extraction import Extraction, ExtractionDetail, FieldExtractions, RecallAnswer
 from .filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
 from .item import Item, resolve_item_id
 from .iterations import AnswerEvaluation, AnswerResult, IterationData
@@ -37,6 +40,7 @@ from .operations import (
     UnclearPolicy,
     parse_operation,
 )
+from .override import Override
 from .paper import PaperData
 from .pause import Pause, PauseKind
 from .prices import ModelPrice, Prices, PriceTable, packaged_prices
@@ -59,16 +63,19 @@ from .retry_bias import RetryBias
 from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
-from .summary import ConfidenceDistribution, Counts, Summary
+from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
 
 __all__ = [
     "Answer",
     "AnswerEvaluation",
     "AnswerResult",
+    "Audit",
+    "AuditItem",
     "BatchFilterResult",
     "BatchPaused",
     "BatchStatus",
     "BrokerUnavailable",
+    "Chunk",
     "ConfidenceDistribution",
     "ConfigurationError",
     "Cost",
@@ -83,6 +90,9 @@ __all__ = [
     "Exclusion",
     "Extract",
     "ExtractFields",
+    "Extraction",
+    "ExtractionDetail",
+    "FieldExtractions",
     "FieldsResult",
     "Filter",
     "FilterResult",
@@ -102,9 +112,11 @@ __all__ = [
     "Judge",
     "Judgement",
     "LedgerUnavailable",
+    "MetricFigures",
     "ModelPrice",
     "Operation",
     "OperationFailed",
+    "Override",
     "PaperData",
     "Pause",
     "PauseKind",
@@ -114,13 +126,17 @@ __all__ = [
     "Proportion",
     "Provenance",
     "Quote",
+    "RecallAnswer",
     "RejectedPaper",
+    "Retrieval",
+    "Retrieved",
     "RetryBias",
     "ReviewPlan",
     "ReviewStage",
     "Score",
     "SearchCriteria",
     "Source",
+    "Stratum",
     "Summary",
     "TamisError",
     "Unavailable",

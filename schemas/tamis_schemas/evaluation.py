@@ -6,6 +6,17 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 MetricType = Literal["score", "categorical"]
 
+METRICS = (  # of spec 4, in its order
+    *("context_relevance", "context_precision", "context_recall_heuristic", "context_recall_llm", "recall_warning"),
+    *("aggregated_confidence", "semantic_validation"),
+    *("multi_source_agreement", "agreement_pattern"),
+)
+
+
+def metric_rank(label: str) -> tuple[int, str]:
+    """What metrics are ordered by: those of spec 4 as it has them, then others by name."""
+    return (METRICS.index(label) if label in METRICS else len(METRICS), label)
+
 
 class Evaluation(BaseModel):
     """The value of one metric, or the reason why it has none; never both.

@@ -52,13 +52,22 @@ class FlowStage(BaseModel):
     entered: int = Field(ge=0)
     admitted: int = Field(default=0, ge=0)  # of these, not passed by the stage before and asked about all the same
     held_back: int = Field(default=0, ge=0)  # passed by the stage before, and not asked about here
-    passed: int = Field(ge=0)
-    excluded: tuple[Tally, ...] = ()  # by reason; by the model alone, for the ledger holds no decision of a person
+    taken_back: int = Field(default=0, ge=0)  # of these, kept out by software before, and then decided by a person
+    passed: int = Field(ge=0)  # in the end, whoever decided
+    passed_by_human: int = Field(default=0, ge=0)  # of those passed: the model had said something else, or nothing
+    excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not decided otherwise by a person
+    excluded_by_human: int = Field(default=0, ge=0)  # where the model had said something else, or nothing
+    confirmed: int = Field(default=0, ge=0)  # of all: a person said what the software had said
     uncertain: int = Field(default=0, ge=0)  # referred to a person
     failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
     cancelled: int = Field(default=0, ge=0)
     open: int = Field(default=0, ge=0)  # pending or running
     marked: int = Field(default=0, ge=0)  # of those passed: a judge found their evidence too weak to keep
+
+    @property
+    def overridden(self) -> int:
+        """Records on which a person's decision stands instead of the software's, or of none."""
+        return self.passed_by_human + self.excluded_by_human
 
     @property
     def referred(self) -> int:
@@ -71,6 +80,7 @@ class FlowStage(BaseModel):
         ways = {
             "passed": self.passed,
             "excluded": total(self.excluded),
+            "excluded by a human": self.excluded_by_human,
             "uncertain": self.uncertain,
             "failed": total(self.failed),
             "cancelled": self.cancelled,
@@ -142,6 +152,12 @@ class Flow(BaseModel):
                 raise ValueError(
                     f"{stage.operation}: {stage.marked} records are marked, but only {stage.passed} passed"
                 )
+            if stage.passed_by_human > stage.passed:
+                raise ValueError(
+                    f"{stage.operation}: a human let {stage.passed_by_human} records pass, but only {stage.passed} did"
+                )
+            if stage.taken_back > stage.entered:
+                raise ValueError(f"{stage.operation}: {stage.taken_back} were taken back, but {stage.entered} entered")
         if self.stages[0].admitted or self.stages[0].held_back:
             raise ValueError(f"{self.stages[0].operation}: the first stage has none before it to hold records back")
         return self

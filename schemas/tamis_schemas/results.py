@@ -5,11 +5,13 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
 from .errors import ErrorKind
+from .evaluation import Evaluation
 from .exclusion import Exclusion
 from .money import Cost
+from .override import Override
 
 Confidence = float  # 0 to 1, after the rubric of spec 1
 
@@ -164,9 +166,11 @@ class ItemResult(BaseModel):
     exclusion: Exclusion | None = None  # of an item that was kept out before any model was asked
     decision: InclusionDecision | None = None  # of an inclusion
     detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
+    evaluations: list[Evaluation] = Field(default_factory=list)  # what the metrics say of an extraction from chunks
     error_kind: ErrorKind | None = None
     cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were too long to be sent whole; empty: all were
     provenance: Provenance | None = None
+    override: Override | None = None  # what a human decided; None: nothing, or it was withdrawn
     item: dict[str, Any] = Field(default_factory=dict)
 
     @property
@@ -181,10 +185,33 @@ class ItemResult(BaseModel):
             return None
         return self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
 
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
+    @property
+    def final_value(self) -> Any:
+        """What counts: what a human decided, else what the operation gave."""
+        return self.value if self.override is None else self.override.value
+
+    @computed_field  # type: ignore[prop-decorator]  # as above
+    @property
+    def overridden(self) -> bool:
+        """True where a human's decision stands that is not the software's own."""
+        return self.override is not None and not self.override.confirms
+
     @property
     def cut_words(self) -> str | None:
         """What was not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all of it was."""
         return "; ".join(f"{name} {cut.sent:,} of {cut.of:,} characters" for name, cut in self.cut.items()) or None
+
+    @property
+    def evaluation_words(self) -> str | None:
+        """The metrics that have a value: `context_relevance 0.67; size: context_precision 1`; None: there is none."""
+        valued = [one for one in self.evaluations if one.value is not None]
+        told = [
+            f"{'' if one.field is None else f'{one.field}: '}{one.label} "
+            + (f"{one.value:.3g}" if isinstance(one.value, float) else str(one.value))
+            for one in valued
+        ]
+        return "; ".join(told) or None
 
     @property
     def exclusion_reason(self) -> str | None:

@@ -41,7 +41,12 @@ class ReviewStage(BaseModel):
         return operation_name(type(self.operation))
 
     def lets_pass(self, row: ItemResult) -> bool:
-        """True where a record goes on to the next stage. An error never does: what is not decided did not pass."""
+        """True where a record goes on to the next stage. An error never does: what is not decided did not pass.
+
+        Where a human has decided, that counts.
+        """
+        if row.override is not None:
+            return self._lets_pass_value(row.override.value)
         if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
             return False
         match self.operation:
@@ -54,6 +59,16 @@ class ReviewStage(BaseModel):
                 return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
             case _:
                 return True
+
+    def _lets_pass_value(self, value: object) -> bool:
+        match self.operation:
+            case Inclusion():
+                return value in self.passes
+            case Filter():
+                return value is True
+            case Score():
+                return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
+        return True
 
 
 class ReviewPlan(BaseModel):

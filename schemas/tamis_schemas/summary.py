@@ -57,6 +57,18 @@ class ConfidenceDistribution(BaseModel):
     maximum: float | None = None
 
 
+class MetricFigures(BaseModel):
+    """One metric over all items of a batch, and over all fields where a result has several."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n: int  # values
+    mean: float | None = None  # of a score
+    minimum: float | None = None
+    categories: dict[str, int] = Field(default_factory=dict)  # of a categorical metric: how often each
+    without: dict[str, int] = Field(default_factory=dict)  # where it has no value: how often, by reason
+
+
 class Summary(BaseModel):
     """A round of a batch in numbers, taken from the ledger when its last item became terminal."""
 
@@ -71,6 +83,8 @@ class Summary(BaseModel):
     errors: dict[ErrorKind, int]  # failed items by kind
     exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
     confidence: ConfidenceDistribution
+    evaluations: dict[str, MetricFigures] = Field(default_factory=dict)  # by metric; empty: no item had chunks
+    recall_escalations: Proportion | None = None  # items whose recall a model was asked about, out of those with chunks
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0  # of the prompts', at the price of cached input

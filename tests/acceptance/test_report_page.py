@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from sqlalchemy import Engine
 from stage.browser import needs_chromium
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer.ledger import connect
+from tamis_producer.overrides import HumanDecision
+from tamis_producer.overrides import record as record_decisions
 from tamis_producer.report import ReportForm, write_report
 from tamis_schemas import Exclusion, Inclusion, InclusionDecision, ItemStatus, SearchCriteria
 from tamis_schemas.results import CriterionVerdict, Quote
@@ -52,9 +54,17 @@ def open_report(engine: Engine, browser: Browser, tmp_path: Path) -> Iterator[Op
     """Writes these rows into the ledger, reports them, and opens the file."""
     contexts = []
 
-    def opened(rows: list[Ledgered], *, anchor: str = "", viewport: int = 1280, **batch: object) -> Opened:
+    def opened(
+        rows: list[Ledgered],
+        *,
+        anchor: str = "",
+        viewport: int = 1280,
+        humans: Sequence[HumanDecision] = (),
+        **batch: object,
+    ) -> Opened:
         with engine.begin() as connection:
             batch_id = write_batch(connection, rows, **batch)  # type: ignore[arg-type]  # passed on as they were given
+        record_decisions(engine, batch_id, humans)
         path = tmp_path / "report.html"
         with path.open("w", encoding="utf-8", newline="") as stream:
             write_report(engine, str(batch_id), ReportForm.HTML, stream)
@@ -390,3 +400,48 @@ def _seconds_to_interactive(page: Page) -> float:
     page.get_by_role("button", name="Confidence", exact=True).click()
     expect(page.locator("#rows .sure").first).to_have_text("0.00")
     return time.perf_counter() - began
+
+
+def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(open_report: Open) -> None:
+    opened = open_report(
+        few(),
+        humans=[
+            HumanDecision(1, "include", f"Ada {HOSTILE}", f"note {HOSTILE}"),  # was excluded
+            HumanDecision(2, "include", "Ben"),  # was kept out
+            HumanDecision(4, "exclude", "Ben"),  # had failed
+            HumanDecision(5, "exclude", "Ben", "not randomised"),  # confirmed
+        ],
+    )
+    page = opened.page
+    assert page.evaluate("window.ran") is None
+    assert opened.said == []
+    expect(page.locator("#record-2 .badge")).to_have_text("include")
+    expect(page.locator("#record-2 .human")).to_have_text(f"by Ada {HOSTILE.strip()}; software: exclude")
+    expect(page.locator("#record-6 .human")).to_have_text("confirmed by Ben")
+    expect(page.locator("#record-1 .human")).to_have_count(0)
+    page.get_by_role("button", name="Show all details on this page").click()
+    second = page.locator("#detail-2")
+    assert second.locator(".note").text_content() == f"note {HOSTILE.strip()}"
+    expect(second).to_contain_text("Decision of the softwareexclude")
+    expect(second).to_contain_text("Its reasonAnimal studies")
+    expect(second).to_contain_text("index 1")  # as `tamis override` takes it
+    expect(page.locator("#detail-3")).to_contain_text("Decision of the softwareinitial filter")
+    expect(page.locator("#detail-5")).to_contain_text("no answer in time: no answer within 120 s")
+    page.get_by_label("decided by a human only").check()
+    assert shown(page) == ["Apples", "Editorial: walking", "Bananas", "Cherries"]
+    page.fill("#search", "randomised ben")
+    expect(page.locator("#rows .title")).to_have_text(["Cherries"])
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#rows .title")).to_have_count(6)
+    page.select_option("#by-outcome", "passed")
+    expect(page.locator("#rows .title")).to_have_text(["Zebra crossing", "Apples", "Editorial: walking"])
+    expect(page.locator(".headline")).to_contain_text("overridden by a human")
+    expect(page.locator("#humans")).to_contain_text("the opposite of what the software said2")
+    expect(page.locator("#outcome")).to_contain_text("Pass rate in the end, with human decisions")
+    assert "of these, by a human" in page.locator("#flow svg").text_content()
+
+
+def test_without_human_decisions_the_table_offers_no_choice_of_them(open_report: Open) -> None:
+    page = open_report(few()).page
+    expect(page.locator("#human-field")).to_be_hidden()
+    expect(page.locator("#humans")).to_have_count(0)

@@ -11,6 +11,7 @@ import redis
 from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from tamis_producer import Client, ProducerSettings
+from tamis_producer.audits import AuditDecision
 from tamis_schemas import Filter
 from tamis_worker.embedded.flower import Flower
 from tamis_worker.embedded.valkey import Valkey
@@ -80,6 +81,13 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
             later.resume()
             later.wait(60)
             assert list(later.results())
+            audit = batch.draw_audit(3, seed=1)
+            made = batch.override(0, value=True, reviewer="Ada", note="seen")
+            assert batch.overrides() == [made]
+            assert batch.withdraw_override(0, reviewer="Ada").withdrawn
+            said = [AuditDecision(item.index, include=True, reviewer="Ada") for item in audit.items]
+            assert len(client.record_audit(audit.id, said, include_missed=True).overrides) == audit.sample
+            assert batch.agreement().audits.n == audit.sample
         wait_until(flower.healthy, within=20, what="Flower is well")
         assert worker.stop() == 0
     finally:
@@ -107,6 +115,12 @@ def test_the_user_may_do_nothing_else(broker: str, command: tuple[str, ...]) -> 
     [
         "DELETE FROM items",
         "DELETE FROM results",
+        "UPDATE overrides SET reviewer = 'Eve'",
+        "DELETE FROM overrides",
+        "UPDATE audits SET population = 1",
+        "UPDATE audit_decisions SET include = true",
+        "DELETE FROM audit_items",
+        "ALTER TABLE overrides DISABLE TRIGGER never_changed",
         "DROP TABLE items",
         "ALTER TABLE items DISABLE TRIGGER ALL",
         "TRUNCATE batches",

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import zlib
 from typing import Any
 
@@ -41,6 +42,45 @@ def with_quotes(answer: Any, prompt: str, quotes: Quotes) -> Any:
         return {name: quote() if name == "quote" else replaced(part) for name, part in value.items()}
 
     return replaced(answer)
+
+
+def with_citations(answer: Any, prompt: str, quotes: Quotes | None) -> Any:
+    """The answer, with each extraction citing a chunk of the prompt, by words that stand there, or by others.
+
+    Words and numbers are then taken from the words that are cited; values that the schema lists stay as they are.
+    """
+    chunks = re.findall(r"^chunk (\d+): (.*)$", prompt, re.MULTILINE)
+    draw = random.Random(prompt)
+
+    def cited(extraction: dict[str, Any]) -> dict[str, Any]:
+        number, text = draw.choice(chunks)
+        words = text.split()
+        start = draw.randrange(max(1, len(words) - QUOTED + 1))
+        evidence = " ".join(words[start : start + QUOTED])[:QUOTE_LENGTH]
+        if quotes is Quotes.INVENTED:
+            evidence = " ".join(f"{word}-{draw.randrange(10**6)}" for word in draw.choices(WORDS, k=QUOTED))
+        cited = extraction | {"chunk_number": int(number), "evidence": evidence}
+        digits = re.findall(r"(?<![\w.,-])\d{1,9}(?![\w.,])", evidence)
+        match extraction.get("value"):
+            case str(text) if " " in text and text.partition(" ")[0] in WORDS:
+                return cited | {"value": " ".join(evidence.split()[-2:])}
+            case bool():
+                return cited
+            case int() | float() if digits:
+                return cited | {"value": int(draw.choice(digits))}
+        return cited
+
+    def replaced(value: Any) -> Any:
+        match value:
+            case {"chunk_number": _, "evidence": _}:
+                return cited(value)
+            case dict():
+                return {name: replaced(part) for name, part in value.items()}
+            case list():
+                return [replaced(part) for part in value]
+        return value
+
+    return replaced(answer) if chunks else answer
 
 
 def schema_in(text: str) -> dict[str, Any] | None:

@@ -273,8 +273,9 @@ class Server:
 
     def _answer_for(self, schema: dict[str, Any], prompt: str) -> Any:
         answer = answers.answer_for(schema, prompt)
-        quotes = self._options.quotes
-        return answer if quotes is None else answers.with_quotes(answer, prompt, Quotes(quotes))
+        quotes = None if self._options.quotes is None else Quotes(self._options.quotes)
+        answer = answers.with_citations(answer, prompt, quotes)
+        return answer if quotes is None else answers.with_quotes(answer, prompt, quotes)
 
     def _models(self, request: Request) -> Response:
         if self._options.api_key is not None and _key(request) != self._options.api_key:

@@ -14,6 +14,7 @@ SPECS = {
     1: "Spec 1: AI evaluation service",
     2: "Spec 2: generate answer",
     3: "Spec 3: systematic review filtering",
+    4: "Spec 4: evaluation framework",
     5: "Spec 5: evidence judge",
 }
 REFERENCE = re.compile(r"`([\w./]+\.py)`: (`[\w.]+`(?:, `[\w.]+`)*)")

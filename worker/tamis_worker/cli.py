@@ -4,25 +4,35 @@ What a command needs beyond a producer's parts is imported when it is called, so
 of the extras installed.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tamis_producer.cli import app
-from tamis_producer.cli import run as main
+from tamis_producer.cli import app, run
 from tamis_producer.cli.app import out
 from tamis_producer.cli.dry_run import install
+from tamis_producer.extras import needs
+from tamis_producer.redaction import Redaction
 from tamis_producer.rehearsal import Planned, Rehearsal
-from tamis_schemas import ConfigurationError
 
 from .alive_file import FRESH, health_at
 from .settings import WorkerSettings
+from .telemetry.tracing import traced
 
 __all__ = ["app", "main"]
+
+RUNS_A_WORKER = "worker"  # the command that sets up traces itself, under its own name
+
+
+def main() -> None:
+    """Run the command line; what it submits begins a trace, where the environment asks for traces."""
+    if sys.argv[1:2] == [RUNS_A_WORKER]:
+        return run()
+    with traced("tamis", redact=Redaction.of_environment()):
+        return run()
 
 
 class LlmChoice(StrEnum):
@@ -33,20 +43,8 @@ class LlmChoice(StrEnum):
     REMOTE = "remote"
 
 
-@contextmanager
-def _needs(extra: str) -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("tamis"):
-            raise
-        raise ConfigurationError(
-            f"this command needs the extra {extra!r}: pip install 'tamis[{extra}]' ({error.name!r} is missing)"
-        ) from error
-
-
 def _rehearse(planned: Planned) -> Rehearsal:
-    with _needs("worker"):
+    with needs("worker"):
         from .rehearsal import rehearse
     return rehearse(planned, WorkerSettings.load())
 
@@ -66,7 +64,7 @@ def up(
     flower: Annotated[bool, typer.Option(help="Run Flower, the window on the queue.")] = True,
 ) -> None:
     """Run the whole stack here, in the foreground: Postgres, Redis, workers, Flower, and an LLM if none is named."""
-    with _needs("local"):
+    with needs("local"):
         from .embedded.commands import up as run_stack
     settings = WorkerSettings.load()
     raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, console=out))
@@ -79,7 +77,7 @@ def demo(
     ] = None,
 ) -> None:
     """Screen 24 fictional citations with a small local model, in a temporary folder; needs no key and no server."""
-    with _needs("local"):
+    with needs("local"):
         from .demo.demo import demo as run_demo
     raise typer.Exit(run_demo(out, report=report))
 
@@ -96,7 +94,7 @@ def worker(
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run one worker process against the servers that the environment names."""
-    with _needs("worker"):
+    with needs("worker"):
         from .run import run
     settings = WorkerSettings.load()
     raise typer.Exit(run(settings, ready_file=ready_file, alive_file=alive_file, log_level=log_level.upper()))

@@ -18,6 +18,7 @@ from uuid import UUID
 from celery import Celery, bootsteps
 from celery.worker import state
 
+from tamis_producer import telemetry
 from tamis_schemas import ConfigurationError
 
 from .engine.backpressure import Backpressure, Server
@@ -43,7 +44,7 @@ class Delivery:
 
     __slots__ = (
         "__weakref__", "acknowledged", "args", "begun", "body", "eventer", "group", "id", "key", "message", "name",
-        "place", "started", "task",
+        "place", "started", "task", "traceparent",
     )  # fmt: skip
 
     def __init__(self, message: Any, task: Any, eventer: Any) -> None:
@@ -60,6 +61,7 @@ class Delivery:
         self.group: str | None = headers.get("group")  # of its chord
         self.place: int | None = headers.get("group_index")  # in that group
         self.body: dict[str, Any] | None = embedded.get("chord")  # of its chord
+        self.traceparent: object = headers.get(telemetry.HEADER)  # of its batch; unread, so it may be anything
         self.acknowledged = False
         self.begun = True  # False: its item was not even claimed, and the message goes back
         self.started = time.time()
@@ -243,6 +245,7 @@ class Deliveries:
             task.add_done_callback(self._tasks.discard)
 
     async def _run(self, delivery: Delivery) -> None:
+        telemetry.attach(delivery.traceparent)  # for this task, which ends with the delivery
         try:
             await self._evaluate(delivery.key)
             self.progress_at = time.monotonic()

@@ -14,6 +14,7 @@ from celery import Celery
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tamis_producer import telemetry
 from tamis_producer.broker import queue_depths
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.stages import advance
@@ -23,6 +24,7 @@ from .engine.backpressure import Backpressure
 from .ledger import recovery
 from .ledger.connection import transaction
 from .ledger.shards import Closing, close_cancelled, close_shard
+from .telemetry.measures import NOBODY, Measures
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +60,10 @@ class Reconciler:
         grace: float,
         max_claims: int,
         backpressure: Backpressure,
+        measures: Measures = NOBODY,
     ) -> None:
         """`worker`: the one that sweeps."""
+        self._measures = measures
         self._engine = engine
         self._dispatch_engine = dispatch_engine
         self._app = app
@@ -104,7 +108,8 @@ class Reconciler:
         await self._republish([*released, *lost])
         closed = 0
         for shard in unclosed:
-            closing = await close_shard(self._engine, shard.batch_id, shard.round, shard.shard)
+            with telemetry.aggregating(str(shard.batch_id), shard.round, shard.shard, of=shard.traceparent):
+                closing = await close_shard(self._engine, shard.batch_id, shard.round, shard.shard)
             closed += closing is not Closing.OPEN
         for batch_id in cancelled:
             closed += await close_cancelled(self._engine, batch_id)
@@ -119,6 +124,7 @@ class Reconciler:
                 dispatched += await asyncio.to_thread(self._dispatcher.fill_window, following)
         swept = Swept(given_up, len(released), len(lost), closed, dispatched, begun)
         if swept.anything:
+            self._measures.swept(asdict(swept))
             async with transaction(self._engine) as connection:
                 await recovery.count(connection, asdict(swept))
         return swept

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Float, cast, func, select
 
 from tamis_producer.ledger import connect, ledger_errors
 from tamis_producer.rehearsal import Duration, Planned, Rehearsal, RehearsedMessage, Sample
-from tamis_schemas import Answer, ConfigurationError, Item, LedgerUnavailable, Operation, Usage, resolve_item_id
+from tamis_schemas import ConfigurationError, Item, LedgerUnavailable, Operation, Usage, resolve_item_id
 from tamis_schemas.ledger import batches, llm_cache, results
 
 from . import operations
@@ -88,7 +88,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         questions=len(questions),
         cached=None if unseen or not planned.use_cache else len(questions) - len(to_ask),
         unseen=unseen,
-        more_rounds=isinstance(planned.operation, Answer),
+        more_rounds=any(operations.may_ask_again(planned.operation, item) for item in planned.items),
         prompt_tokens=usage.prompt_tokens,
         answer_tokens=usage.completion_tokens,
         most_answer_tokens=most,

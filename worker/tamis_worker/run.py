@@ -4,7 +4,7 @@ import logging
 import time
 from pathlib import Path
 
-from celery import signals
+from celery import Celery, signals
 
 from tamis_producer.broker import make_app
 from tamis_producer.redaction import Redaction
@@ -15,6 +15,7 @@ from .alive_file import AliveFile
 from .runtime import SETTLING, STOP_GRACE, Runtime
 from .settings import WorkerSettings
 from .tasks import register
+from .telemetry.tracing import traced
 from .watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 WRITE_WITHIN = 120.0  # s; four times what a statement may take
 CLOSE_WITHIN = 30.0  # s, beyond what is in flight
+SERVICE = "tamis-worker"  # in traces
 
 
 def run(
@@ -44,6 +46,19 @@ def run(
     app = make_app(settings, concurrency=settings.concurrency)
     runtime = Runtime(settings, app)
     register(app, runtime)
+    with traced(SERVICE, instance=runtime.worker_id, redact=Redaction.of(settings)):
+        return _work(settings, app, runtime, ready_file=ready_file, alive_file=alive_file, log_level=log_level)
+
+
+def _work(
+    settings: WorkerSettings,
+    app: Celery,
+    runtime: Runtime,
+    *,
+    ready_file: Path | None,
+    alive_file: Path | None,
+    log_level: str,
+) -> int:
     runtime.start()
     watchdog = _watchdog(runtime, settings, alive_file)
     try:

@@ -15,6 +15,7 @@ import redis.asyncio as redis
 from celery import Celery
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tamis_producer.broker import waiting_messages
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.redaction import Redaction
@@ -46,6 +47,11 @@ from .presence import Presence
 from .prices import prices_of
 from .reconciler import Reconciler
 from .settings import WorkerSettings
+from .telemetry.chat import Server as LlmServer
+from .telemetry.exposition import Exposition
+from .telemetry.gauges import ASKED_WITHIN, Present, QueueDepths
+from .telemetry.measures import NOBODY, Measures
+from .telemetry.metrics import Metrics
 from .vitals import Vitals
 
 T = TypeVar("T")
@@ -75,6 +81,8 @@ class Runtime:
         self._prices = prices_of(settings)
         self._loop = LoopThread()
         self.backpressure = Backpressure()
+        self.metrics = None if settings.metrics_port is None else Metrics(redact=Redaction.of(settings))
+        self._measures: Measures = self.metrics or NOBODY
         self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
         self.deliveries = Deliveries(
             self._loop,
@@ -92,6 +100,7 @@ class Runtime:
         )
         self._halting = Halting(self._pause)
         self._background: list[asyncio.Task[None]] = []
+        self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
         self.dispatch_engine = connect_producer(settings.database, idle_within=DISPATCH_IDLE_WITHIN)
         self.dispatcher = Dispatcher(self.dispatch_engine, app)
@@ -168,6 +177,8 @@ class Runtime:
             self._budget,
             self._prices,
             backpressure=self.backpressure,
+            server=LlmServer.of(self._endpoint),
+            measures=self._measures,
         )
         self._terms = TermsOfBatches(self.engine)
         self.evaluator = Evaluator(
@@ -179,6 +190,7 @@ class Runtime:
             patience=patience,
             redact=Redaction.of(settings),
             backpressure=self.backpressure,
+            measures=self._measures,
         )
         reconciler = Reconciler(
             self.engine,
@@ -190,6 +202,7 @@ class Runtime:
             grace=settings.lease,
             max_claims=settings.max_claims,
             backpressure=self.backpressure,
+            measures=self._measures,
         )
         self._background = [
             asyncio.create_task(self.vitals.pulse(), name="pulse"),
@@ -200,7 +213,26 @@ class Runtime:
             asyncio.create_task(self._follow_batches(), name="pauses and cancellations"),
         ]
         commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
+        for commit in commits:
+            commit.measures = self._measures
+        self._expose()
         self.vitals.attend(self._background, commits, self._limiters, lambda: self.backpressure.trouble)
+
+    def _expose(self) -> None:
+        """Serve the figures, where that is asked for."""
+        settings, metrics = self.settings, self.metrics
+        if metrics is None or settings.metrics_port is None:
+            return
+        metrics.registry.register(QueueDepths(lambda: waiting_messages(self._app, within=ASKED_WITHIN)))
+        metrics.registry.register(
+            Present(
+                items=lambda: self.deliveries.evaluating,
+                holding_back=lambda: self.backpressure.trouble is not None,
+                limiters=self._limiters.known,
+                label=metrics.label,
+            )
+        )
+        self._exposition = Exposition(metrics.registry, settings.metrics_host, settings.metrics_port).start()
 
     async def _close(self) -> None:
         self._halting.stop()
@@ -213,6 +245,8 @@ class Runtime:
         await self._llm.close()
         await self._redis.aclose()
         await self._presence.end()
+        if self._exposition is not None:
+            await asyncio.to_thread(self._exposition.close)
         await self.engine.dispose()
         await self._groups_engine.dispose()
 

@@ -24,6 +24,7 @@ class WorkerSettings(ProducerSettings):
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
+    recall_threshold: float = Field(default=0.7, ge=0.0, le=1.0)  # estimated recall under which a model is asked
     max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
@@ -40,6 +41,9 @@ class WorkerSettings(ProducerSettings):
     sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
     stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
     follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
+
+    metrics_port: int | None = Field(default=None, ge=0, le=65_535)  # of /metrics; unset: none, 0: any that is free
+    metrics_host: str = "127.0.0.1"  # where /metrics listens; it asks for no password
 
     flower_address: str = "127.0.0.1"  # where `tamis up` lets Flower listen; any other needs a password of your own
     flower_password: SecretStr | None = None  # of the user "tamis"; unset: a random one under `home`

@@ -5,10 +5,12 @@ A header task that raised would leave its chord's body unrun.
 """
 
 import logging
+from typing import Any
 from uuid import UUID
 
 from celery import Celery
 
+from tamis_producer import telemetry
 from tamis_producer.stages import advance
 from tamis_schemas import Unavailable, wire
 from tamis_schemas.operations import OPERATIONS, operation_name
@@ -31,7 +33,11 @@ def register(app: Celery, runtime: Runtime) -> None:
     def evaluate(batch_id: str, index: int) -> None:
         runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 
-    def aggregate(batch_id: str, round_: int, shard: int) -> None:
+    def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
+        with telemetry.aggregating(batch_id, round_, shard, of=getattr(task.request, telemetry.HEADER, None)):
+            close(batch_id, round_, shard)
+
+    def close(batch_id: str, round_: int, shard: int) -> None:
         try:
             closing = runtime.run(close_shard(runtime.engine, UUID(batch_id), round_, shard))
             if closing is Closing.CLOSED:
@@ -49,4 +55,4 @@ def register(app: Celery, runtime: Runtime) -> None:
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
-    app.task(name=wire.AGGREGATE, ignore_result=True, Strategy=staticmethod(checked))(aggregate)
+    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(checked))(aggregate)

@@ -43,7 +43,22 @@ def run() -> None:
     # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     # Importing a command adds it to `app`.
-    from . import control, criteria, initial_filter, judge, read, report, retry, review, submit, workers  # noqa: F401
+    from . import (  # noqa: F401
+        audit,
+        control,
+        criteria,
+        evaluate,
+        initial_filter,
+        judge,
+        override,
+        read,
+        report,
+        retry,
+        review,
+        serve,
+        submit,
+        workers,
+    )
 
     try:
         app()

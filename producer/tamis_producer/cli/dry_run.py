@@ -36,7 +36,7 @@ def dry_run(planned: Planned, *, max_cost: Decimal | None = None, note: str | No
     if planned.items:  # what could not be submitted is not rehearsed either
         bounds = Bounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
-        rows_of(planned.items, bounds=bounds)
+        rows_of(planned.items, bounds=bounds, operations=[planned.operation])
     show(_installed[0](planned), out, max_cost=max_cost, note=note)
 
 

@@ -19,7 +19,7 @@ from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
 from .app import app, err, out
 from .console import for_data
-from .render import print_summary, print_view, print_views
+from .render import print_humans, print_summary, print_view, print_views
 from .rounds import print_rounds, say_failed
 from .submit import follow
 from .workers import overview
@@ -68,10 +68,12 @@ def status(
         batch = client.batch(batch_id)
         if watch:
             raise typer.Exit(follow(batch))
-        view, summaries = batch.status(), batch.summaries()
+        view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
         if as_json:
             fields = view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump()
             fields["waits_for"] = view.waits_for
+            fields["human_decisions"] = len(humans)
+            fields["overridden"] = sum(not one.confirms for one in humans)
             fields["rounds"] = [one.model_dump(mode="json", include={"round", "counts", "errors"}) for one in summaries]
             typer.echo(json.dumps(fields, ensure_ascii=False))
             return
@@ -79,6 +81,8 @@ def status(
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
             print_summary(summaries[-1], out)
+        if humans:
+            print_humans(batch.id, humans, out)
         if view.state.terminal and view.counts.failed:
             say_failed(batch.id, out)
 

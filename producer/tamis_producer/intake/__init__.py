@@ -14,6 +14,7 @@ never by its name.
 | `record`, `record_type` | the canonical names of a record, what makes its id, and its type |
 | `source`, `fields` | how a record remembers the fields of its file, and gives them back |
 | `decision` | the decision on a record, as an export says it |
+| `labels` | the column in which a human says which records were included |
 | `duplicates`, `traits` | which records are copies of one another |
 | `formats`, `reading`, `writing` | which module reads and writes a format; one file as a whole |
 """

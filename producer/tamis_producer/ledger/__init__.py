@@ -1,20 +1,29 @@
 """The producer's side of the ledger: write a batch, read how it stands, stream what came out."""
 
+from .audits import insert_audit, read_audit, read_audits
 from .connection import NOTICE_A_LOST_NETWORK, connect, ledger_errors
-from .finding import find_batch, find_either, find_review
+from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
-from .outcomes import read_summaries, read_summary, stream_results
+from .outcomes import read_item_ids, read_summaries, read_summary, stream_results
+from .overrides import read_operation, read_overrides
 from .views import read_reviews, read_views
 
 __all__ = [
     "NOTICE_A_LOST_NETWORK",
     "check_budget",
     "connect",
+    "find_audit",
     "find_batch",
     "find_either",
     "find_review",
+    "insert_audit",
     "insert_batch",
     "ledger_errors",
+    "read_audit",
+    "read_audits",
+    "read_item_ids",
+    "read_operation",
+    "read_overrides",
     "read_reviews",
     "read_summaries",
     "read_summary",

@@ -9,7 +9,7 @@ from tamis_schemas import (
     InvalidRequest,
     UnknownBatch,
 )
-from tamis_schemas.ledger import batches, items, reviews
+from tamis_schemas.ledger import audits, batches, items, reviews
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,13 @@ def find_review(connection: Connection, prefix: str) -> UUID:
     return found
 
 
+def find_audit(connection: Connection, prefix: str) -> UUID:
+    """The audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    if (found := _find(connection, audits, prefix, "audit")) is None:
+        raise UnknownBatch(f"there is no audit {prefix!r}: `tamis audit list ID` lists those of a batch")
+    return found
+
+
 def find_either(connection: Connection, prefix: str) -> Found:
     """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
     review = _find(connection, reviews, prefix, "batch or review")
@@ -48,7 +55,7 @@ def find_either(connection: Connection, prefix: str) -> Found:
 def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID | None:
     wanted = prefix.strip().lower()
     if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
-        listing = "review list" if noun == "review" else "batches"
+        listing = {"review": "review list", "audit": "audit list ID"}.get(noun, "batches")
         raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
     text_id = func.cast(table.c.id, type_=items.c.item_id.type)
     found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()

@@ -55,6 +55,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             source=None if batch.source is None else batch.source.model_dump(mode="json"),
             review_id=None if batch.stage is None else batch.stage.review_id,
             stage=None if batch.stage is None else batch.stage.number,
+            traceparent=batch.traceparent,
         )
     )
     if batch.max_cost is not None:

@@ -1,10 +1,10 @@
 """What came out: results in the order of the items, and summaries."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import ARRAY, Connection, Integer, Row, any_, literal, select
 
 from tamis_schemas import (
     ErrorKind,
@@ -23,34 +23,51 @@ from tamis_schemas import (
 from tamis_schemas.ledger import batches, exclusions, items, results, summaries
 from tamis_schemas.operations import operation_name
 
+from .evaluations import evaluations_of, said
+from .overrides import override_of, standing
+
 STREAM_ROWS = 500  # fetched at once when results are streamed
 _ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
 
 
-def stream_results(connection: Connection, batch_id: UUID) -> Iterator[ItemResult]:
-    """Every item of a batch in item order, with its result where it has one; fetched in portions.
+def stream_results(
+    connection: Connection, batch_id: UUID, places: Collection[int] | None = None
+) -> Iterator[ItemResult]:
+    """Every item of a batch in item order, or those at some places, with its result where it has one; in portions.
 
     An item that is asked about again has none until it ends anew; its provenance is what was paid for it before.
     """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
+    human = standing(batch_id)
     statement = (
         select(
             *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
-            *(batches.c.operation, exclusions.c.exclusion, results.c.fence, *columns),
+            *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
+            *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
         )
         .join(batches, batches.c.id == items.c.batch_id)
         .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .outerjoin(human, human.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id)
         .order_by(items.c.idx)
         .execution_options(yield_per=STREAM_ROWS)
     )
+    if places is not None:
+        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
     with connection.execute(statement) as rows:  # a reader who stops early closes the cursor too
         for row in rows:
-            yield _item_result(row)
+            yield _item_result(batch_id, row)
 
 
-def _item_result(row: Row[Any]) -> ItemResult:
+def read_item_ids(connection: Connection, batch_id: UUID) -> list[str]:
+    """The ids of a batch's items, in their order."""
+    statement = select(items.c.item_id).where(items.c.batch_id == batch_id).order_by(items.c.idx)
+    return list(connection.execute(statement).scalars())
+
+
+def _item_result(batch_id: UUID, row: Any) -> ItemResult:
+    human = None if row.reviewer is None else override_of(batch_id, row)
     if row.fence is None:
         exclusion = None if row.exclusion is None else Exclusion.model_validate(row.exclusion)
         return ItemResult(
@@ -60,6 +77,7 @@ def _item_result(row: Row[Any]) -> ItemResult:
             status=row.state,
             item=row.payload,
             exclusion=exclusion,
+            override=human,
         )
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
@@ -72,6 +90,7 @@ def _item_result(row: Row[Any]) -> ItemResult:
         result=_result(row) if ended else None,
         decision=InclusionDecision.model_validate(row.detail) if inclusion and row.detail else None,
         detail=None if inclusion else row.detail,
+        evaluations=evaluations_of(row.said, list(row.value) if isinstance(row.value, dict) else ()) if ended else [],
         error_kind=None if row.error_kind is None or not ended else ErrorKind(row.error_kind),
         cut=(row.cut or {}) if ended else {},
         provenance=Provenance(
@@ -83,6 +102,7 @@ def _item_result(row: Row[Any]) -> ItemResult:
             cached=row.cached,
             latency_ms=row.latency_ms,
         ),
+        override=human,
     )
 
 

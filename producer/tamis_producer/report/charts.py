@@ -49,10 +49,10 @@ def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> st
         + ", ".join(f"{one.bins[place]:,} at {_range(place)}" for place in range(BINS) if one.bins[place])
         for one in series
     )
-    return _svg("histogram", "Records by confidence", words, WIDTH, HEIGHT, drawn)
+    return svg_element("histogram", "Records by confidence", words, WIDTH, HEIGHT, drawn)
 
 
-def interval(share: Proportion) -> str:
+def interval(share: Proportion, name: str = "interval", title: str = "Pass rate") -> str:
     """A proportion on a line from 0 to 100 %, with its interval."""
     if share.estimate is None or share.low is None or share.high is None:
         return ""
@@ -67,10 +67,11 @@ def interval(share: Proportion) -> str:
     drawn.append(f'<rect class="range" x="{low:.2f}" y="11" width="{max(high - low, 1):.2f}" height="10" rx="2"/>')
     drawn.append(f'<circle class="point" cx="{at:.2f}" cy="16" r="4.5"/>')
     words = f"{share.estimate:.1%}, {share.level:.0%} interval from {share.low:.1%} to {share.high:.1%}"
-    return _svg("interval", "Pass rate", words, width, 40, drawn)
+    return svg_element(name, title, words, width, 40, drawn)
 
 
-def _svg(name: str, title: str, words: str, width: int, height: int, drawn: list[str]) -> str:
+def svg_element(name: str, title: str, words: str, width: int, height: int, drawn: list[str]) -> str:
+    """A drawing with a name, a title, and words for who does not see it."""
     return (
         f'<svg class="chart {name}" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'aria-labelledby="{name}-title {name}-words"><title id="{name}-title">{escape(title)}</title>'

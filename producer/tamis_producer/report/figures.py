@@ -17,10 +17,13 @@ from tamis_schemas import (
     SearchCriteria,
     Source,
     dollars,
+    wilson,
 )
 from tamis_schemas.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 
+from ..agreement import AgreementFigures
+from ..audit_verdict import AuditVerdict
 from .subject import SubjectKind
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
@@ -97,6 +100,35 @@ class Prompts(BaseModel):
     parameters_sha256: str  # of the operation's parameters as canonical JSON: sorted names, no spaces, UTF-8
 
 
+class AuditFigures(BaseModel):
+    """One audit of exclusions, and what it says of those that nobody looked at."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    created_at: datetime
+    verdict: AuditVerdict
+    reviewers: tuple[str, ...]
+
+
+class HumanFigures(BaseModel):
+    """What people decided about a batch's records."""
+
+    model_config = ConfigDict(frozen=True)
+
+    decided: int = 0  # records on which a human's decision stands
+    confirmed: int = 0  # of these: what the software had decided
+    reversed: int = 0  # the opposite, or another value
+    settled: int = 0  # the software had no decision: uncertain, failed, cancelled
+    reviewers: tuple[str, ...] = ()
+    agreement: AgreementFigures | None = None
+    audits: tuple[AuditFigures, ...] = ()
+
+    @property
+    def overridden(self) -> int:
+        return self.reversed + self.settled
+
+
 class BatchFigures(BaseModel):
     """One batch in numbers; all of them from one snapshot of the ledger."""
 
@@ -118,8 +150,11 @@ class BatchFigures(BaseModel):
     first_result_at: datetime | None
     last_result_at: datetime | None
     counts: Counts
-    outcomes: dict[str, int]
-    pass_rate: Proportion  # of decided records; of none where the operation does not decide
+    outcomes: dict[str, int]  # by the software, before any human decided
+    final_outcomes: dict[str, int] = Field(default_factory=dict)  # in the end
+    pass_rate: Proportion  # the model's: of decided records; of none where the operation does not decide
+    final_pass_rate: Proportion = wilson(0, 0)  # the same in the end, with what humans decided
+    humans: HumanFigures = HumanFigures()
     exclusions: tuple[Tally, ...]  # before any model was asked, by rule
     reasons: tuple[Tally, ...]  # records that the model excluded, by reason
     errors: tuple[Tally, ...]  # failed records by kind

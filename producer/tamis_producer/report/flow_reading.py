@@ -1,6 +1,7 @@
 """The flow from the ledger: where every record of a batch or a review went, counted by SQL."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +11,48 @@ from sqlalchemy import Connection, Row, func, select
 from tamis_schemas import OperationFailed, Source
 from tamis_schemas.flow import Flow, FlowStage, Tally
 
-from .outcome import BEFORE_SCREENING, Outcome, outcomes
+from ..outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
 
 
 @dataclass(frozen=True)
 class Tallied:
     """A batch's items by outcome and reason, the most frequent first."""
 
-    rows: tuple[Any, ...]  # each with `outcome`, `reason`, `n`, `marked`
+    rows: tuple[Any, ...]  # each with `system`, `outcome`, `human`, `reason`, `n`, `marked`
 
     def n(self, outcome: Outcome) -> int:
+        """Records with this outcome in the end."""
         return sum(row.n for row in self.rows if row.outcome == outcome)
 
+    def system(self, outcome: Outcome) -> int:
+        """Records with this outcome before any human decided."""
+        return sum(row.n for row in self.rows if row.system == outcome)
+
     def tallies(self, outcome: Outcome) -> tuple[Tally, ...]:
-        return tuple(Tally(name=row.reason, n=row.n) for row in self.rows if row.outcome == outcome)
+        """Records with this outcome in the end and by the software, by its reasons."""
+        return _by_reason(row for row in self.rows if row.outcome == row.system == outcome)
+
+    def system_tallies(self, outcome: Outcome) -> tuple[Tally, ...]:
+        """Records with this outcome before any human decided, by reason."""
+        return _by_reason(row for row in self.rows if row.system == outcome)
+
+    def by_human(self, outcome: Outcome) -> int:
+        """Records with this outcome because a human decided otherwise than the software, or where it had not."""
+        return sum(row.n for row in self.rows if row.outcome == outcome and row.human == CHANGED)
+
+    @property
+    def removed_by(self) -> tuple[Tally, ...]:
+        """Records that were kept out before screening, by rule."""
+        return _by_reason(row for row in self.rows if row.outcome in BEFORE_SCREENING)
+
+    @property
+    def confirmed(self) -> int:
+        return sum(row.n for row in self.rows if row.human == CONFIRMED)
+
+    @property
+    def taken_back(self) -> int:
+        """Records that software had kept out before screening, and that a human decided about."""
+        return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
 
     @property
     def removed(self) -> int:
@@ -39,15 +68,25 @@ def tally(connection: Connection, batch: Row[Any]) -> Tallied:
     each = outcomes(batch.id, batch.operation).subquery("each")
     statement = (
         select(
+            each.c.system,
             each.c.outcome,
+            each.c.human,
             each.c.reason,
             func.count().label("n"),
             func.count().filter(each.c.marked).label("marked"),
         )
-        .group_by(each.c.outcome, each.c.reason)
+        .group_by(each.c.system, each.c.outcome, each.c.human, each.c.reason)
         .order_by(func.count().desc(), each.c.reason)
     )
     return Tallied(tuple(connection.execute(statement)))
+
+
+def _by_reason(rows: Iterable[Any]) -> tuple[Tally, ...]:
+    counted: Counter[str] = Counter()
+    for row in rows:
+        counted[row.reason or row.outcome] += row.n
+    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    return tuple(Tally(name=name, n=n) for name, n in ordered)
 
 
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
@@ -75,7 +114,11 @@ def _stage(connection: Connection, rows: Sequence[Any], number: int, counted: Ta
         entered=batch.n_items - counted.removed,
         admitted=admitted,
         held_back=held_back,
+        taken_back=counted.taken_back,
         passed=counted.n(Outcome.PASSED),
+        passed_by_human=counted.by_human(Outcome.PASSED),
+        excluded_by_human=counted.by_human(Outcome.EXCLUDED),
+        confirmed=counted.confirmed,
         excluded=counted.tallies(Outcome.EXCLUDED),
         uncertain=counted.n(Outcome.UNCERTAIN),
         failed=counted.tallies(Outcome.FAILED),

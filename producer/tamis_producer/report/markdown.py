@@ -2,7 +2,9 @@
 
 import re
 
+from ..agreement import DRAWN, SELECTED
 from .figures import Figures
+from .humans import HumanPart, human_parts
 from .methods import methods, warnings
 from .rounds import ABOUT, RoundPart, round_parts
 from .steps import Box, steps
@@ -29,6 +31,14 @@ def write_markdown(figures: Figures) -> str:
             f"Pass rate: {share.count:,} of {share.total:,} decided records ({share.estimate:.1%}, {share.level:.0%} "
             f"interval {share.low:.1%} to {share.high:.1%}, Wilson).",
         ]
+    final = figures.screening.final_pass_rate
+    if figures.screening.humans.overridden and final.estimate is not None:
+        lines += [
+            "",
+            f"In the end, with human decisions: {final.count:,} of {final.total:,} ({final.estimate:.1%}, "
+            f"{final.level:.0%} interval {final.low:.1%} to {final.high:.1%}, Wilson).",
+        ]
+    lines += _humans(human_parts(figures))
     lines += _rounds(round_parts(figures))
     lines += ["", "## Methods", ""]
     for part in methods(figures):
@@ -41,6 +51,28 @@ def write_markdown(figures: Figures) -> str:
 def escaped(text: str) -> str:
     """A text on one line that Markdown shows as it is."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
+    lines = ["", "## Human decisions"] if parts else []
+    for part in parts:
+        if part.heading:
+            lines += ["", f"**{part.heading}.**"]
+        if part.counts:
+            lines += ["", "| decided by a human | n |", "|---|---:|"]
+            lines += [f"| {text} | {n:,} |" for text, n in part.counts]
+            lines += ["", f"Decided by {escaped(part.reviewers)}."]
+        for text, said in part.audits:
+            lines += ["", f"{escaped(said)} ({escaped(text)}.)"]
+        if part.agreement:
+            lines += ["", "| agreement on | n | agree | Cohen's kappa | Gwet's AC1 |", "|---|---:|---:|---:|---:|"]
+            lines += [
+                f"| {row.name} | {row.n:,} | {row.observed} | {row.kappa} {row.kappa_range} "
+                f"| {row.ac1} {row.ac1_range} |"
+                for row in part.agreement
+            ]
+            lines += ["", *[SELECTED] * bool(part.counts), *[DRAWN] * bool(part.audits)]
+    return lines
 
 
 def _rounds(parts: tuple[RoundPart, ...]) -> list[str]:

@@ -10,8 +10,8 @@ from datetime import datetime
 from tamis_schemas import SearchCriteria, dollars
 from tamis_schemas.flow import Tally, total
 
+from ..outcome import FILTER
 from .figures import BatchFigures, Figures, Spending
-from .outcome import FILTER
 from .steps import decides, operation_noun
 
 # What the model of the demonstration decides is worth nothing, and whoever reads its report must know.
@@ -237,27 +237,54 @@ def _disclosure(figures: Figures) -> str:
     referred = sum(each.referred for each in flow.stages)
     sentences = [f"{_were(removed)} removed by software before screening (duplicates and the initial filter)."]
     if decides(stage.operation):
-        sentences.append(
-            f"A language model alone excluded {_records_n(excluded)} and included {_records_n(stage.passed)}. No human "
-            "decision is recorded here, so the number of records excluded by a human is 0."
-        )
+        alone = stage.passed - stage.passed_by_human
+        sentences.append(f"A language model alone excluded {_records_n(excluded)} and included {_records_n(alone)}.")
+        humans = _humans(figures)
+        if not any(batch.humans.decided for batch in figures.batches):
+            humans.insert(0, "No human decision is recorded here, so the number of records excluded by a human is 0.")
+        sentences += humans
         if referred:
             sentences.append(
                 f"{_were(referred)} neither included nor excluded, because the model was uncertain or because of an "
                 "error: a human has to decide."
             )
+        other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
         sentences.append(
-            "Whether and how reviewers checked the model's decisions, those to include and those to exclude alike, is "
-            "not known to the software and has to be reported beside this text."
+            f"Whether and how reviewers checked the model's {other}decisions, those to include and those to exclude "
+            "alike, is not known to the software and has to be reported beside this text."
         )
     else:
-        sentences.append("Results were given by a language model; no human decision is recorded here.")
+        humans = _humans(figures)
+        none = "" if humans else "; no human decision is recorded here"
+        sentences += [f"Results were given by a language model{none}.", *humans]
     if quotes.given:
         sentences.append(
             f"Of {quotes.given:,} quotes that the model gave, {quotes.missing:,} could not be found in the record; "
             f"{_were(quotes.flagged)} flagged for it."
         )
     return " ".join(sentences)
+
+
+def _humans(figures: Figures) -> list[str]:
+    """What people decided, stage by stage, and what audits of exclusions say."""
+    sentences = []
+    for number, batch in enumerate(figures.batches, 1):
+        humans, stage = batch.humans, figures.flow.stages[number - 1]
+        place = f" of stage {number}" if len(figures.batches) > 1 else ""
+        if humans.decided:
+            sentences.append(
+                f"Humans ({', '.join(humans.reviewers)}) decided about {_records_n(humans.decided)}{place}: they "
+                f"confirmed the software in {humans.confirmed:,}, decided otherwise in {humans.reversed:,}, and "
+                f"decided {humans.settled:,} that it had not. Their decisions count in the flow, and the software's "
+                "stand beside them."
+            )
+            if decides(batch.operation):
+                sentences.append(
+                    f"By these decisions {_were(stage.excluded_by_human)} excluded by a human, and "
+                    f"{_records_n(stage.passed_by_human)} included."
+                )
+        sentences += [audit.verdict.sentence for audit in humans.audits]
+    return sentences
 
 
 def _software(figures: Figures) -> str:

@@ -14,11 +14,13 @@ from markupsafe import Markup
 
 from tamis_schemas.flow import Tally, total
 
+from ..agreement import DRAWN, SELECTED
+from ..outcome import FILTER, INCLUSION, Outcome
 from .charts import histogram, interval
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
+from .humans import human_parts
 from .methods import costs, methods, warnings
-from .outcome import FILTER, INCLUSION, Outcome
 from .record import Row
 from .rounds import ABOUT as ROUNDS
 from .rounds import round_parts
@@ -109,6 +111,9 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "steps": steps(figures.flow),
         "spending_rows": SPENDING_ROWS,
         "rounds": round_parts(figures),
+        "humans": human_parts(figures),
+        "about_overrides": SELECTED,
+        "about_audits": DRAWN,
         "about_rounds": ROUNDS,
         "costs": costs(figures.spending),
         "methods": methods(figures),
@@ -117,6 +122,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         # Safe as they stand: made by our own code, which escapes every text, or files of this package.
         "flow_svg": Markup(draw(figures.flow, standalone=False)),  # noqa: S704
         "interval_svg": Markup(interval(screening.pass_rate)),  # noqa: S704
+        "final_svg": Markup(interval(screening.final_pass_rate, "final-interval", "Pass rate in the end")),  # noqa: S704
         "histogram_svg": Markup(histogram(screening.confidence, names)),  # noqa: S704
         "css": Markup(css),  # noqa: S704
         "js": Markup(js),  # noqa: S704
@@ -175,7 +181,7 @@ def _headline(figures: Figures) -> list[Headline]:
         numbers += [
             Headline("screened", stage.entered),
             Headline("included", stage.passed, Outcome.PASSED),
-            Headline("excluded", total(stage.excluded)),
+            Headline("excluded", total(stage.excluded) + stage.excluded_by_human),
             Headline("referred to a human", stage.referred, Outcome.UNCERTAIN),
         ]
     else:
@@ -184,6 +190,8 @@ def _headline(figures: Figures) -> list[Headline]:
             Headline("evaluated", stage.passed, Outcome.PASSED),
             Headline("failed", total(stage.failed)),
         ]
+    if figures.screening.humans.decided:
+        numbers.append(Headline("overridden by a human", figures.screening.humans.overridden))
     if stage.open + stage.cancelled:
         numbers.append(Headline("without a result", stage.open + stage.cancelled))
     return numbers

@@ -11,18 +11,19 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
 
 from tamis_schemas import BatchStatus, Counts, ItemStatus, wilson
-from tamis_schemas.flow import Tally
 from tamis_schemas.ledger import items, results
 from tamis_schemas.ledger.costs import PAID, UNPRICED
 
 from ..ledger import ledger_errors
+from ..outcome import FILTER, INCLUSION, Outcome, outcomes
 from ..retry_bias import read_retry_bias
 from .figures import BINS, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
 from .flow_reading import Tallied, read_flow, source_of, tally
-from .outcome import BEFORE_SCREENING, FILTER, INCLUSION, Outcome, outcomes
+from .human_reading import read_human_figures
 from .subject import Subject
 
 DECIDING = (INCLUSION, FILTER)  # the operations whose results pass or do not
+DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
 
 @contextmanager
@@ -56,8 +57,9 @@ def read_figures(connection: Connection, subject: Subject) -> Figures:
 
 def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:
     dates = _dates(connection, batch.id)
-    decided = sum(counted.n(outcome) for outcome in (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN))
-    removed = [row for row in counted.rows if row.outcome in BEFORE_SCREENING]
+    deciding = batch.operation in DECIDING
+    decided = sum(counted.system(outcome) for outcome in DECISIONS)
+    in_the_end = sum(counted.n(outcome) for outcome in DECISIONS)
     return BatchFigures(
         id=str(batch.id),
         label=batch.label,
@@ -75,11 +77,14 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         first_result_at=dates.first,
         last_result_at=dates.last,
         counts=_counts(connection, batch),
-        outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome))},
-        pass_rate=wilson(counted.n(Outcome.PASSED), decided) if batch.operation in DECIDING else wilson(0, 0),
-        exclusions=tuple(Tally(name=row.reason or str(Outcome.REMOVED), n=row.n) for row in removed),
+        outcomes={str(outcome): n for outcome in Outcome if (n := counted.system(outcome))},
+        final_outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome))},
+        pass_rate=wilson(counted.system(Outcome.PASSED), decided) if deciding else wilson(0, 0),
+        final_pass_rate=wilson(counted.n(Outcome.PASSED), in_the_end) if deciding else wilson(0, 0),
+        humans=read_human_figures(connection, batch),
+        exclusions=counted.removed_by,
         reasons=counted.tallies(Outcome.EXCLUDED),
-        errors=counted.tallies(Outcome.FAILED),
+        errors=counted.system_tallies(Outcome.FAILED),
         confidence=_confidence(connection, batch),
         quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
         spending=_spending(connection, batch.id),
@@ -118,14 +123,14 @@ def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeri
     # What rounding left below a tenth (0.7 * 10 as a float) is put right before it is cut off.
     place = cast(func.least(func.floor(func.round(each.c.confidence * BINS * 1e6) / 1e6), BINS - 1), Integer)
     statement = (
-        select(each.c.outcome, place.label("place"), func.count().label("n"))
+        select(each.c.system, place.label("place"), func.count().label("n"))
         .where(each.c.confidence.is_not(None))
-        .group_by(each.c.outcome, "place")
+        .group_by(each.c.system, "place")
     )
     found = list(connection.execute(statement))
     series = []
-    for outcome in (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN):
-        bins = {row.place: row.n for row in found if row.outcome == outcome}
+    for outcome in DECISIONS:
+        bins = {row.place: row.n for row in found if row.system == outcome}
         if bins:
             series.append(ConfidenceSeries(outcome=outcome, bins=tuple(bins.get(n, 0) for n in range(BINS))))
     return tuple(series)

@@ -12,12 +12,13 @@ from tamis_schemas import (
     InclusionStatus,
     ItemResult,
     ItemStatus,
+    Override,
 )
 from tamis_schemas.exclusion import DUPLICATE
 from tamis_schemas.item import shown_fields
 from tamis_schemas.results import CriterionVerdict
 
-from .outcome import ANSWERED_NO, FILTER, NO_REASON, Outcome
+from ..outcome import ANSWERED_NO, BEFORE_SCREENING, FILTER, INCLUSION, NO_REASON, Outcome
 from .steps import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
@@ -51,7 +52,7 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
     """One row; `later` is what the later stages of a review said of the record."""
     row: Row = {"i": result.index, "id": result.item_id, "title": _title(result.item), "by": _byline(result.item)}
     row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
-    row |= _said(operation, result)
+    row |= _in_the_end(operation, result)
     row |= {"cut": result.cut_words}
     row |= {"fields": _fields(result.item, _marks(result)), "later": list(later)}
     return _present(row)
@@ -59,11 +60,37 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
     """What one later stage said of a record."""
-    return _present({"stage": stage, "operation": operation, **_said(operation, result), "cut": result.cut_words})
+    said = _in_the_end(operation, result)
+    return _present({"stage": stage, "operation": operation, **said, "cut": result.cut_words})
 
 
 def _present(row: Row) -> Row:
     return {name: value for name, value in row.items() if value not in (None, "", []) and value is not False}
+
+
+def _in_the_end(operation: str, result: ItemResult) -> Row:
+    """What the software said; where a human decided, what counts, and what the software had said as `system`."""
+    said = _said(operation, result)
+    human = result.override
+    if human is None:
+        return said
+    outcome = said["outcome"] if human.confirms else _by_human(operation, human, said["outcome"])
+    value = None if operation in (INCLUSION, FILTER) else _short(_text(human.value)) or NOT_PRESENT
+    by = {"by": human.reviewer, "at": f"{human.created_at:%Y-%m-%d %H:%M %Z}", "note": human.note, "value": value}
+    return {
+        **said,
+        "outcome": outcome,
+        "human": _present({**by, "confirms": human.confirms}),
+        "system": said["outcome"],
+        "systemReason": said.get("reason"),
+        "reason": said.get("reason") if outcome == said["outcome"] else None,
+    }
+
+
+def _by_human(operation: str, human: Override, system: Outcome) -> Outcome:
+    if operation not in (INCLUSION, FILTER) or human.value in (InclusionStatus.INCLUDE.value, True):
+        return Outcome.PASSED
+    return system if system in BEFORE_SCREENING else Outcome.EXCLUDED
 
 
 def _said(operation: str, result: ItemResult) -> Row:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tamis_schemas import ErrorKind
 from tamis_schemas.flow import Flow, FlowStage, Tally, total
 
-from .outcome import FILTER, INCLUSION
+from ..outcome import FILTER, INCLUSION
 
 IDENTIFICATION, SCREENING, INCLUDED, EVALUATION = "Identification", "Screening", "Included", "Evaluation"
 
@@ -109,18 +109,25 @@ def _stage(stage: FlowStage, later: FlowStage | None, first: bool, most: int | N
     noun = operation_noun(stage.operation)
     title = "Records screened by a language model" if screening else f"Records given to the {noun}"
     admitted = [Line("of these, not passed by the stage before", stage.admitted)] if stage.admitted else []
-    entered = Step(phase, Box(title, stage.entered, tuple(admitted)), tuple(_sides(stage, screening, most)))
+    taken_back = [Line("of these, kept out by software and decided by a human", stage.taken_back)]
+    parts = (*admitted, *(taken_back if stage.taken_back else []))
+    entered = Step(phase, Box(title, stage.entered, parts), tuple(_sides(stage, screening, most)))
     if screening:
         so_far = "" if stage.open == 0 else " so far"
         what = Line("reports to be sought for full-text assessment") if later is None else None
-        result = Box(f"Records included by screening{so_far}", stage.passed, () if what is None else (what,))
+        lines = () if what is None else (what,)
+        result = Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *lines))
         result_phase = INCLUDED if later is None or first else phase
     else:
         marked = [Line("of these, evidence found too weak to keep", stage.marked)] if stage.marked else []
-        result = Box(f"Records with a result of the {noun}", stage.passed, tuple(marked))
+        result = Box(f"Records with a result of the {noun}", stage.passed, (*marked, *_by_human(stage)))
         result_phase = phase
     held_back = [] if later is None or not later.held_back else [Box("Not taken to the next stage", later.held_back)]
     return [entered, Step(result_phase, result, tuple(held_back))]
+
+
+def _by_human(stage: FlowStage) -> tuple[Line, ...]:
+    return (Line("of these, by a human", stage.passed_by_human),) if stage.passed_by_human else ()
 
 
 def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
@@ -129,7 +136,8 @@ def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
     if screening:
         excluded = total(stage.excluded)
         lines = (Line("by automation (language model)", excluded), *_parts(stage.excluded, 1, most))
-        sides.append(Box("Records excluded", excluded, (*lines, Line("by a human", 0))))
+        humans = stage.excluded_by_human
+        sides.append(Box("Records excluded", excluded + humans, (*lines, Line("by a human", humans))))
         referred = (
             Line("no clear decision (uncertain)", stage.uncertain),
             Line("no decision because of an error", total(failed)),

@@ -1,6 +1,8 @@
 """The ledger: the Postgres tables that hold the truth about every item, and their migrations."""
 
 from .tables import (
+    api_keys,
+    audit_decisions,
     audit_items,
     audits,
     batches,
@@ -21,6 +23,8 @@ from .tables import (
 )
 
 __all__ = [
+    "api_keys",
+    "audit_decisions",
     "audit_items",
     "audits",
     "batches",

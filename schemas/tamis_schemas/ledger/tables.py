@@ -31,6 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from ..audit import Stratum
 from ..errors import ErrorKind
 from ..priority import Priority
 from ..status import BatchStatus, ItemStatus
@@ -244,8 +245,11 @@ audits = Table(  # samples of the excluded records, drawn for people
     Column("id", Uuid, primary_key=True),
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
     Column("seed", BigInteger, nullable=False),
-    Column("population", Integer, nullable=False),  # excluded records that it was drawn from
+    Column("stratum", Text, nullable=False),  # which exclusions it was drawn from
+    Column("population", Integer, nullable=False),  # how many those were
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    _one_of("stratum", Stratum),
+    Index("ix_audits_batch", "batch_id"),
 )
 
 audit_items = Table(
@@ -253,11 +257,38 @@ audit_items = Table(
     metadata,
     Column("audit_id", Uuid, ForeignKey("audits.id", ondelete="CASCADE"), nullable=False),
     Column("idx", Integer, nullable=False),
-    Column("include", Boolean),  # what a human said; None: not yet
-    Column("note", Text),
-    Column("reviewer", Text),
-    Column("decided_at", _INSTANT),
+    Column("drawn", Integer, nullable=False),  # place in the order in which the sample was drawn, from 0
     PrimaryKeyConstraint("audit_id", "idx"),
+)
+
+audit_decisions = Table(  # what people said of the records of a sample; the last one of a record counts
+    "audit_decisions",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("audit_id", Uuid, nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("include", Boolean, nullable=False),
+    Column("note", Text),
+    Column("reviewer", Text, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(
+        ["audit_id", "idx"],
+        ["audit_items.audit_id", "audit_items.idx"],
+        name="fk_audit_decisions_audit_items",
+        ondelete="CASCADE",
+    ),
+    Index("ix_audit_decisions_item", "audit_id", "idx", "id"),
+)
+
+api_keys = Table(  # of the HTTP gateway; what is kept of a key cannot be used as one
+    "api_keys",
+    metadata,
+    Column("id", Text, primary_key=True),  # the part of a key that is no secret
+    Column("secret_sha256", Text, nullable=False),
+    Column("label", Text, nullable=False),  # whose it is
+    Column("scopes", JSON, nullable=False),  # what it allows, a list of `Scope`
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("revoked_at", _INSTANT),
 )
 
 spending = Table(  # of batches with a budget: what the calls in flight may cost, and what the others did cost

@@ -9,7 +9,7 @@ import pytest
 from llm_double import Scripted
 from stage import House, abstracts, tamis
 from tamis_producer.rehearsal import Planned
-from tamis_schemas import Answer, Filter, Judge
+from tamis_schemas import Answer, Extract, Filter, Judge
 from tamis_worker.rehearsal import rehearse
 from tamis_worker.settings import WorkerSettings
 
@@ -132,3 +132,10 @@ def test_a_dry_run_of_a_judgement_reads_what_it_would_judge(house: House, tmp_pa
     assert "Only letters count." in done.out
     assert "records    4" in done.out
     assert double.count() == asked
+
+
+def test_items_with_chunks_may_be_asked_about_again(house: House, settings: WorkerSettings) -> None:
+    extract = Extract(instruction="What is it?")
+    item = {"id": "1", "title": "A trial", "chunks": [{"text": "We enrolled 40 adults."}]}
+    assert rehearse(Planned(extract, [item], None), settings).more_rounds
+    assert not rehearse(Planned(extract, abstracts(1), None), settings).more_rounds

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from time import perf_counter
 from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
@@ -19,6 +20,8 @@ from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 from ..ledger.batches import BatchTerms
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
+from ..telemetry.chat import UNKNOWN, ChatSpan, Server
+from ..telemetry.measures import NOBODY, Measures
 from .access import Access, Turn
 from .answer import Malformed, read_json
 from .backpressure import Backpressure
@@ -44,6 +47,7 @@ class Patience:
     temperature: float | None
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
+    recall_threshold: float = 0.7  # of an extraction from chunks: under it a model is asked about recall
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
@@ -53,6 +57,7 @@ class Patience:
             temperature=settings.temperature,
             max_output_tokens=settings.max_output_tokens,
             max_prompt_chars=settings.max_prompt_chars,
+            recall_threshold=settings.recall_threshold,
         )
 
 
@@ -68,10 +73,18 @@ class Tally:
     latency_ms: int | None = None
     worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
     longest: float = 0.0  # of this round's questions, which are asked side by side
+    answers: int = 0  # valid ones, of whatever source
+    rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the tally ends it
 
     def end_round(self) -> None:
         """The questions asked side by side are answered; they took as long as the longest of them."""
         self.worked, self.longest = self.worked + self.longest, 0.0
+
+    def answered(self, by: ChatSpan | None = None) -> None:
+        """There is a valid answer; None: from the cache."""
+        self.answers += 1
+        if self.answers == 1 and by is not None:
+            self.rated = by.keep()
 
     def note(self, reply: Reply, cost: Decimal | None) -> None:
         """Add one call."""
@@ -99,8 +112,15 @@ class Asker:
         backpressure: Backpressure | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         access: Callable[[], Access] = Access,
+        server: Server = UNKNOWN,
+        measures: Measures = NOBODY,
     ) -> None:
-        """`sleep` waits between two calls, in seconds; `access` makes the gate of a model that is asked first."""
+        """`sleep` waits between two calls, in seconds; `access` makes the gate of a model that is asked first.
+
+        `server` is the endpoint as spans name it.
+        """
+        self._server = server
+        self._measures = measures
         self._llm = llm
         self._limiters = limiters
         self._policy = policy
@@ -133,6 +153,8 @@ class Asker:
                 pass  # kept by a release that read answers otherwise: ask anew
             else:
                 tally.cached += 1
+                tally.answered()
+                self._measures.found()
                 tally.model = kept.model
                 return value
         if tally.worked >= self._policy.deadline:
@@ -146,18 +168,23 @@ class Asker:
             repair: ChatRequest | None = None
             await self._until_the_answer_can_be_kept(terms)
             reservation = await self._reserved(asked, terms)
-            with await self._turn(request.model, terms, reservation) as turn:
-                reply = await self._call(asked, terms, turn, reservation)
+            with ChatSpan(self._server, asked) as traced, await self._turn(request.model, terms, reservation) as turn:
+                reply = await self._call(asked, terms, turn, reservation, traced)
                 in_a_row = turn.heard(reply)
-                tally.note(reply, cost_of(self._prices, request.model, reply))
+                cost = cost_of(self._prices, request.model, reply)
+                tally.note(reply, cost)
                 if isinstance(reply, Answer):
                     try:
                         value, error = parse(read_json(reply.content)), None
                     except (Malformed, InvalidAnswer) as reason:
                         error = _unusable(reason)
                         repair = _repair(request, reply, error)
+                        traced.unusable(error.kind.value)
+                    else:
+                        tally.answered(traced)
                 else:
                     error = reply
+                self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
                 if error is None or not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
                     counted += 1
                     worked += reply.latency_ms / 1000
@@ -225,10 +252,10 @@ class Asker:
             raise
 
     async def _call(
-        self, request: ChatRequest, terms: BatchTerms, turn: Turn, reservation: Reservation | None
+        self, request: ChatRequest, terms: BatchTerms, turn: Turn, reservation: Reservation | None, traced: ChatSpan
     ) -> Reply:
         async with AsyncExitStack() as finding_out:
-            return await self._call_in(finding_out, request, terms, turn, reservation)
+            return await self._call_in(finding_out, request, terms, turn, reservation, traced)
 
     async def _call_in(
         self,
@@ -237,6 +264,7 @@ class Asker:
         terms: BatchTerms,
         turn: Turn,
         reservation: Reservation | None,
+        traced: ChatSpan,
     ) -> Reply:
         limiter = await self._limiters.of(request.model)
         operation = terms.operation.operation
@@ -245,6 +273,7 @@ class Asker:
         try:
             with self._halting.interruptible(terms.batch_id):
                 await finding_out.enter_async_context(self._llm.finding_out(request))
+                since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
                 while self._backpressure.calls_wait:  # since it stood in the line
                     limiter.void(permit)
@@ -255,8 +284,11 @@ class Asker:
             raise
         used: int | None = None
         try:
+            self._measures.permitted(request.model, perf_counter() - since)
             turn.begin()
+            traced.begin()
             reply = await self._llm.ask(request)
+            traced.replied(reply)
             used = reply.usage.total_tokens or (estimate if isinstance(reply, Answer) else None)
             if reply.rate is not None:
                 limiter.heard(reply.rate, reply.latency_ms / 1000)

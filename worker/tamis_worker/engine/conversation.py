@@ -9,6 +9,7 @@ from tamis_schemas import Provenance
 from ..ledger.batches import BatchTerms
 from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
+from ..telemetry.chat import ChatSpan
 from .asking import Asker, Patience, Tally, fingerprint
 from .chat import ChatRequest
 
@@ -38,6 +39,11 @@ class Conversation:
             return Failure(ended.kind, ended.message)
         finally:
             course.close()
+
+    @property
+    def rated(self) -> ChatSpan | None:
+        """The span of the call whose answer the first question got, still open; None: it came from the cache."""
+        return self._tally.rated
 
     def provenance(self) -> Provenance:
         """How the evaluation came about; the prompt is that of the first question."""

@@ -6,18 +6,26 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tamis_producer import telemetry
+from tamis_producer.telemetry import NOTHING, Span, SpanKind
 from tamis_schemas import ErrorKind, Provenance, wire
 
 from .. import operations
 from ..ledger.batches import BatchTerms, TermsOfBatches
 from ..ledger.claims import Claim, ItemKey
 from ..ledger.outcomes import Outcome
-from ..operations import Failure
+from ..operations import Decided, Failure
+from ..telemetry import submission
+from ..telemetry.measures import NOBODY, Measures
 from .asking import Asker, Patience
 from .backpressure import Backpressure
 from .conversation import Conversation
 from .group_commit import GroupCommit
 from .halting import Halted, Halting
+
+INTERRUPTED = "interrupted"  # the process ended
+RETURNED = "returned"  # the claim was given back; the item is evaluated again
+REPLACED = "replaced"  # another claim had taken the place of this one, and its outcome counts
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +80,10 @@ class Evaluator:
         patience: Patience,
         redact: Callable[[str], str] = str,
         backpressure: Backpressure | None = None,
+        measures: Measures = NOBODY,
     ) -> None:
         """`redact` takes secrets out of a text, whoever wrote it."""
+        self._measures = measures
         self._halting = halting
         self._write = writers
         self._terms = terms
@@ -96,13 +106,15 @@ class Evaluator:
         if self._backpressure.trouble is not None and not await self._may_be_begun(key):
             return
         asked = self._halting.moment
+        since = telemetry.now()
         claim = await self._write.claims.submit(key)
+        self._measures.claimed(claim is not None)
         if claim is None:
             return
         self._held.add(key)
         try:
             with self._halting.held(key.batch_id, asked):
-                await self._evaluate(claim)
+                await self._traced(claim, since)
         finally:
             self._held.discard(key)
 
@@ -117,27 +129,91 @@ class Evaluator:
             return False
         return True
 
-    async def _evaluate(self, claim: Claim) -> None:
+    async def _traced(self, claim: Claim, since: int) -> None:
+        way = _Way(since)
+        try:
+            await self._evaluate(claim, way)
+        finally:
+            way.span.set({"tamis.outcome": way.outcome})
+            way.span.leave()
+            way.span.end()
+            self._measures.item(way.operation, way.outcome, (telemetry.now() - since) / 1e9)
+
+    async def _evaluate(self, claim: Claim, way: "_Way") -> None:
         key = claim.key
         try:
             terms = await self._terms.of(key.batch_id)
+            way.begin(claim, terms)
             try:
-                outcome = await self._outcome(claim, terms)
+                outcome = await self._outcome(claim, terms, way.span)
             except Halted:
+                way.outcome = RETURNED
                 await self._write.returns.submit(Return(claim, terms.operation.operation))
                 return
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
             log.exception("%s", wire.item_label(str(key.batch_id), key.index, claim.item_id))
             failure = Failure(ErrorKind.INTERNAL, self._redact(f"{type(error).__name__}: {error}")[:500])
             outcome = Outcome(claim, failure, Provenance())
+        way.ended(outcome)
         if not await self._write.outcomes.submit(outcome):
+            way.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
 
-    async def _outcome(self, claim: Claim, terms: BatchTerms) -> Outcome:
+    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
             return Outcome(claim, failure, Provenance(cost=Decimal(0)))
         conversation = Conversation(self._asker, self._patience, terms, terms.model or self._default_model)
         fitted = operations.fitted(terms.operation, claim.payload, self._patience.max_prompt_chars)
-        ended = await conversation.run(operations.course(terms.operation, fitted.item, shown=fitted.shown))
+        try:
+            course = operations.course(
+                terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self._patience.recall_threshold
+            )
+            ended = await conversation.run(course)
+            if isinstance(ended, Decided) and ended.evaluations:
+                submission.submit(ended.evaluations, conversation.rated or span)
+        finally:
+            if conversation.rated is not None:
+                conversation.rated.end()
         return Outcome(claim, ended, conversation.provenance(), fitted.cut)
+
+
+class _Way:
+    """What is told of the way of one item, by its span and by the figures."""
+
+    def __init__(self, since: int) -> None:
+        self._since = since
+        self.span = NOTHING
+        self.operation = "unknown"
+        self.outcome = INTERRUPTED
+
+    def begin(self, claim: Claim, terms: BatchTerms) -> None:
+        """The item is claimed, and it is known what to ask."""
+        self.operation = terms.operation.operation
+        name = wire.task_name(self.operation)
+        self.span = telemetry.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)
+        if self.span.recording:
+            self.span.set(
+                {
+                    "tamis.batch_id": str(claim.key.batch_id),
+                    "tamis.item_index": claim.key.index,
+                    "tamis.item_id": claim.item_id,
+                    "tamis.round": claim.round,
+                }
+            )
+        self.span.enter()
+
+    def ended(self, outcome: Outcome) -> None:
+        """There is an outcome."""
+        self.outcome = outcome.status.value
+        if self.span.recording:
+            cost = outcome.provenance.cost
+            self.span.set(
+                {
+                    "tamis.calls": outcome.provenance.calls,
+                    "tamis.cached": outcome.provenance.cached,
+                    "tamis.cost_dollars": None if cost is None else float(cost),
+                }
+            )
+            if isinstance(outcome.ended, Failure):
+                self.span.fail(outcome.ended.kind.value)

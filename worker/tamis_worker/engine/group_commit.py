@@ -14,6 +14,7 @@ from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 
 from ..loop import end_tasks
+from ..telemetry.measures import NOBODY
 from .backpressure import Backpressure, Server
 
 Entry = TypeVar("Entry")
@@ -64,6 +65,7 @@ class GroupCommit(Generic[Entry, Reply]):
         self._last = 0.0  # when the last entry came
         self._interval = 1.0  # s between two entries, on average
         self._began: float | None = None  # when the present try to write began
+        self.measures = NOBODY  # told of each group; may be replaced at any time
 
     async def start(self) -> None:
         """Begin to write."""
@@ -142,6 +144,7 @@ class GroupCommit(Generic[Entry, Reply]):
             else:
                 if self.writing < self._slow or self._queue.empty():  # slow, and more to write: not over yet
                     self._backpressure.worked(Server.LEDGER, self._name)
+                self.measures.wrote(self._name, len(group))
                 for waiting, reply in zip(group, replies, strict=True):
                     if not waiting.reply.done():
                         waiting.reply.set_result(reply)

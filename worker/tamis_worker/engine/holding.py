@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from .hearing import Hearing
 from .limit_arithmetic import AHEAD, GRACE
-from .limit_script import Call, Limits, Memory, Reply
+from .limit_script import Call, Known, Limits, Memory, Reply
 from .rate_headers import RateHeaders
 
 # All times are in seconds.
@@ -152,6 +152,16 @@ class Holding:
     def own_block(self, now: float) -> float:
         """Seconds that this process has asked nobody to begin anything."""
         return max(0.0, self._own_blocked_until - now)
+
+    @property
+    def concurrency(self) -> int:
+        """Calls in flight that all processes may have together, as last heard; 0: not heard yet."""
+        return self._concurrency
+
+    @property
+    def requests(self) -> Known:
+        """What all processes know of the limit on requests, as last heard."""
+        return self._memory.requests
 
     # When to speak to Redis
 

@@ -181,6 +181,26 @@ class Limiter:
         return self._holding.blocked(self._clock()) if self._open else 0.0
 
     @property
+    def in_flight(self) -> int:
+        """Calls of this process; may be asked from any thread."""
+        return len(self._out)
+
+    @property
+    def concurrency(self) -> int:
+        """Calls that may be in flight now, of all processes; may be asked from any thread."""
+        return self._holding.concurrency or self.limits.concurrency
+
+    @property
+    def share_of_requests(self) -> float | None:
+        """Of what a minute allows, how much all processes were granted in the last one; None: no limit is known.
+
+        As Redis last said; may be asked from any thread.
+        """
+        known = self._holding.requests
+        limits = [limit for limit in (known.limit, self.limits.rpm) if limit]
+        return known.own / min(limits) if limits else None
+
+    @property
     def ended(self) -> bool:
         """True where it was started and its pump ended without having been closed; may be asked from any thread."""
         return self._open and self._pump is not None and self._pump.done()

@@ -30,6 +30,10 @@ class Limiters:
             await known.start()
         return known
 
+    def known(self) -> dict[str, Limiter]:
+        """Those there are, by model; may be asked from any thread."""
+        return dict(self._known)
+
     def blocked(self) -> dict[str, float]:
         """The models that the endpoint lets nobody ask for a while, and the seconds; may be asked from any thread."""
         known = {model: limiter.blocked for model, limiter in list(self._known.items())}

@@ -33,6 +33,7 @@ class BatchTerms:
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
     budgeted: bool = False  # whether it has a `max_cost`: how much may change, that there is one may not
+    traceparent: str | None = None  # of the trace that it was submitted in; None: in none
 
 
 class TermsOfBatches:
@@ -71,7 +72,9 @@ class TermsOfBatches:
     async def _read(self, batch_id: UUID) -> BatchTerms:
         async with transaction(self._engine) as connection:
             c = batches.c
-            asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost).where(c.id == batch_id)
+            asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent).where(
+                c.id == batch_id
+            )
             row = (await connection.execute(asked)).one()
         return BatchTerms(
             batch_id,
@@ -80,4 +83,5 @@ class TermsOfBatches:
             row.use_cache,
             Priority(row.priority),
             budgeted=row.max_cost is not None,
+            traceparent=row.traceparent,
         )

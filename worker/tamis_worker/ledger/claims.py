@@ -33,6 +33,7 @@ class Claim:
     fence: int
     item_id: str
     payload: dict[str, Any]
+    round: int = 1  # of its batch
 
 
 # Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
@@ -40,7 +41,7 @@ class Claim:
 # cancelled batches stay as they are.
 _CLAIM = text("""
 WITH wanted AS (
-    SELECT i.batch_id, i.idx, i.state = 'running' AND i.worker = :worker AND w.doubted AS again
+    SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again
     FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:doubted AS bool[]))
          AS w(batch_id, idx, doubted)
     JOIN items i USING (batch_id, idx)
@@ -60,7 +61,7 @@ SET state = 'running', fence = i.fence + 1,
     attempts = i.attempts + CASE WHEN wanted.again THEN 0 ELSE 1 END, worker = :worker, claimed_at = now()
 FROM wanted
 WHERE i.batch_id = wanted.batch_id AND i.idx = wanted.idx
-RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload
+RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload, wanted.round
 """)
 
 
@@ -89,7 +90,7 @@ async def claim(
             },
         )
         granted = {
-            ItemKey(row.batch_id, row.idx): Claim(ItemKey(row.batch_id, row.idx), row.fence, row.item_id, row.payload)
+            (key := ItemKey(row.batch_id, row.idx)): Claim(key, row.fence, row.item_id, row.payload, row.round)
             for row in rows
         }
     return [granted.pop(key, None) for key in keys]

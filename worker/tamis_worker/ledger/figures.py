@@ -15,13 +15,17 @@ from tamis_schemas import (
     InclusionStatus,
     ItemStatus,
     Judge,
+    MetricFigures,
+    Proportion,
     Summary,
     wilson,
 )
-from tamis_schemas.ledger import batches, exclusions, items, results
+from tamis_schemas.ledger import batches, evaluations, exclusions, items, results
 from tamis_schemas.ledger.costs import PAID, UNPRICED
 from tamis_schemas.operations import operation_name
 from tamis_schemas.summary import CONFIDENCE_BANDS
+
+from ..evaluation.recall import LLM, NOT_ASKED
 
 DECIDING = (Filter, Inclusion)  # the operations whose results pass or do not
 PASSING = ("true", InclusionStatus.INCLUDE.value)  # as JSON text: a filter's yes, an inclusion's include
@@ -40,6 +44,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
     kept_out = await _tally(connection, batch_id, exclusions.c.rule, exclusions.c.rule.is_not(None), table=exclusions)
     totals = await _totals(connection, batch_id)
     counts = await _counts(connection, batch_id, batch.n_items)
+    said = await _metrics(connection, batch_id)
     started_at = batch.started_at or batch.finished_at  # a batch may be cancelled before its first dispatch
     seconds = (batch.finished_at - started_at).total_seconds()
     return Summary(
@@ -52,6 +57,8 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         errors={ErrorKind(kind): n for kind, n in errors.items()},
         exclusions=kept_out,
         confidence=await _confidence(connection, batch_id),
+        evaluations=said,
+        recall_escalations=await _escalations(connection, batch_id) if said else None,
         prompt_tokens=totals.prompt or 0,
         completion_tokens=totals.completion or 0,
         cached_tokens=totals.cached_input or 0,
@@ -132,6 +139,41 @@ async def _confidence(connection: AsyncConnection, batch_id: UUID) -> Confidence
         upper_quartile=upper,
         maximum=high,
     )
+
+
+async def _metrics(connection: AsyncConnection, batch_id: UUID) -> dict[str, MetricFigures]:
+    """Of each metric how many values there are, what they are, and why there are no more."""
+    said = evaluations.c
+    statement = (
+        select(
+            *(said.label, said.category, said.reason, func.count().label("n")),
+            *(func.avg(said.score).cast(Float).label("mean"), func.min(said.score).label("minimum")),
+        )
+        .where(said.batch_id == batch_id)
+        .group_by(said.label, said.category, said.reason)
+        .order_by(said.label, func.count().desc(), said.category, said.reason)
+    )
+    found: dict[str, MetricFigures] = {}
+    for row in await connection.execute(statement):
+        one = found.get(row.label, MetricFigures(n=0))
+        if row.reason is not None:
+            changes: dict[str, Any] = {"without": one.without | {row.reason: row.n}}
+        elif row.category is not None:
+            changes = {"n": one.n + row.n, "categories": one.categories | {row.category: row.n}}
+        else:
+            changes = {"n": row.n, "mean": row.mean, "minimum": row.minimum}
+        found[row.label] = one.model_copy(update=changes)
+    return found
+
+
+async def _escalations(connection: AsyncConnection, batch_id: UUID) -> Proportion:
+    """Items whose recall a model was asked about, out of all with metrics."""
+    said = evaluations.c
+    asked = (said.label == LLM) & said.reason.is_distinct_from(NOT_ASKED)
+    items_of = func.count(said.idx.distinct())
+    statement = select(items_of.filter(asked).label("asked"), items_of.label("all")).where(said.batch_id == batch_id)
+    row = (await connection.execute(statement)).one()
+    return wilson(row.asked, row.all)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -31,7 +31,8 @@ class Outcome:
         return ItemStatus.DECIDED if isinstance(self.ended, Decided) else ItemStatus.FAILED
 
 
-# One statement, one commit: the item's state under its fence, and for the accepted ones the row.
+# One statement, one commit: the item's state under its fence, and for the accepted ones the row and what the metrics
+# say of it. Failures have no metrics, and only they are asked about again.
 _RECORD = text("""
 WITH given AS (
     SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
@@ -43,7 +44,17 @@ WITH given AS (
     UPDATE items i SET state = given.state, worker = NULL
     FROM given
     WHERE i.batch_id = given.batch_id AND i.idx = given.idx AND i.fence = given.fence AND i.state = 'running'
-    RETURNING i.batch_id, i.idx
+    RETURNING i.batch_id, i.idx, i.fence
+), said AS (
+    INSERT INTO evaluations (batch_id, idx, field, label, metric_type, score, category, reason)
+    SELECT said.batch_id, said.idx, said.field, said.label, said.metric_type, said.score, said.category, said.reason
+    FROM json_to_recordset(CAST(:evaluations AS json)) AS said(
+        batch_id uuid, idx int, fence int, field text, label text, metric_type text, score float8, category text,
+        reason text)
+    JOIN accepted USING (batch_id, idx, fence)
+    ON CONFLICT (batch_id, idx, field, label) DO UPDATE SET
+        metric_type = EXCLUDED.metric_type, score = EXCLUDED.score, category = EXCLUDED.category,
+        reason = EXCLUDED.reason
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
                      prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost,
@@ -52,7 +63,7 @@ SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detai
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
        given.prompt_tokens, given.completion_tokens, given.cached_tokens, given.reasoning_tokens, given.cost,
        given.calls, given.cached, given.latency_ms, given.cut
-FROM given JOIN accepted USING (batch_id, idx) JOIN batches b ON b.id = given.batch_id
+FROM given JOIN accepted USING (batch_id, idx, fence) JOIN batches b ON b.id = given.batch_id
 ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one, but not its bill
     fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
     confidence = EXCLUDED.confidence, reasoning = EXCLUDED.reasoning, error_kind = EXCLUDED.error_kind,
@@ -81,8 +92,11 @@ async def record(engine: AsyncEngine, outcomes: Sequence[Outcome]) -> Sequence[b
     Raises `LedgerUnavailable`.
     """
     rows = json.dumps([_row(outcome) for outcome in outcomes], ensure_ascii=False)
+    said = json.dumps([row for outcome in outcomes for row in _evaluations(outcome)], ensure_ascii=False)
     async with transaction(engine) as connection:
-        written = {(row.batch_id, row.idx) for row in await connection.execute(_RECORD, {"rows": rows})}
+        written = {
+            (row.batch_id, row.idx) for row in await connection.execute(_RECORD, {"rows": rows, "evaluations": said})
+        }
     return [(o.claim.key.batch_id, o.claim.key.index) in written for o in outcomes]
 
 
@@ -117,3 +131,24 @@ def _row(outcome: Outcome) -> dict[str, Any]:
                 "detail": None if detail is None else storable(detail.model_dump(mode="json")),
             }
     return row
+
+
+def _evaluations(outcome: Outcome) -> list[dict[str, Any]]:
+    """One row for each metric and field; where one stands there twice, the last."""
+    if not isinstance(outcome.ended, Decided):
+        return []
+    rows = {}
+    for one in outcome.ended.evaluations:
+        field = storable(one.field or "")
+        rows[field, one.label] = {
+            "batch_id": str(outcome.claim.key.batch_id),
+            "idx": outcome.claim.key.index,
+            "fence": outcome.claim.fence,
+            "field": field,
+            "label": one.label,
+            "metric_type": one.metric_type,
+            "score": None if isinstance(one.value, str) else one.value,
+            "category": storable(one.value) if isinstance(one.value, str) else None,
+            "reason": storable(one.reason),
+        }
+    return list(rows.values())

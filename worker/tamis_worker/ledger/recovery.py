@@ -33,6 +33,7 @@ class OpenShard:
     batch_id: UUID
     round: int
     shard: int
+    traceparent: str | None = None  # of its batch
 
 
 _MAY_JUDGE = text("""
@@ -142,7 +143,7 @@ RETURNING i.batch_id, lost.operation, i.idx, i.item_id
 """)
 
 _UNCLOSED = text("""
-SELECT s.batch_id, s.round, s.shard
+SELECT s.batch_id, s.round, s.shard, b.traceparent
 FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state IN ('running', 'paused')
 WHERE s.state = 'dispatched' AND s.dispatched_at < now() - make_interval(secs => :grace)
   AND NOT EXISTS (SELECT FROM items i WHERE i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
@@ -197,7 +198,7 @@ async def find_lost(
 async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequence[OpenShard]:
     """Shards with nothing left to do that nobody closed."""
     rows = await connection.execute(_UNCLOSED, {"grace": grace})
-    return [OpenShard(r.batch_id, r.round, r.shard) for r in rows]
+    return [OpenShard(r.batch_id, r.round, r.shard, r.traceparent) for r in rows]
 
 
 async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:

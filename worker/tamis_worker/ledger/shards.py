@@ -8,6 +8,7 @@ from sqlalchemy import Row, and_, exists, func, null, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tamis_producer import telemetry
 from tamis_schemas import BatchStatus, ItemStatus
 from tamis_schemas.ledger import batches, items, shards, summaries
 from tamis_schemas.ledger.tables import ShardStatus
@@ -61,7 +62,7 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
             .where(batches.c.id == batch_id)
             .values(state=BatchStatus.COMPLETED, pause=null(), finished_at=func.now())
         )
-        await _summarise(connection, batch_id, round_)
+        await _summarise(connection, batch)
         return Closing.COMPLETED
 
 
@@ -91,17 +92,19 @@ async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> boo
         update(shards).where(still_open).values(state=ShardStatus.AGGREGATED, aggregated_at=func.now())
     )
     await connection.execute(update(batches).where(batches.c.id == batch.id).values(finished_at=func.now()))
-    await _summarise(connection, batch.id, batch.round)
+    await _summarise(connection, batch)
     return True
 
 
-async def _summarise(connection: AsyncConnection, batch_id: UUID, round_: int) -> None:
-    summary = await summarise(connection, batch_id)
-    await connection.execute(
-        upsert(summaries)
-        .values(batch_id=batch_id, round=round_, summary=summary.model_dump(mode="json"))
-        .on_conflict_do_nothing()
-    )
+async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
+    about = {"tamis.batch_id": str(batch.id), "tamis.round": batch.round}
+    with telemetry.span("tamis.summary", about, of=batch.traceparent):
+        summary = await summarise(connection, batch.id)
+        await connection.execute(
+            upsert(summaries)
+            .values(batch_id=batch.id, round=batch.round, summary=summary.model_dump(mode="json"))
+            .on_conflict_do_nothing()
+        )
 
 
 async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:

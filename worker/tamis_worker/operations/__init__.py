@@ -15,13 +15,14 @@ from tamis_schemas import (
 )
 from tamis_schemas.item import shown_fields
 
-from . import answer, extract, extract_fields, inclusion, judge, score
+from ..evaluation.recall import RECALL_THRESHOLD
+from . import answer, citing, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .decided import Decided, Failure, InvalidAnswer
 from .dialogue import Course, single
 from .fitting import Fitted, fitted
 
-__all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content"]
+__all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content", "may_ask_again"]
 
 
 def lacks_content(operation: Operation, item: Item) -> bool:
@@ -29,11 +30,27 @@ def lacks_content(operation: Operation, item: Item) -> bool:
     return not isinstance(operation, Answer) and not shown_fields(item)
 
 
-def course(operation: Operation, item: Item, *, shown: Item | None = None) -> Course:
+def may_ask_again(operation: Operation, item: Item) -> bool:
+    """True where further questions may follow from the first answers."""
+    return isinstance(operation, Answer) or citing.retrieved(operation, item) is not None
+
+
+def course(
+    operation: Operation, item: Item, *, shown: Item | None = None, recall_threshold: float = RECALL_THRESHOLD
+) -> Course:
     """The questions to ask about one item, and what their answers come to.
 
-    `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself.
+    `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself. Of an item
+    with chunks a model is asked about the recall of a value where an estimate of it is under the threshold.
     """
+    found = citing.retrieved(operation, item)
+    if found is not None:
+        sent = citing.chunks_as_fields(item, found) if shown is None else shown
+        match operation:
+            case Extract():
+                return extract.course_over_chunks(operation, found, sent, recall_threshold=recall_threshold)
+            case ExtractFields():
+                return extract_fields.course_over_chunks(operation, found, sent, recall_threshold=recall_threshold)
     whole, item = item, item if shown is None else shown
     match operation:
         case Filter():

@@ -9,10 +9,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tamis_schemas import EvaluationResult, Item
+from tamis_schemas import EvaluationResult, Item, Retrieved
 from tamis_schemas.operations.extract import Extract
 
 from ..engine.chat import Message, Schema
+from . import citing
+from .cited_course import Sourced, Wanted, tokens
+from .cited_course import course as cited_course
 from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
@@ -22,16 +25,18 @@ from .decided import (
     object_schema,
     validated,
 )
+from .dialogue import Course, Question
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
 
-SYSTEM = f"""\
+_TASK = """\
 You are an extraction function that extracts specific information from data.
 Given source data and an instruction, extract the requested value.
-If the information is not present in the source data, return null for value.
+If the information is not present in the source data, return null for value."""
 
-{SYSTEM_END}"""
+SYSTEM = f"{_TASK}\n\n{SYSTEM_END}"
+SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source data holds chunks
 
 
 class _Answer(StrictAnswer):
@@ -40,33 +45,62 @@ class _Answer(StrictAnswer):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-def messages(operation: Extract, item: Item) -> tuple[Message, ...]:
+class _CitingAnswer(_Answer):
+    extractions: list[citing.Cited]
+
+
+def course_over_chunks(operation: Extract, found: Retrieved, shown: Item, *, recall_threshold: float) -> Course:
+    """The extraction of an item with chunks: with what is cited, and what the metrics say of it."""
+    question = Question(
+        messages(operation, shown, cites=True),
+        operation.operation,
+        response_schema(operation, cites=True),
+        lambda data: parse_citing(operation, found, data),
+        tokens=tokens(1),
+    )
+    by_presence = frozenset({""} if operation.output_type == "enum" else ())
+    wanted = Wanted(operation.instruction, {"": ""}, single=True, by_presence=by_presence)
+    return cited_course(question, wanted, found, shown, recall_threshold=recall_threshold)
+
+
+def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
     """System and user message for one item; an enum's values are listed after the instruction."""
     asked = callers_words(operation.instruction)
     if operation.enum_values:
         asked = "\n".join([asked, "", "Allowed values:", *(f"- {value}" for value in operation.enum_values)])
     return (
-        Message("system", SYSTEM),
+        Message("system", SYSTEM_CITING if cites else SYSTEM),
         Message("user", user_message(source_data(item), f"## Instruction\n{asked}")),
     )
 
 
-def response_schema(operation: Extract) -> Schema:
-    """The answer's schema; the reasoning, where asked for, stands before the value so that it comes first."""
+def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
+    """The answer's schema; reasoning and extractions, where asked for, stand before the value: they come first."""
     reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    extractions = {"extractions": citing.extractions_schema(_value_schema(operation))} if cites else {}
     value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
-    return object_schema(reasoning | {"value": value, "confidence": CONFIDENCE_SCHEMA})
+    return object_schema(reasoning | extractions | {"value": value, "confidence": CONFIDENCE_SCHEMA})
 
 
 def parse(operation: Extract, data: object) -> Decided:
     """The result that an answer gives; a value of None means not present. Raises `InvalidAnswer`."""
-    answer = validated(_Answer, data)
-    return Decided(
-        EvaluationResult(
-            value=_value(operation, answer.value),
-            confidence=answer.confidence,
-            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
-        )
+    return Decided(_result(operation, validated(_Answer, data)))
+
+
+def parse_citing(operation: Extract, found: Retrieved, data: object) -> Sourced:
+    """The result, and the extractions that it stands on. Raises `InvalidAnswer`."""
+    answer = validated(_CitingAnswer, data)
+    result = _result(operation, answer)
+    return Sourced(
+        result, citing.read({"": answer.extractions}, found, lambda _, place, v: _value(operation, v, place))
+    )
+
+
+def _result(operation: Extract, answer: _Answer) -> EvaluationResult:
+    return EvaluationResult(
+        value=_value(operation, answer.value),
+        confidence=answer.confidence,
+        reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
     )
 
 
@@ -80,14 +114,14 @@ def _value_schema(operation: Extract) -> Schema:
             return {"type": plain}
 
 
-def _value(operation: Extract, value: Any) -> str | bool | float | None:
+def _value(operation: Extract, value: Any, place: str = "value") -> str | bool | float | None:
     allowed = operation.enum_values or ()
     match operation.output_type, value:
         case _, None:
             return None
         case "text", str(text):
             if not text.strip():
-                raise InvalidAnswer("value: an empty text; answer null where the information is not present")
+                raise InvalidAnswer(f"{place}: an empty text; answer null where the information is not present")
             return text.strip()
         case "boolean", bool(answered):
             return answered
@@ -96,8 +130,8 @@ def _value(operation: Extract, value: Any) -> str | bool | float | None:
         case "enum", str(text) if text in allowed:
             return text
         case "enum", _:
-            raise InvalidAnswer(f"value: {_shown(value)} is none of {', '.join(allowed)[:300]}")
-    raise InvalidAnswer(f"value: {_shown(value)} is no {operation.output_type}")
+            raise InvalidAnswer(f"{place}: {_shown(value)} is none of {', '.join(allowed)[:300]}")
+    raise InvalidAnswer(f"{place}: {_shown(value)} is no {operation.output_type}")
 
 
 def _shown(value: Any) -> str:

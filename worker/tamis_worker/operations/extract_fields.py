@@ -4,29 +4,34 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tamis_schemas import Item
+from tamis_schemas import Item, Retrieved
 from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.results import FieldsResult
 
 from ..engine.chat import Message, Schema
-from . import field_schema
+from . import citing, field_schema
+from .cited_course import Sourced, Wanted, tokens
+from .cited_course import course as cited_course
 from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,
+    InvalidAnswer,
     StrictAnswer,
     object_schema,
     validated,
 )
+from .dialogue import Course, Question
 from .prompt import SYSTEM_END, callers_words, one_line, source_data, user_message
 
-SYSTEM = f"""\
+_TASK = """\
 You are an extraction function that extracts structured data.
 Given source data and a schema, extract all requested fields.
 Follow per-field instructions where provided.
-For fields where information is not present, return null.
+For fields where information is not present, return null."""
 
-{SYSTEM_END}"""
+SYSTEM = f"{_TASK}\n\n{SYSTEM_END}"
+SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source data holds chunks
 
 
 class _Answer(StrictAnswer):
@@ -35,7 +40,30 @@ class _Answer(StrictAnswer):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-def messages(operation: ExtractFields, item: Item) -> tuple[Message, ...]:
+class _CitingAnswer(_Answer):
+    extractions: dict[str, list[citing.Cited]]
+
+
+def course_over_chunks(operation: ExtractFields, found: Retrieved, shown: Item, *, recall_threshold: float) -> Course:
+    """The extraction of an item with chunks: with what is cited for each field, and what the metrics say of it."""
+    names = list(operation.json_schema["properties"])
+    question = Question(
+        messages(operation, shown, cites=True),
+        operation.operation,
+        response_schema(operation, cites=True),
+        lambda data: parse_citing(operation, found, data),
+        tokens=tokens(len(names)),
+    )
+    given = operation.field_instructions or {}
+    wanted = Wanted(
+        operation.instructions,
+        {name: given.get(name, "") for name in names},
+        by_presence=frozenset(n for n in names if field_schema.is_of_listed_values(operation.json_schema, n)),
+    )
+    return cited_course(question, wanted, found, shown, recall_threshold=recall_threshold)
+
+
+def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
     """System and user message for one item; field instructions stand in the order of the schema's properties."""
     sections = [source_data(item), f"## Overall Instructions\n{callers_words(operation.instructions)}"]
     given = operation.field_instructions or {}
@@ -44,24 +72,46 @@ def messages(operation: ExtractFields, item: Item) -> tuple[Message, ...]:
     ]
     if lines:
         sections.append("\n".join(["## Field Instructions", *lines]))
-    return (Message("system", SYSTEM), Message("user", user_message(*sections)))
+    return (Message("system", SYSTEM_CITING if cites else SYSTEM), Message("user", user_message(*sections)))
 
 
-def response_schema(operation: ExtractFields) -> Schema:
-    """The answer's schema; the reasoning, where asked for, stands before the fields so that it comes first."""
+def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
+    """The answer's schema; reasoning and extractions, where asked for, stand before the fields: they come first."""
     reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
     fields = field_schema.requested(operation.json_schema)
-    return object_schema(reasoning | {"fields": fields, "confidence": CONFIDENCE_SCHEMA})
+    extractions: dict[str, Schema] = {}
+    if cites:
+        sources = field_schema.sources(operation.json_schema)
+        listed = {name: citing.extractions_schema(source) for name, source in sources.items()}
+        extractions["extractions"] = object_schema(listed)
+    return object_schema(reasoning | extractions | {"fields": fields, "confidence": CONFIDENCE_SCHEMA})
 
 
 def parse(operation: ExtractFields, data: object) -> Decided:
     """The fields that an answer gives, in the order of the schema's properties. Raises `InvalidAnswer`."""
-    answer = validated(_Answer, data)
+    return Decided(_result(operation, validated(_Answer, data)))
+
+
+def parse_citing(operation: ExtractFields, found: Retrieved, data: object) -> Sourced:
+    """The result, and the extractions that each of its fields stands on. Raises `InvalidAnswer`."""
+    answer = validated(_CitingAnswer, data)
+    result = _result(operation, answer)
+    names = list(operation.json_schema["properties"])
+    if set(answer.extractions) != set(names):
+        raise InvalidAnswer(f"extractions: given for {sorted(answer.extractions)}, asked for {sorted(names)}")
+    in_order = {name: answer.extractions[name] for name in names}
+
+    def judge(name: str, place: str, value: Any) -> Any:
+        field_schema.judge_source(operation.json_schema, name, place, value)
+        return value
+
+    return Sourced(result, citing.read(in_order, found, judge))
+
+
+def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
     field_schema.judge(operation.json_schema, answer.fields)
-    return Decided(
-        FieldsResult(
-            fields={name: answer.fields[name] for name in operation.json_schema["properties"]},
-            confidence=answer.confidence,
-            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
-        )
+    return FieldsResult(
+        fields={name: answer.fields[name] for name in operation.json_schema["properties"]},
+        confidence=answer.confidence,
+        reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
     )

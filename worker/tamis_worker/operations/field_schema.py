@@ -24,6 +24,7 @@ from .decided import InvalidAnswer, object_schema
 
 NULL: Schema = {"type": "null"}
 KEPT = ("title", "description")  # what tells the model something without binding it
+SOURCE_LENGTH = 500  # characters of a list or an object as one source says it
 SHAPE = frozenset({"type", "properties", "required", "items", "const", "enum", "$defs", "definitions", *KEPT})
 
 
@@ -34,6 +35,24 @@ def requested(schema: JsonSchema) -> Schema:
     schema's. Bounds, patterns, formats and conditions are left out; `judge` applies them.
     """
     return _described(schema, _Writing(schema, bounds=False).of_object(schema))
+
+
+def sources(schema: JsonSchema) -> dict[str, Schema]:
+    """By property what one source of it may say: a value of its type, not null; of lists and objects a text."""
+    return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
+
+
+def is_of_listed_values(schema: JsonSchema, name: str) -> bool:
+    """Whether a property is one of the values that its schema lists."""
+    return any("enum" in branch for branch in _branches(sources(schema)[name]))
+
+
+def judge_source(schema: JsonSchema, name: str, place: str, value: Any) -> None:
+    """Return if a value is what a source of this property may say. Raises `InvalidAnswer` naming the place."""
+    _check_values(value, place, 0)
+    error = best_match(_source_judges(json.dumps(schema))[name].iter_errors(value))
+    if error is not None:
+        raise InvalidAnswer(f"{place}: {_wrong(error)[:300]}")
 
 
 def judge(schema: JsonSchema, fields: dict[str, Any]) -> None:
@@ -91,6 +110,24 @@ class _Writing:
                 items = self._one(schema["items"], self._branches(schema["items"]))
                 return bounds | {"type": "array", "items": items}
         return bounds | {"type": kind}
+
+
+def _of_source(part: Schema) -> Schema:
+    branches = [branch for branch in _branches(part) if branch != NULL]
+    if not branches or any(branch.get("type") in ("object", "array") for branch in branches):
+        return {"type": "string", "maxLength": SOURCE_LENGTH}
+    return branches[0] if len(branches) == 1 else {"anyOf": branches}
+
+
+def _branches(part: Schema) -> list[Schema]:
+    """Of a schema as it is asked for what it allows, unions written out."""
+    inner = part.get("anyOf")
+    return [part] if inner is None else [found for one in inner for found in _branches(one)]
+
+
+@lru_cache(maxsize=16)
+def _source_judges(text: str) -> dict[str, Validator]:
+    return {name: Draft202012Validator(part) for name, part in sources(json.loads(text)).items()}
 
 
 def _of_values(schema: JsonSchema) -> list[Schema]:

@@ -12,6 +12,7 @@ from typing import Any
 from tamis_schemas import Cut, Item, Judge, Operation
 from tamis_schemas.item import shown_fields
 
+from .citing import chunks_as_fields, retrieved
 from .prompt import shown_value
 
 LAST_WORD = 200  # characters from the end of a cut in which the end of a word is looked for; CJK text has none
@@ -34,17 +35,20 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
 
     Characters are counted as they are sent, each field on one line. The notes of what was cut come on top. Not shown,
     and so not counted, are what `shown_fields` leaves out, and of an item to judge all but its value and reasoning.
+    The chunks of an item to extract from are fields of their own, each shown once.
     """
-    fields = shown_fields(item)
+    found = retrieved(operation, item)
+    whole = item if found is None else chunks_as_fields(item, found)
+    fields = shown_fields(whole)
     if isinstance(operation, Judge):
         fields = {name: value for name, value in fields.items() if name in JUDGED}
     if _surely_fits(fields, limit):
-        return Fitted(item, item)
+        return Fitted(item, whole)
     texts = {name: shown_value(value) for name, value in fields.items()}
     named = {name: len(name) + BETWEEN for name in texts}
     left_out = _beyond(named, limit)
     level = _level([len(texts[name]) for name in texts if name not in left_out], limit - _sum(named, left_out))
-    shown, cut = dict(item), {}
+    shown, cut = dict(whole), {}
     for name, text in texts.items():
         if name in left_out:
             del shown[name]
@@ -54,7 +58,7 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
             shown[name] = f"{kept} [cut here: {len(kept)} of {len(text)} characters are shown]".lstrip()
             cut[name] = Cut(len(kept), len(text))
     if left_out:
-        shown[_free_name(item)] = f"{len(left_out)}, for want of room"
+        shown[_free_name(whole)] = f"{len(left_out)}, for want of room"
     return Fitted(item, shown, cut)
 
 

@@ -65,7 +65,7 @@ class QuotedRecord:
 
     def __init__(self, item: Item) -> None:
         self._item = item
-        self._left = COMPARED
+        self.left = COMPARED  # characters that may still be compared
 
     def find(self, text: str) -> Quote | None:
         """The quote, with its place where the record holds it; None where the text is no quote at all.
@@ -125,9 +125,9 @@ class QuotedRecord:
         """The most similar passage from a place on; nothing for a short quote, or where all comparing is done."""
         rest = folded[begin:]
         cost = len(words) * len(rest)
-        if len(words) < SHORT or not rest or cost > self._left:
+        if len(words) < SHORT or not rest or cost > self.left:
             return _Match()
-        self._left -= cost
+        self.left -= cost
         if len(rest) < len(words):  # a partial alignment would look for the field in the quote
             return _Match(begin, len(folded), fuzz.ratio(words, rest) / 100)
         aligned = fuzz.partial_ratio_alignment(words, rest)

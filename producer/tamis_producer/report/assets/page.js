@@ -8,7 +8,7 @@
   const heads = [...document.querySelectorAll("#table thead th")];
   const order = Object.keys(facts.names);
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-  const view = { terms: [], outcome: "", reason: "", flagged: false, sort: "i", down: false, page: 0, size: 100 };
+  const view = { terms: [], outcome: "", reason: "", flagged: false, human: false, sort: "i", down: false, page: 0, size: 100 };
   const expanded = new Set();
   let allOpen = false;
   let shown = rows;
@@ -24,12 +24,14 @@
     element.append(...children);
     return element;
   };
-  const reasonOf = (row) => row.reason || row.value || (row.values ? row.values.map(([n, v]) => `${n}: ${v ?? "–"}`).join("; ") : "");
+  const byHand = (row) => row.human && !row.human.confirms; // what the software gives as reason and confidence is not theirs
+  const reasonOf = (row) => byHand(row) ? row.human.note || row.human.value || "" : row.reason || row.value || (row.values ? row.values.map(([n, v]) => `${n}: ${v ?? "–"}`).join("; ") : "");
 
   // Search: every word, or "phrase", somewhere in the record or in what was said of it; accents and case do not count.
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase();
   const words = (row) => [
     row.id, row.title, row.by, row.doi, row.pmid, reasonOf(row), row.why, row.error, row.matched,
+    row.systemReason, row.value, row.human?.by, row.human?.note, row.human?.value,
     ...(row.fields || []).map((field) => field.text),
     ...(row.verdicts || []).map((verdict) => verdict[2]),
     ...(row.later || []).flatMap((said) => [reasonOf(said), said.why, said.error]),
@@ -43,13 +45,14 @@
     (!view.outcome || row.outcome === view.outcome) &&
     (!view.reason || row.reason === view.reason) &&
     (!view.flagged || row.flagged || row.weak || row.cut) &&
+    (!view.human || row.human) &&
     view.terms.every((term) => haystack(n).includes(term));
 
   const keys = {
     i: (row) => row.i,
     title: (row) => row.title || row.id,
     outcome: (row) => order.indexOf(row.outcome),
-    sure: (row) => row.sure ?? null,
+    sure: (row) => (byHand(row) ? null : row.sure ?? null),
     reason: (row) => reasonOf(row) || null,
   };
   const sorted = (list) => {
@@ -115,8 +118,9 @@
     if (row.flagged) decision.append(make("span", "flag", "quote not in the record"));
     if (row.weak) decision.append(make("span", "flag", "evidence too weak"));
     if (row.cut) decision.append(make("span", "flag", "not sent whole"));
-    const sure = make("td", "sure", row.sure === undefined ? "" : row.sure.toFixed(2));
-    const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || row.why || "";
+    if (row.human) decision.append(make("span", "human", byHuman(row)));
+    const sure = make("td", "sure", row.sure === undefined || byHand(row) ? "" : row.sure.toFixed(2));
+    const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || (byHand(row) ? "" : row.why) || "";
     if (text) record.append(make("span", "narrow", text));
     const why = make("td", "why", make("span", "reason", text));
     const tr = make("tr", isOpen(row) ? "row open" : "row", make("td", "", toggle), record, decision, sure, why);
@@ -132,12 +136,21 @@
     return tr;
   };
 
+  const byHuman = (said, names = facts.names) =>
+    said.human.confirms ? `confirmed by ${said.human.by}` : `by ${said.human.by}; software: ${names[said.system] || said.system}`;
+
   const badge = (said, names = facts.names) => make("span", `badge ${said.outcome}`, names[said.outcome] || said.outcome);
 
   const detail = (row) => {
     const reasons = make("div", "");
     const part = (heading, ...content) => reasons.append(make("h4", "", heading), ...content);
     const saying = (heading, text) => text && part(heading, make("p", "", text));
+    if (row.human) {
+      part("Decided by a human", ...humanSays(row));
+      const sure = row.sure === undefined ? "" : ` confidence ${row.sure.toFixed(2)}`;
+      if (byHand(row)) part("Decision of the software", make("p", "", badge({ outcome: row.system }), sure));
+      if (row.systemReason && row.systemReason !== row.reason && row.system !== "failed") saying("Its reason", row.systemReason);
+    }
     if (row.outcome === "excluded") saying("Exclusion reason", row.reason);
     if (row.outcome === "ineligible") saying("Rule of the initial filter", row.reason);
     saying(row.outcome === "duplicate" || row.outcome === "ineligible" ? "Why" : "Rationale", row.why);
@@ -152,7 +165,7 @@
       const said = [row.said && `decision “${row.said}”`, row.saidSure !== undefined && `confidence ${row.saidSure.toFixed(2)}`];
       saying("What the model said before the software's checks", said.filter(Boolean).join(", "));
     }
-    if (row.outcome === "failed") saying("Error", [row.reason, row.error].filter(Boolean).join(": "));
+    if ((row.system || row.outcome) === "failed") saying("Error", [row.systemReason || row.reason, row.error].filter(Boolean).join(": "));
     saying("Value", row.value);
     if (row.values) part("Fields", values(row.values));
     if (row.verdicts) part("Verdict for each criterion", verdicts(row.verdicts));
@@ -160,7 +173,7 @@
     if (!reasons.childNodes.length) saying("Decision", facts.names[row.outcome]);
 
     const record = make("div", "");
-    const ids = [row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
+    const ids = [`index ${row.i}`, row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
     record.append(make("h4", "", "Record"), make("p", "", ids.filter(Boolean).join(" · ")));
     for (const field of row.fields || []) {
       const more = field.cut ? [` […] ${number(field.cut)} more characters are in the ledger.`] : [];
@@ -174,6 +187,12 @@
     const tr = make("tr", "detail", cell);
     tr.id = `detail-${row.i + 1}`;
     return tr;
+  };
+
+  const humanSays = (said, names = facts.names) => {
+    const value = said.human.value;
+    const line = make("p", "", value === undefined ? badge(said, names) : value, ` ${said.human.confirms ? "confirmed " : ""}by ${said.human.by}, ${said.human.at}`);
+    return said.human.note ? [line, make("p", "note", said.human.note)] : [line];
   };
 
   const label = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
@@ -205,7 +224,8 @@
   };
 
   const later = (said) => {
-    const box = make("div", "", make("p", "", badge(said, facts.stages[said.stage].names)));
+    const names = facts.stages[said.stage].names;
+    const box = make("div", "", make("p", "", badge(said.human ? { outcome: said.system } : said, names)));
     const confidence = said.sure === undefined ? "" : ` confidence ${said.sure.toFixed(2)}`;
     box.firstChild.append(confidence, said.weak ? "; evidence found too weak to keep" : "");
     if (said.value) box.append(make("p", "", said.value));
@@ -214,6 +234,7 @@
     if (said.reason || said.error) box.append(make("p", "", [said.reason, said.error].filter(Boolean).join(": ")));
     if (said.why) box.append(make("p", "", said.why));
     if (said.cut) box.append(make("p", "flag", `Not sent whole: ${said.cut}.`));
+    if (said.human) box.append(make("h4", "", "Decided by a human"), ...humanSays(said, names));
     return box;
   };
 
@@ -258,6 +279,7 @@
   choices(at("by-outcome"), "all", [...tally((row) => row.outcome)].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])), (value) => facts.names[value] || value);
   choices(at("by-reason"), "all", [...tally((row) => row.reason)].sort((a, b) => b[1] - a[1]), short);
   at("flag-field").hidden = !rows.some((row) => row.flagged || row.weak || row.cut);
+  at("human-field").hidden = !rows.some((row) => row.human);
   at("by-reason").parentElement.hidden = at("by-reason").options.length < 2;
 
   const terms = (text) => [...text.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => fold(found[1] ?? found[2]));
@@ -272,7 +294,8 @@
   at("by-outcome").addEventListener("change", (event) => { view.outcome = event.target.value; update(); });
   at("by-reason").addEventListener("change", (event) => { view.reason = event.target.value; update(); });
   at("by-flag").addEventListener("change", (event) => { view.flagged = event.target.checked; update(); });
-  const clear = () => Object.assign(view, { terms: [], outcome: "", reason: "", flagged: false });
+  at("by-human").addEventListener("change", (event) => { view.human = event.target.checked; update(); });
+  const clear = () => Object.assign(view, { terms: [], outcome: "", reason: "", flagged: false, human: false });
   at("tools").addEventListener("reset", () => { clearTimeout(typing); clear(); update(); });
   at("tools").addEventListener("submit", (event) => event.preventDefault());
   for (const head of heads) {

@@ -12,7 +12,7 @@ from tamis_producer.cli.progress import detail
 from tamis_producer.cli.render import percent, print_summary, print_view, print_views
 from tamis_producer.cli.workers import print_workers
 from tamis_producer.worker_view import NotWorking, WorkerReport, WorkerState, WorkerView
-from tamis_schemas import BatchStatus, ConfidenceDistribution, Counts, ErrorKind, Summary, wilson
+from tamis_schemas import BatchStatus, ConfidenceDistribution, Counts, ErrorKind, MetricFigures, Summary, wilson
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -135,3 +135,22 @@ def test_a_summary_shows_what_failed_and_why() -> None:
     for said in ("12: decided 10, failed 2", "true 4, false 6", "4 of 10 (40.0%", "timeout 2", "median 0.93", "m [x]"):
         assert said in text
     assert "14 calls, 1,000 + 200 tokens, 3.2 s" in text
+
+
+def test_metrics_are_told_in_the_order_of_their_specification_with_what_has_no_value() -> None:
+    figures = {
+        "agreement_pattern": MetricFigures(n=0, without={"fewer than two sources": 24}),
+        "semantic_validation": MetricFigures(n=24, categories={"pass": 20, "skipped": 4}),
+        "context_relevance": MetricFigures(n=1, mean=0.6651, minimum=0.6651),
+        "context_precision": MetricFigures(n=20, mean=0.9, minimum=0.25, without={"no extraction cites a chunk": 4}),
+    }
+    said = printed(print_summary, summary(evaluations=figures, recall_escalations=wilson(3, 12)))
+    lines = [line.strip() for line in said.splitlines()]
+    start = next(n for n, line in enumerate(lines) if line.startswith("metrics"))
+    assert [" ".join(line.split()) for line in lines[start : start + 5]] == [
+        "metrics context_relevance: mean 0.67, least 0.67 (1 value)",
+        "context_precision: mean 0.90, least 0.25 (20 values, 4 without)",
+        "semantic_validation: pass 20, skipped 4 (24 values)",
+        "agreement_pattern: none of 24 has a value",
+        "recall a model was asked about that of 3 of 12 items",
+    ]

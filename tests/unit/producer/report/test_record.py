@@ -3,7 +3,7 @@
 import pytest
 
 from stage.screened import CRITERIA
-from tamis_producer.report.outcome import NO_REASON, Outcome
+from tamis_producer.outcome import NO_REASON, Outcome
 from tamis_producer.report.record import LONGEST, NOT_PRESENT, record_row, stage_row
 from tamis_schemas import (
     ErrorKind,

@@ -1,4 +1,4 @@
-"""What metrics say of results, what people decided, which samples of exclusions they checked, and a batch's trace.
+"""What metrics say of results, what people decided and checked, a batch's trace, and the keys of the gateway.
 
 Revision ID: 0005
 Revises: 0004
@@ -11,6 +11,13 @@ revision = "0005"
 down_revision = "0004"
 
 INSTANT = sa.DateTime(timezone=True)
+# Of what people decided, and on what. Depth 0: a statement's own change; what goes with a whole batch goes with it.
+NEVER_CHANGED = (
+    "CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON overrides FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change()",
+    "CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON audits FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change()",
+    "CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON audit_items FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change()",
+    "CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON audit_decisions FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change()",
+)
 
 
 def upgrade() -> None:
@@ -51,26 +58,61 @@ def upgrade() -> None:
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("batch_id", sa.Uuid(), nullable=False),
         sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("stratum", sa.Text(), nullable=False),
         sa.Column("population", sa.Integer(), nullable=False),
         sa.Column("created_at", INSTANT, server_default=sa.func.now(), nullable=False),
+        sa.CheckConstraint("stratum IN ('all', 'rules', 'model')", name=op.f("ck_audits_stratum_known")),
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_audits_batches"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audits")),
     )
+    op.create_index("ix_audits_batch", "audits", ["batch_id"])
     op.create_table(
         "audit_items",
         sa.Column("audit_id", sa.Uuid(), nullable=False),
         sa.Column("idx", sa.Integer(), nullable=False),
-        sa.Column("include", sa.Boolean(), nullable=True),
-        sa.Column("note", sa.Text(), nullable=True),
-        sa.Column("reviewer", sa.Text(), nullable=True),
-        sa.Column("decided_at", INSTANT, nullable=True),
+        sa.Column("drawn", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["audit_id"], ["audits.id"], name=op.f("fk_audit_items_audits"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("audit_id", "idx", name=op.f("pk_audit_items")),
+    )
+    op.create_table(
+        "audit_decisions",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("audit_id", sa.Uuid(), nullable=False),
+        sa.Column("idx", sa.Integer(), nullable=False),
+        sa.Column("include", sa.Boolean(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=True),
+        sa.Column("reviewer", sa.Text(), nullable=False),
+        sa.Column("created_at", INSTANT, server_default=sa.func.now(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["audit_id", "idx"],
+            ["audit_items.audit_id", "audit_items.idx"],
+            name=op.f("fk_audit_decisions_audit_items"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_decisions")),
+    )
+    op.create_index("ix_audit_decisions_item", "audit_decisions", ["audit_id", "idx", "id"])
+    op.execute(
+        "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE EXCEPTION '% are added to, never changed', TG_TABLE_NAME USING ERRCODE = 'check_violation'; END $$"
+    )
+    for trigger in NEVER_CHANGED:
+        op.execute(trigger)
+    op.create_table(
+        "api_keys",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("secret_sha256", sa.Text(), nullable=False),
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("scopes", sa.JSON(), nullable=False),
+        sa.Column("created_at", INSTANT, server_default=sa.func.now(), nullable=False),
+        sa.Column("revoked_at", INSTANT, nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_api_keys")),
     )
 
 
 def downgrade() -> None:
     """Take them away again, with all that they hold."""
-    for table in ("audit_items", "audits", "overrides", "evaluations"):
+    for table in ("api_keys", "audit_decisions", "audit_items", "audits", "overrides", "evaluations"):
         op.drop_table(table)
+    op.execute("DROP FUNCTION refuse_change()")
     op.drop_column("batches", "traceparent")

@@ -4,12 +4,15 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, case, cast, func, literal, literal_column, select
+from sqlalchemy import Case, ColumnElement, Select, Subquery, Text, case, cast, func, literal, literal_column, select
+from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Judge
 from tamis_schemas.exclusion import DUPLICATE
 from tamis_schemas.ledger import exclusions, items, results
 from tamis_schemas.operations import operation_name
+
+from .ledger.overrides import EXCLUDES, standing
 
 INCLUSION, FILTER, JUDGE = (operation_name(kind) for kind in (Inclusion, Filter, Judge))
 NO_REASON = "no reason recorded"
@@ -30,18 +33,23 @@ class Outcome(StrEnum):
     OPEN = "open"
 
 
+CHANGED, CONFIRMED = "changed", "confirmed"
 BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
 _AS_TEXT = results.c.value.op("#>>")(literal_column("'{}'"))  # a JSON scalar without quotes
 
 
 def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """A row per item: `record` (its place in the review's first batch), `outcome`, `reason`, `marked`, `confidence`.
+    """A row per item, with the columns below; every one of them also where a human has decided otherwise.
 
-    `reason` is the rule, the exclusion reason or the kind of error; NULL where there is none to give.
+    `idx`: its place in the batch. `record`: its place in the review's first batch. `system`: what became of it before
+    any human decided. `outcome`: what became of it in the end. `human`: `changed` where a human's decision stands that
+    is not the software's, `confirmed` where one stands that is; else NULL. `reason`: the software's rule, exclusion
+    reason or kind of error; NULL where there is none to give. `marked`, `confidence`: of the model's result.
     """
     state, rule = items.c.state, exclusions.c.rule
     decision, reason = _decision(operation)
-    outcome = case(
+    human = standing(batch_id)
+    system = case(
         (state == ItemStatus.DECIDED.value, decision),
         (state == ItemStatus.FAILED.value, Outcome.FAILED.value),
         (state == ItemStatus.CANCELLED.value, Outcome.CANCELLED.value),
@@ -56,19 +64,42 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
         (state == ItemStatus.EXCLUDED_BY_FILTER.value, rule),
         else_=None,
     )
+    final, changed = _by_human(operation, human, system)
     marked = (state == ItemStatus.DECIDED.value) & (results.c.detail.op("->>")("blocked") == "true")
     return (
         select(
+            items.c.idx,
             func.coalesce(items.c.origin, items.c.idx).label("record"),
-            outcome.label("outcome"),
+            system.label("system"),
+            case((human.c.id.is_(None), system), else_=final).label("outcome"),
+            case((human.c.id.is_(None), None), (changed, CHANGED), else_=CONFIRMED).label("human"),
             cast(why, Text).label("reason"),
             (func.coalesce(marked, False) if operation == JUDGE else literal(False)).label("marked"),
             case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
         )
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
+        .outerjoin(human, human.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id)
     )
+
+
+def _by_human(operation: str, human: Subquery, system: Case[Any]) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
+    """Where a human has decided: the outcome, and whether it is another decision than the software's."""
+    if operation not in EXCLUDES:
+        same = (items.c.state == ItemStatus.DECIDED.value) & (
+            cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
+        )
+        return literal(Outcome.PASSED.value), ~func.coalesce(same, False)
+    says = human.c.value.op("#>>")(literal_column("'{}'"))
+    passes = says.in_([InclusionStatus.INCLUDE.value, "true"])
+    # Whom a human too leaves out before screening was left out before screening.
+    final = case(
+        (passes, Outcome.PASSED.value),
+        (system.in_([outcome.value for outcome in BEFORE_SCREENING]), system),
+        else_=Outcome.EXCLUDED.value,
+    )
+    return final, final != system
 
 
 def _decision(operation: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:

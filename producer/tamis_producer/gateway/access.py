@@ -1,0 +1,36 @@
+"""Who may do what: the key of a request, and the scope that a route asks for."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from ..api_keys import ApiKey, Scope, find
+from ..client import Client
+
+_bearer = HTTPBearer(auto_error=False, description="A key made by `tamis keys create`.")
+
+
+def client_of(request: Request) -> Client:
+    """The client that the application was made with."""
+    client: Client = request.app.state.client
+    return client
+
+
+def holder_of(scope: Scope) -> Callable[..., ApiKey]:
+    """A dependency: the key of the request, which has this scope. Answers 401 without a valid key, 403 without it."""
+
+    def holder(
+        client: Annotated[Client, Depends(client_of)],
+        given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    ) -> ApiKey:
+        key = None if given is None else find(client.engine, given.credentials)
+        if key is None:
+            raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: Authorization: Bearer tamis_...")
+        if scope not in key.scopes:
+            raise HTTPException(HTTPStatus.FORBIDDEN, f"the key {key.id} has no scope {scope.value!r}")
+        return key
+
+    return holder

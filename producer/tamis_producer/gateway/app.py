@@ -1,0 +1,67 @@
+"""The application: its routes, how it tells errors, and whether it is there."""
+
+from http import HTTPStatus
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+from sqlalchemy import text
+from starlette.middleware.base import RequestResponseEndpoint
+
+from ..client import Client
+from ..ledger import ledger_errors
+from ..redaction import Redaction
+from . import batches, overrides, problems, services
+
+LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
+
+
+class Health(BaseModel):
+    """That the process answers, or that the ledger does."""
+
+    status: str = "ok"
+
+
+def create_app(client: Client, *, largest_body: int = LARGEST_BODY) -> FastAPI:
+    """The gateway over one client, which stays open. `largest_body`: bytes of a request."""
+    app = FastAPI(
+        title="Tamis",
+        version=version("tamis"),
+        summary="Push records through LLM evaluation and keep what passes.",
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.state.client = client
+    problems.install(app, Redaction.of(client.settings))
+    app.include_router(batches.router)
+    app.include_router(overrides.router)
+    app.include_router(services.router)
+
+    @app.middleware("http")
+    async def bounded(request: Request, answer: RequestResponseEndpoint) -> Response:
+        """No body is read that does not say how large it is, or is too large."""
+        if request.method == "POST" and request.url.path == "/v1/batches":  # reads by itself, and counts
+            return await answer(request)
+        if "transfer-encoding" in request.headers:
+            told = "a request says its content-length, and is not sent in chunks"
+            return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", told)
+        if int(request.headers.get("content-length", 0)) > largest_body:  # the server has seen to its being a number
+            told = f"a request has {largest_body:,} bytes at most"
+            return problems.problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", told)
+        response = await answer(request)
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    @app.get("/healthz", summary="Whether the gateway answers")
+    def healthz() -> Health:
+        return Health()
+
+    @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does")
+    def readyz() -> Health:
+        with ledger_errors(), client.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+        return Health()
+
+    return app

@@ -1,0 +1,156 @@
+"""Routes of batches: submit, list, look, read, control."""
+
+import io
+from collections.abc import Iterator
+from decimal import Decimal
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict
+
+from tamis_schemas import ErrorKind, Summary, parse_operation
+
+from ..api_keys import ApiKey, Scope
+from ..batch import Batch
+from ..client import Client
+from ..report import ReportForm, write_report
+from .access import client_of, holder_of
+from .progress import progress
+from .standing import Standing
+from .submission import NDJSON, Submission, read_submission
+
+router = APIRouter(prefix="/v1/batches", tags=["batches"])
+
+MOST_LISTED = 500
+
+Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
+Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
+Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]
+Of = Annotated[Client, Depends(client_of)]
+
+
+class Budget(BaseModel):
+    """A new budget, of a batch that has one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_cost: Decimal | None = None
+
+
+class Again(Budget):
+    """Which items are asked about again."""
+
+    kinds: list[ErrorKind] | None = None  # None: whatever they failed with
+    cancelled: bool = False  # with the items that were cancelled
+
+
+@router.post(
+    "",
+    status_code=HTTPStatus.CREATED,
+    summary="Submit a batch: one JSON object, or NDJSON whose first line holds all but the items",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": Submission.model_json_schema()}, NDJSON: {}},
+        }
+    },
+)
+async def submit(
+    request: Request,
+    response: Response,
+    client: Of,
+    _: Submitter,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> Standing:
+    """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
+    given = await read_submission(request, largest=client.settings.max_file_bytes)
+
+    def submitted() -> Standing:
+        batch = client.submit(
+            parse_operation(given.operation),
+            given.items,
+            model=given.model,
+            label=given.label,
+            use_cache=given.use_cache,
+            priority=given.priority,
+            max_cost=given.max_cost,
+            idempotency_key=idempotency_key,
+        )
+        return Standing.of(batch.status())
+
+    standing = await run_in_threadpool(submitted)
+    response.headers["Location"] = f"/v1/batches/{standing.batch.id}"
+    return standing
+
+
+@router.get("", summary="The latest batches, newest first")
+def batches(client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> list[Standing]:
+    return [Standing.of(view) for view in client.batches(limit)]
+
+
+@router.get("/{batch_id}", summary="How a batch stands")
+def batch(batch_id: str, client: Of, _: Reader) -> Standing:
+    return Standing.of(client.batch(batch_id).status())
+
+
+@router.get("/{batch_id}/events", summary="How a batch stands, as server-sent events until its end")
+async def events(batch_id: str, client: Of, _: Reader) -> StreamingResponse:
+    found = await run_in_threadpool(client.batch, batch_id)
+    return StreamingResponse(progress(found), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@router.get("/{batch_id}/results", summary="Every item with its result, in order, as NDJSON")
+def results(batch_id: str, client: Of, _: Reader) -> StreamingResponse:
+    return StreamingResponse(_lines(client.batch(batch_id)), media_type=NDJSON)
+
+
+@router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed")
+def summary(batch_id: str, client: Of, _: Reader) -> Summary:
+    found = client.batch(batch_id).summary()
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"batch {batch_id} has no summary yet: it is not completed")
+    return found
+
+
+@router.get("/{batch_id}/report", summary="The report as one page", response_class=HTMLResponse)
+def report(batch_id: str, client: Of, _: Reader) -> HTMLResponse:
+    page = io.StringIO()
+    write_report(client.engine, client.batch(batch_id).id, ReportForm.HTML, page)
+    # Its scripts run, but not as part of this site.
+    return HTMLResponse(page.getvalue(), headers={"Content-Security-Policy": "sandbox allow-scripts allow-downloads"})
+
+
+@router.post("/{batch_id}/pause", summary="Begin no further item")
+def pause(batch_id: str, client: Of, _: Operator) -> Standing:
+    found = client.batch(batch_id)
+    found.pause()
+    return Standing.of(found.status())
+
+
+@router.post("/{batch_id}/resume", summary="Go on where it was paused")
+def resume(batch_id: str, client: Of, _: Operator, budget: Budget | None = None) -> Standing:
+    found = client.batch(batch_id)
+    found.resume(None if budget is None else budget.max_cost)
+    return Standing.of(found.status())
+
+
+@router.post("/{batch_id}/cancel", summary="End it; results are kept")
+def cancel(batch_id: str, client: Of, _: Operator) -> Standing:
+    found = client.batch(batch_id)
+    found.cancel()
+    return Standing.of(found.status())
+
+
+@router.post("/{batch_id}/retry", summary="Ask about the failed items again, in a new round")
+def retry(batch_id: str, client: Of, _: Operator, again: Again | None = None) -> Standing:
+    found, asked = client.batch(batch_id), again or Again()
+    found.retry(asked.kinds, cancelled=asked.cancelled, max_cost=asked.max_cost)
+    return Standing.of(found.status())
+
+
+def _lines(batch: Batch) -> Iterator[str]:
+    for row in batch.results():
+        yield row.model_dump_json() + "\n"

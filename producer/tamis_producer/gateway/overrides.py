@@ -1,0 +1,47 @@
+"""Routes of human decisions: they stand beside the model's, never over them."""
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
+from tamis_schemas.override import Override
+
+from ..api_keys import ApiKey, Scope
+from ..client import Client
+from .access import client_of, holder_of
+
+router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["human decisions"])
+
+Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
+Reviewer = Annotated[ApiKey, Depends(holder_of(Scope.DECIDE))]
+Of = Annotated[Client, Depends(client_of)]
+
+
+class Decision(BaseModel):
+    """What a human says of one item."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "include", "note": "seen"}]})
+
+    value: Any = Field(description="As the batch's operation gives it: include or exclude, true or false, a number.")
+    note: str | None = Field(default=None, max_length=2_000)
+    reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
+
+
+@router.get("/overrides", summary="What people decided, the latest decision of each item")
+def overrides(batch_id: str, client: Of, _: Reader) -> list[Override]:
+    return client.overrides(batch_id)
+
+
+@router.post(
+    "/items/{index}/override", status_code=HTTPStatus.CREATED, summary="Decide an item, beside the model's decision"
+)
+def override(batch_id: str, index: int, decision: Decision, client: Of, key: Reviewer) -> Override:
+    return client.override(batch_id, index, decision.value, reviewer=decision.reviewer or key.label, note=decision.note)
+
+
+@router.delete(
+    "/items/{index}/override", status_code=HTTPStatus.NO_CONTENT, summary="Withdraw what people decided of an item"
+)
+def withdraw(batch_id: str, index: int, client: Of, key: Reviewer) -> None:
+    client.withdraw_override(batch_id, index, reviewer=key.label)

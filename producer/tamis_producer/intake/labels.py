@@ -1,0 +1,40 @@
+"""Labels: the column of a file in which a human says which records were included."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tamis_schemas import InputError
+
+from .record import LINE
+
+LABELS: Mapping[str, bool] = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "y", "include", "included"), True),
+    **dict.fromkeys(("0", "0.0", "false", "no", "n", "exclude", "excluded"), False),
+}
+
+
+def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
+    """The name under which records have a column: its own, or behind an underscore. Raises `InputError`."""
+    names = {name for record in records for name in record}
+    for name in (label, f"_{label}"):
+        if name in names:
+            return name
+    own = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
+    known = f"; columns besides a record's own fields: {', '.join(own)}" if own else ""
+    raise InputError(f"no column {label!r} to take labels from{known}", path=path)
+
+
+def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
+    """What a record's label says; None where it has none. Raises `InputError` where it is no label."""
+    said = str(record.get(column, "")).strip().lower()
+    if not said:
+        return None
+    if said not in LABELS:
+        raise InputError(
+            f"{said!r} is no label: 1 means included, 0 excluded",
+            path=path,
+            line=record.get(LINE),
+            field=column.lstrip("_"),
+        )
+    return LABELS[said]

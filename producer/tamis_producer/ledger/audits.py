@@ -1,0 +1,78 @@
+"""Audits in the ledger: samples as they were drawn, and what people said of their records, the last word counting."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy.dialects.postgresql import distinct_on
+
+from tamis_schemas import Audit, AuditItem, Stratum
+from tamis_schemas.ledger import audit_decisions, audit_items, audits, items
+
+
+def insert_audit(
+    connection: Connection,
+    audit_id: UUID,
+    batch_id: UUID,
+    *,
+    seed: int,
+    stratum: Stratum,
+    population: int,
+    places: Sequence[int],
+) -> None:
+    """Write a sample; `places` in the order in which they were drawn."""
+    row = {"id": audit_id, "batch_id": batch_id, "seed": seed, "stratum": stratum.value, "population": population}
+    connection.execute(insert(audits).values(row))
+    rows = [{"audit_id": audit_id, "idx": idx, "drawn": drawn} for drawn, idx in enumerate(places)]
+    connection.execute(insert(audit_items), rows)
+
+
+def read_audits(connection: Connection, batch_id: UUID) -> list[Audit]:
+    """All audits of a batch, the first one first."""
+    found = connection.execute(select(audits).where(audits.c.batch_id == batch_id).order_by(audits.c.created_at))
+    return [_audit(connection, row) for row in found.all()]
+
+
+def read_audit(connection: Connection, audit_id: UUID) -> Audit:
+    """The audit of this id, which is there."""
+    return _audit(connection, connection.execute(select(audits).where(audits.c.id == audit_id)).one())
+
+
+def _audit(connection: Connection, row: Row[Any]) -> Audit:
+    latest = (
+        select(audit_decisions)
+        .ext(distinct_on(audit_decisions.c.idx))
+        .where(audit_decisions.c.audit_id == row.id)
+        .order_by(audit_decisions.c.idx, audit_decisions.c.id.desc())
+        .subquery("latest")
+    )
+    statement = (
+        select(
+            *(audit_items.c.idx, items.c.item_id, latest.c.include, latest.c.note, latest.c.reviewer),
+            latest.c.created_at.label("decided_at"),
+        )
+        .join(items, (items.c.batch_id == row.batch_id) & (items.c.idx == audit_items.c.idx))
+        .outerjoin(latest, latest.c.idx == audit_items.c.idx)
+        .where(audit_items.c.audit_id == row.id)
+        .order_by(audit_items.c.drawn)
+    )
+    return Audit(
+        id=str(row.id),
+        batch_id=str(row.batch_id),
+        seed=row.seed,
+        stratum=Stratum(row.stratum),
+        population=row.population,
+        created_at=row.created_at,
+        items=tuple(
+            AuditItem(
+                index=one.idx,
+                item_id=one.item_id,
+                include=one.include,
+                note=one.note,
+                reviewer=one.reviewer,
+                decided_at=one.decided_at,
+            )
+            for one in connection.execute(statement)
+        ),
+    )

@@ -1,0 +1,78 @@
+"""What people decided, as the ledger holds it: a history that is added to; the last row of an item counts."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, Select, Subquery, func, null, select
+from sqlalchemy.dialects.postgresql import distinct_on
+
+from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Operation, Override, parse_operation
+from tamis_schemas.ledger import batches, items, overrides, results
+from tamis_schemas.operations import operation_name
+
+EXCLUDES = {operation_name(Inclusion): InclusionStatus.EXCLUDE.value, operation_name(Filter): False}
+
+
+def standing(batch_id: UUID) -> Subquery:
+    """A row for each item on which a human's decision stands: `overrides` without earlier and withdrawn ones."""
+    latest = (
+        select(overrides)
+        .ext(distinct_on(overrides.c.idx))
+        .where(overrides.c.batch_id == batch_id)
+        .order_by(overrides.c.idx, overrides.c.id.desc())
+        .subquery("latest")
+    )
+    return select(latest).where(latest.c.value.is_not(null())).subquery("standing")
+
+
+def read_overrides(connection: Connection, batch_id: UUID, *, history: bool = False) -> list[Override]:
+    """The decisions that stand, in the order of the items; with `history` every one ever made, the first one first."""
+    chosen = select(overrides).subquery("chosen") if history else standing(batch_id)
+    found = _with_item(chosen).where(chosen.c.batch_id == batch_id)
+    order = (chosen.c.id,) if history else (chosen.c.idx,)
+    return [override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(found.order_by(*order))]
+
+
+def _with_item(chosen: Any) -> Select[Any]:
+    return (
+        select(
+            *(chosen.c.idx, chosen.c.note, chosen.c.reviewer, chosen.c.created_at.label("said_at")),
+            chosen.c.value.label("human"),
+            chosen.c.value.is_(null()).label("withdrawn"),
+            *(items.c.item_id, items.c.state, results.c.value, batches.c.operation),
+        )
+        .join(items, (items.c.batch_id == chosen.c.batch_id) & (items.c.idx == chosen.c.idx))
+        .join(batches, batches.c.id == items.c.batch_id)
+        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+    )
+
+
+def override_of(batch_id: UUID, row: Row[Any], *, withdrawn: bool = False) -> Override:
+    """The override of a row: `human`, `note`, `reviewer` and `said_at` beside the item's own columns."""
+    decided = row.state == ItemStatus.DECIDED
+    kept_out = row.state == ItemStatus.EXCLUDED_BY_FILTER and row.operation in EXCLUDES
+    return Override(
+        batch_id=str(batch_id),
+        index=row.idx,
+        item_id=row.item_id,
+        value=row.human,
+        withdrawn=withdrawn,
+        note=row.note,
+        reviewer=row.reviewer,
+        created_at=row.said_at,
+        system_decided=decided or kept_out,
+        system_value=row.value if decided else EXCLUDES[row.operation] if kept_out else None,
+    )
+
+
+def read_operation(connection: Connection, batch_id: UUID) -> Operation:
+    """What is asked of every item of a batch."""
+    return parse_operation(connection.execute(select(batches.c.params).where(batches.c.id == batch_id)).scalar_one())
+
+
+def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
+    """Wait for whoever is writing human decisions of this batch; held to the end of the transaction.
+
+    A lock on the rows would make workers wait, who claim them.
+    """
+    connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))

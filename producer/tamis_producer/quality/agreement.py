@@ -1,0 +1,100 @@
+"""How far two raters agree on the same records, and how much of it is more than chance.
+
+Cohen's kappa and Gwet's AC1 differ in what they hold to be chance. Kappa takes each rater's own shares: where nearly
+all records are excluded by both, chance alone explains most of the agreement, and kappa is low although hardly a record
+is judged differently. AC1 takes chance to act only where a record is hard to judge, and does not drop there.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import sqrt
+from statistics import NormalDist
+
+from pydantic import BaseModel, ConfigDict
+
+LEVEL = 0.95
+
+
+class Agreement(BaseModel):
+    """The agreement of two raters; a figure that cannot be computed is None, and its `no_...` says why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n: int  # records that both judged
+    observed: float | None  # the share on which they agree
+    kappa: float | None = None
+    kappa_low: float | None = None
+    kappa_high: float | None = None
+    ac1: float | None = None
+    ac1_low: float | None = None
+    ac1_high: float | None = None
+    level: float = LEVEL  # of both intervals
+    no_kappa: str | None = None
+    no_ac1: str | None = None
+
+
+def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (), level: float = LEVEL) -> Agreement:
+    """The agreement over records that two raters judged: pairs of what the one and the other said.
+
+    kappa = (po - pe) / (1 - pe),  pe = sum over k of p(k) * q(k)
+    AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
+
+    po is the share of records on which they agree, p(k) and q(k) are the shares that each put into category k, K is the
+    number of categories. Intervals are those of the normal distribution around the figure, cut at -1 and 1, with the
+    large-sample variances of the sources (the delta method).
+
+    Args:
+        pairs: one for each record, in any order.
+        categories: what could have been said, where it may be that nobody said some of it; AC1 depends on their number.
+        level: of the intervals.
+
+    Source: Cohen, J. (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement
+    20, 37-46; its variance: Fleiss, J. L., Cohen, J., Everitt, B. S. (1969), Large sample standard errors of kappa and
+    weighted kappa, Psychological Bulletin 72, 323-327. Gwet, K. L. (2008), Computing inter-rater reliability and its
+    variance in the presence of high agreement, British Journal of Mathematical and Statistical Psychology 61, 29-48.
+    """
+    n = len(pairs)
+    if not n:
+        nothing = "no record was judged by both"
+        return Agreement(n=0, observed=None, level=level, no_kappa=nothing, no_ac1=nothing)
+    cells = {pair: count / n for pair, count in Counter(pairs).items()}
+    names = {*categories, *(name for pair in cells for name in pair)}
+    first = {name: sum(share for (one, _), share in cells.items() if one == name) for name in names}
+    second = {name: sum(share for (_, other), share in cells.items() if other == name) for name in names}
+    observed = sum(count for (one, other), count in Counter(pairs).items() if one == other) / n
+    figures: dict[str, float | str] = {}
+
+    if len({name for pair in cells for name in pair}) == 1:
+        figures["no_kappa"] = "both put every record into the same category: all agreement could be chance"
+    else:
+        chance = sum(first[name] * second[name] for name in names)
+        figures |= _figure("kappa", n, observed, chance, cells, lambda one, other: first[other] + second[one], level)
+
+    if len(names) == 1:
+        figures["no_ac1"] = "only one category is known: nothing could have been judged differently"
+    else:
+        mean = {name: (first[name] + second[name]) / 2 for name in names}
+        others = len(names) - 1
+        chance = sum(share * (1 - share) for share in mean.values()) / others
+        figures |= _figure(
+            "ac1", n, observed, chance, cells, lambda one, other: (1 - mean[one] - mean[other]) / others, level
+        )
+    return Agreement.model_validate({"n": n, "observed": observed, "level": level, **figures})
+
+
+def _figure(
+    name: str,
+    n: int,
+    observed: float,
+    chance: float,
+    cells: dict[tuple[str, str], float],
+    slope: Callable[[str, str], float],
+    level: float,
+) -> dict[str, float | str]:
+    """The figure and its interval; `slope` is the derivative of the chance agreement by the share of a cell."""
+    value = (observed - chance) / (1 - chance)
+    weights = {(one, other): ((one == other) - (1 - value) * slope(one, other)) / (1 - chance) for one, other in cells}
+    mean = sum(share * weights[cell] for cell, share in cells.items())
+    variance = sum(share * (weights[cell] - mean) ** 2 for cell, share in cells.items()) / n
+    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance)
+    return {name: value, f"{name}_low": max(-1.0, value - half), f"{name}_high": min(1.0, value + half)}

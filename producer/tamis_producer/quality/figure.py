@@ -1,0 +1,38 @@
+"""A figure with its interval, or the reason why there is none."""
+
+from pydantic import BaseModel, ConfigDict
+
+from tamis_schemas import Proportion, wilson
+
+LEVEL = 0.95
+
+
+class Figure(BaseModel):
+    """A number between the ends of its interval; what cannot be computed is None, and `reason` says why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float = LEVEL  # of the interval
+    count: int | None = None  # of a proportion: so many
+    total: int | None = None  # of a proportion: out of so many
+    reason: str | None = None  # why there is no value, or no interval around it
+
+
+def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
+    """A share with its Wilson interval; of nothing it is None, and `nothing` is the reason."""
+    return _figure(wilson(count, total, level), nothing)
+
+
+def _figure(share: Proportion, nothing: str) -> Figure:
+    return Figure(
+        value=share.estimate,
+        low=share.low,
+        high=share.high,
+        level=share.level,
+        count=share.count,
+        total=share.total,
+        reason=nothing if share.estimate is None else None,
+    )

@@ -1,0 +1,56 @@
+"""How many of a finite population may be of a kind, after a random sample of it: an exact one-sided bound.
+
+A sample of n out of N records, drawn without replacement, holds k of a kind. Were there K of them in the population, k
+or fewer would come with the probability
+
+    P(X <= k; N, K, n) = sum over i = 0 .. k of C(K, i) * C(N - K, n - i) / C(N, n)     (hypergeometric)
+
+The bound is the largest K at which that is still more than 1 - level. Whatever the true number is, the bound lies below
+it in at most the share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it cannot use that a
+sample of many out of few leaves little unseen.
+
+Source: Buonaccorsi, J. P. (1987), A note on confidence intervals for proportions in finite populations, The American
+Statistician 41, 215-218; Wright, T. (1991), Exact Confidence Bounds when Sampling from Small Finite Universes, Lecture
+Notes in Statistics 66, Springer.
+"""
+
+from fractions import Fraction
+from math import comb
+
+LEVEL = 0.95
+
+
+def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
+    """The largest number of a kind in the population that the sample leaves possible; at least `found`.
+
+    Computed in whole numbers: nothing is rounded.
+
+    Raises:
+        ValueError: where not 0 <= found <= sample <= population, or not 0 < level < 1.
+    """
+    if not 0 <= found <= sample <= population:
+        raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")
+    wrong = 1 - Fraction(str(level))
+    ways = comb(population, sample)
+    low, high = found, population - (sample - found)  # possible; the bound lies from here to there
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _ways_up_to(found, sample, population, middle) * wrong.denominator > wrong.numerator * ways:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _ways_up_to(found: int, sample: int, population: int, kind: int) -> int:
+    """In how many of all samples at most `found` are of the kind."""
+    first = max(0, sample - (population - kind))
+    if first > found:
+        return 0
+    ways = total = comb(kind, first) * comb(population - kind, sample - first)
+    for i in range(first, found):
+        ways = ways * (kind - i) * (sample - i) // ((i + 1) * (population - kind - sample + i + 1))
+        total += ways
+    return total

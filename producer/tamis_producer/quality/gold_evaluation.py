@@ -1,0 +1,164 @@
+"""The evaluation of a batch against a human's labels (the gold set): every figure, as plain data."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from tamis_schemas import InvalidRequest, ItemResult
+
+from .agreement import Agreement, agreement
+from .calibration_curve import Reliability, reliability
+from .confusion import Matrix, f1, mcc, precision, sensitivity, specificity
+from .discrimination import auc, wss
+from .figure import Figure, proportion
+from .gold_labels import GoldLabels
+from .judged import Judged, Stand
+from .matching import Matched, Matching, match
+
+HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
+
+
+class Stands(BaseModel):
+    """What the system did with the records that a human included, or wthe humanh those that the human excluded."""
+
+    model_config = ConfigDict(frozen=True)
+
+    include: int = 0
+    referred: int = 0  # undecided: a human reads them
+    exclude: int = 0  # by the model
+    by_rule: int = 0  # excluded by the initial filter, before any model was asked
+
+
+class Rates(BaseModel):
+    """The figures of one confusion matrix."""
+
+    model_config = ConfigDict(frozen=True)
+
+    matrix: Matrix
+    sensitivity: Figure
+    specificity: Figure
+    precision: Figure
+    f1: Figure
+    mcc: Figure
+
+    @classmethod
+    def of(cls, matrix: Matrix) -> "Rates":
+        """All of them."""
+        return cls(
+            matrix=matrix,
+            sensitivity=sensitivity(matrix),
+            specificity=specificity(matrix),
+            precision=precision(matrix),
+            f1=f1(matrix),
+            mcc=mcc(matrix),
+        )
+
+
+class Lost(BaseModel):
+    """Lost evidence: a record that the human included and the system excluded."""
+
+    model_config = ConfigDict(frozen=True)
+
+    index: int
+    item_id: str
+    title: str
+    reason: str
+    confidence: float | None  # None: a rule excluded it
+    rule: str | None
+
+
+class GoldEvaluation(BaseModel):
+    """What a batch's decisions are worth, measured against a human's.
+
+    `screening` counts what the system refers to a human as kept: it is excluded by nobody. `decided` leaves it out.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    matching: Matching
+    included: Stands  # by the human
+    excluded: Stands
+    referred: dict[str, int]  # why, and how many: uncertain, failed: timeout, pending, ...
+    screening: Rates  # include or referred to a human against excluded
+    decided: Rates  # include against exclude, by the model or a rule
+    unread: Figure  # the share of records that nobody reads: excluded by the system
+    wss_95: Figure  # work saved over sampling at 95 % recall, in the order of the scores
+    lost: tuple[Lost, ...]
+    auc: Figure  # of the model's score for inclusion
+    reliability: Reliability  # of the model's confidence in its decisions
+    agreement: Agreement  # of the system's decisions with the human's
+
+
+def evaluate(rows: Iterable[ItemResult], labels: GoldLabels | Mapping[str, bool]) -> GoldEvaluation:
+    """The evaluation of a filter's or an inclusion's results.
+
+    Args:
+        rows: `Batch.results()`, all of them, in their order.
+        labels: what `read_labels` gives; or by item id, True for what the human included.
+
+    Raises:
+        InvalidRequest: as `match` does; or there is no label at all.
+    """
+    return evaluate_matched(match(rows, labels if isinstance(labels, GoldLabels) else GoldLabels.of(labels)))
+
+
+def evaluate_matched(matched: Matched) -> GoldEvaluation:
+    """The evaluation of records that have their labels. Raises `InvalidRequest` where there are none."""
+    records = matched.records
+    if not records:
+        raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+    by_model = [one for one in records if one.score is not None]
+    settled = [one for one in records if one.stand is not Stand.REFERRED]
+    return GoldEvaluation(
+        matching=matched.matching,
+        included=_stands(records, human=True),
+        excluded=_stands(records, human=False),
+        referred=dict(Counter(one.why for one in records if one.stand is Stand.REFERRED).most_common()),
+        screening=Rates.of(_matrix(records)),
+        decided=Rates.of(_matrix(settled)),
+        unread=proportion(sum(one.stand is Stand.EXCLUDE for one in records), len(records), "there is no record"),
+        wss_95=wss([one.rank for one in records], [bool(one.human) for one in records]),
+        lost=tuple(
+            Lost(
+                index=one.index,
+                item_id=one.item_id,
+                title=one.title,
+                reason=one.why,
+                confidence=one.confidence,
+                rule=one.rule,
+            )
+            for one in records
+            if one.human and one.stand is Stand.EXCLUDE
+        ),
+        auc=auc(
+            [one.score for one in by_model if one.score is not None and one.human],
+            [one.score for one in by_model if one.score is not None and not one.human],
+        ),
+        reliability=reliability(
+            [
+                (one.confidence, one.stand.value == HUMAN[bool(one.human)])
+                for one in by_model
+                if one.confidence is not None
+            ]
+        ),
+        agreement=agreement(
+            [(one.stand.value, HUMAN[bool(one.human)]) for one in settled], categories=tuple(HUMAN.values())
+        ),
+    )
+
+
+def _stands(records: Sequence[Judged], *, human: bool) -> Stands:
+    of = [one for one in records if one.human is human]
+    by_rule = sum(one.rule is not None for one in of)
+    return Stands(
+        include=sum(one.stand is Stand.INCLUDE for one in of),
+        referred=sum(one.stand is Stand.REFERRED for one in of),
+        exclude=sum(one.stand is Stand.EXCLUDE for one in of) - by_rule,
+        by_rule=by_rule,
+    )
+
+
+def _matrix(records: Sequence[Judged]) -> Matrix:
+    counts = Counter((one.stand is not Stand.EXCLUDE, bool(one.human)) for one in records)
+    return Matrix(tp=counts[True, True], fp=counts[True, False], fn=counts[False, True], tn=counts[False, False])

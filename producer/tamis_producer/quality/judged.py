@@ -1,0 +1,93 @@
+"""A record as the system decided it, beside what a human said of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+
+from tamis_schemas import InclusionStatus, InvalidRequest, ItemResult, ItemStatus
+from tamis_schemas.exclusion import DUPLICATE
+
+DIGITS = 12  # of a score: 1 - 0.9 is to tie with 0.1
+
+
+class Stand(StrEnum):
+    """What the system did with a record. Whatever it did not decide goes to a human: nothing is excluded by failing."""
+
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+    REFERRED = "referred"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One record of a batch."""
+
+    index: int  # place in the batch, from 0
+    item_id: str
+    title: str
+    stand: Stand
+    why: str  # the reason of an exclusion; of a referred record: uncertain, failed, cancelled, pending, running
+    confidence: float | None = None  # the model's, in its decision; None where no model decided
+    rule: str | None = None  # that excluded it before any model was asked
+    copy: bool = False  # of another record of the batch, and so not judged on its own
+    copy_of: int | None = None  # the place of that one
+    human: bool | None = None  # True: a human included it; None: no label
+
+    @property
+    def score(self) -> float | None:
+        """How much the model is for inclusion, 0 to 1; None where it decided neither way.
+
+        The confidence of an inclusion; of an exclusion what is left to 1.
+        """
+        if self.confidence is None or self.stand is Stand.REFERRED:
+            return None
+        return self.confidence if self.stand is Stand.INCLUDE else round(1 - self.confidence, DIGITS)
+
+    @property
+    def rank(self) -> float:
+        """The order of reading, the highest first: referred records, then by score, last what rules exclude."""
+        if self.stand is Stand.REFERRED:
+            return inf
+        return -inf if self.score is None else self.score
+
+
+def judged(row: ItemResult) -> Judged:
+    """The row of a filter's or an inclusion's results, as the model or a rule decided it.
+
+    Raises:
+        InvalidRequest: the row is of an operation that does not include or exclude.
+    """
+    stand, why, confidence = _stand(row)
+    kept_out = row.exclusion
+    copy = kept_out is not None and kept_out.rule == DUPLICATE
+    return Judged(
+        index=row.index,
+        item_id=row.item_id,
+        title=str(row.item.get("title") or ""),
+        stand=stand,
+        why=why,
+        confidence=confidence,
+        rule=None if kept_out is None else kept_out.rule,
+        copy=copy,
+        copy_of=kept_out.duplicate_of if copy and kept_out is not None else None,
+    )
+
+
+def _stand(row: ItemResult) -> tuple[Stand, str, float | None]:
+    if row.exclusion is not None:
+        return Stand.EXCLUDE, row.exclusion_reason or "", None
+    if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+        kind = "" if row.error_kind is None else f": {row.error_kind.value}"
+        return Stand.REFERRED, f"{row.status}{kind}", None
+    confidence = row.result.confidence
+    match row.value:
+        case True | InclusionStatus.INCLUDE.value:
+            return Stand.INCLUDE, row.result.reasoning or "", confidence
+        case False | InclusionStatus.EXCLUDE.value:
+            return Stand.EXCLUDE, row.exclusion_reason or row.result.reasoning or "", confidence
+        case None | InclusionStatus.UNCERTAIN.value:
+            return Stand.REFERRED, InclusionStatus.UNCERTAIN.value, confidence
+    raise InvalidRequest(
+        f"record {row.index} has the value {row.value!r}: only a filter's and an inclusion's results can be compared "
+        "with labels"
+    )

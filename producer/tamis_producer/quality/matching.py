@@ -1,0 +1,151 @@
+"""A batch's records with a human's labels put to them; what does not fit together is counted and named."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tamis_schemas import InvalidRequest, ItemResult
+from tamis_schemas.item import UNKNOWN_ID
+
+from .gold_labels import GoldLabel, GoldLabels
+from .judged import Judged, judged
+
+NAMED = 10  # ids of what did not match, of each kind
+
+
+class Matching(BaseModel):
+    """How labels and records came together."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: Literal["id", "place"]  # place: the labels' records are the batch's own, one after the other
+    records: int  # of the batch
+    labelled: int  # records with a label, copies not counted: those that are evaluated
+    unlabelled: int  # records without one, copies not counted
+    unlabelled_ids: tuple[str, ...]  # the first of them
+    labels: int  # records of the file that have a label
+    empty: int  # records of the file whose label is empty
+    without_record: int  # labels whose record is not in the batch
+    without_record_ids: tuple[str, ...]  # the first of them
+    copies: int  # records of the batch that are copies of another one, which is judged for them
+    labelled_by_copy: int  # records that a human included only under a copy, and that count as included
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The records that a human labelled, copies left out, and how they were found."""
+
+    records: tuple[Judged, ...]  # with a label
+    others: tuple[Judged, ...]  # without one
+    matching: Matching
+
+
+def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
+    """The rows of a batch with their labels.
+
+    By id; where the labels' ids are the batch's own, one after the other, by place, so that ids which several records
+    share do no harm. A copy of another record is not evaluated: no model was asked about it. Its label counts for the
+    record that stands for it: a work is included where a human included any of its copies.
+
+    Raises:
+        InvalidRequest: no label has a record; two labels of one id contradict each other; or a label is of an id that
+            several records share.
+    """
+    everything = [judged(row) for row in rows]
+    by_place = [one.item_id for one in everything] == [label.item_id for label in given.labels]
+    if by_place:
+        known = [replace(one, human=label.included) for one, label in zip(everything, given.labels, strict=True)]
+        strangers: list[str] = []
+    else:
+        said = _by_id(given)
+        ids = Counter(one.item_id for one in everything if not one.copy)
+        if shared := next((item_id for item_id in said if ids[item_id] > 1), None):
+            raise InvalidRequest(_sharing(shared, ids[shared], given))
+        there = {one.item_id for one in everything}
+        known = [replace(one, human=said.get(one.item_id)) for one in everything]
+        strangers = [item_id for item_id in said if item_id not in there]
+    labelled = sum(label.included is not None for label in given.labels)
+    if labelled and all(one.human is None for one in known):
+        raise InvalidRequest(_strangers(everything, given))
+    judged_for = _for_copies(known)
+    records = [one for one in judged_for if not one.copy]
+    with_label = [one for one in records if one.human is not None]
+    without = [one for one in records if one.human is None]
+    return Matched(
+        tuple(with_label),
+        tuple(without),
+        Matching(
+            by="place" if by_place else "id",
+            records=len(everything),
+            labelled=len(with_label),
+            unlabelled=len(without),
+            unlabelled_ids=tuple(one.item_id for one in without[:NAMED]),
+            labels=labelled,
+            empty=len(given.labels) - labelled,
+            without_record=len(strangers),
+            without_record_ids=tuple(strangers[:NAMED]),
+            copies=len(everything) - len(records),
+            labelled_by_copy=sum(
+                after.human is True and before.human is not True
+                for before, after in zip(known, judged_for, strict=True)
+                if not before.copy
+            ),
+        ),
+    )
+
+
+def _by_id(given: GoldLabels) -> dict[str, bool]:
+    """What is said of each id; several labels of one id must agree."""
+    said: dict[str, GoldLabel] = {}
+    for label in given.labels:
+        if label.included is None:
+            continue
+        before = said.setdefault(label.item_id, label)
+        if before.included is not label.included:
+            lines = "" if label.line is None else f" (lines {before.line} and {label.line})"
+            raise InvalidRequest(
+                f"{_file(given)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
+                "records are not the batch's own, one after the other: give each an id of its own, or correct the label"
+            )
+    return {item_id: bool(label.included) for item_id, label in said.items()}
+
+
+def _for_copies(known: Sequence[Judged]) -> list[Judged]:
+    """The records, those that have copies with what was said of any of them."""
+    found = list(known)
+    for one in known:
+        if one.copy_of is None or one.human is None or not 0 <= one.copy_of < len(found):
+            continue
+        stays = found[one.copy_of]
+        found[one.copy_of] = replace(stays, human=bool(stays.human) or one.human)
+    return found
+
+
+def _sharing(item_id: str, records: int, given: GoldLabels) -> str:
+    what = f"{records} records of the batch have {'no id' if item_id == UNKNOWN_ID else f'the id {item_id!r}'}"
+    return (
+        f"{what}, and {_file(given)} is not the file that was screened, record by record, so nobody can say which of "
+        "them its label means: take the labels from the screened file itself, or give each record an id of its own"
+    )
+
+
+def _strangers(records: Sequence[Judged], given: GoldLabels) -> str:
+    labels, own = (
+        ", ".join(repr(item_id) for item_id in list(dict.fromkeys(ids))[:3])
+        for ids in (
+            (label.item_id for label in given.labels if label.included is not None),
+            (one.item_id for one in records),
+        )
+    )
+    return f"{_file(given)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {own}"
+
+
+def _called(item_id: str) -> str:
+    return "what has no id" if item_id == UNKNOWN_ID else repr(item_id)
+
+
+def _file(given: GoldLabels) -> str:
+    return "the labels" if given.path is None else str(given.path)

@@ -1,0 +1,114 @@
+"""The figures of an evaluation in words and lines, the same on the terminal and on the page."""
+
+from dataclasses import dataclass
+
+from .agreement import Agreement
+from .figure import Figure
+from .gold_evaluation import GoldEvaluation, Rates, Stands
+from .matching import Matching
+
+REFERRED = (
+    "What the system does not decide (uncertain, failed, cancelled, not asked yet) is referred to a human: it counts "
+    "as kept under `screening`, and is left out under `decided`. What the initial filter rejects is excluded by the "
+    "system."
+)
+# Name -> what it says, and where the interval comes from.
+ABOUT = {
+    "sensitivity": "of the human's includes, kept (recall); Wilson interval",
+    "specificity": "of the human's excludes, excluded; Wilson interval",
+    "precision": "of what is kept, included by the human; Wilson interval",
+    "F1": "of precision and sensitivity; interval: Wilson's, of F* = F1 / (2 - F1)",
+    "MCC": "Matthews' correlation, -1 to 1; interval: delta method on Fisher's z",
+}
+
+
+NO_WIDTH = 1e-9  # of an interval: raters who agree on everything, or of whom one says always the same
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table of figures."""
+
+    name: str
+    values: tuple[str, ...]
+    about: str = ""
+
+
+def shown(figure: Figure, *, percent: bool = False) -> str:
+    """A figure for people: `31 of 36 = 86.1% (71.3% to 93.9%)`, `0.552 (0.442 to 0.646)`, or why there is none."""
+    if figure.value is None:
+        return f"none: {figure.reason}"
+
+    def number(value: float) -> str:
+        return f"{value:.1%}" if percent else f"{value:.3f}"
+
+    of = "" if figure.total is None else f"{figure.count:,} of {figure.total:,} = "
+    around = ""
+    if figure.low is not None and figure.high is not None:
+        around = f" ({number(figure.low)} to {number(figure.high)})"
+    return f"{of}{number(figure.value)}{around}"
+
+
+def stands(found: GoldEvaluation) -> list[tuple[str, Stands]]:
+    """The rows of the matrix: by the human, and the system's columns."""
+    return [("included by the human", found.included), ("excluded by the human", found.excluded)]
+
+
+def rates(found: GoldEvaluation) -> list[Line]:
+    """A line for each figure of the two matrices."""
+
+    def line(name: str, attribute: str, *, percent: bool) -> Line:
+        pair = (found.screening, found.decided)
+        return Line(name, tuple(_figure_of(one, attribute, percent=percent) for one in pair), ABOUT[name])
+
+    return [
+        line("sensitivity", "sensitivity", percent=True),
+        line("specificity", "specificity", percent=True),
+        line("precision", "precision", percent=True),
+        line("F1", "f1", percent=False),
+        line("MCC", "mcc", percent=False),
+    ]
+
+
+def more(found: GoldEvaluation) -> list[Line]:
+    """The figures that are made of no matrix."""
+    return [
+        Line("read by nobody", (shown(found.unread, percent=True),), "excluded by the system; Wilson interval"),
+        Line("WSS@95", (shown(found.wss_95),), "work saved over sampling, reading by score to 95% recall"),
+        Line("AUC", (shown(found.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"),
+        Line("ECE", (shown(found.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
+        Line("Cohen's kappa", (_agreed(found.agreement, "kappa"),), "with the human, where the system decided"),
+        Line("Gwet's AC1", (_agreed(found.agreement, "ac1"),), "the same, hardly moved by how rare includes are"),
+    ]
+
+
+def remarks(matching: Matching) -> list[str]:
+    """What did not come together, a sentence each."""
+    said = []
+    if matching.without_record:
+        said.append(f"labels of no record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}")
+    if matching.unlabelled:
+        said.append(f"records without a label, left out: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
+    if matching.copies:
+        also = f"; of these records, included by a copy's label alone: {matching.labelled_by_copy:,}"
+        said.append(
+            f"copies, each judged with the record that it copies: {matching.copies:,}"
+            + (also if matching.labelled_by_copy else "")
+        )
+    return said
+
+
+def _ids(ids: tuple[str, ...]) -> str:
+    return f" (first: {', '.join(ids)})" if ids else ""
+
+
+def _figure_of(rates_: Rates, attribute: str, *, percent: bool) -> str:
+    figure: Figure = getattr(rates_, attribute)
+    return shown(figure, percent=percent)
+
+
+def _agreed(found: Agreement, name: str) -> str:
+    value, low, high, why = (getattr(found, key) for key in (name, f"{name}_low", f"{name}_high", f"no_{name}"))
+    if value is not None and high - low < NO_WIDTH:
+        return f"{shown(Figure(value=value))} (the method gives it no interval)"
+    return shown(Figure(value=value, low=low, high=high, reason=why))

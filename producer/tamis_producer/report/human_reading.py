@@ -1,0 +1,51 @@
+"""What people decided about a batch's records, counted in the ledger."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from ..agreement import read_agreement
+from ..audit_verdict import verdict
+from ..ledger import read_audits
+from ..ledger.overrides import EXCLUDES, standing
+from ..outcome import CHANGED, Outcome, outcomes
+from .figures import AuditFigures, HumanFigures
+
+UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
+
+
+def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
+    """The figures of a row of `batches`; all 0 where nobody has decided anything."""
+    human = standing(batch.id)
+    names = select(human.c.reviewer).group_by(human.c.reviewer).order_by(human.c.reviewer)
+    reviewers = tuple(connection.execute(names).scalars())
+    audits = read_audits(connection, batch.id)
+    if not reviewers and not audits:
+        return HumanFigures()
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    changed = each.c.human == CHANGED
+    unsettled = each.c.system.in_([outcome.value for outcome in UNSETTLED])
+    row = connection.execute(
+        select(
+            func.count(each.c.human).label("decided"),
+            func.count().filter(changed, unsettled).label("settled"),
+            func.count().filter(changed, ~unsettled).label("reversed"),
+        )
+    ).one()
+    return HumanFigures(
+        decided=row.decided,
+        confirmed=row.decided - row.settled - row.reversed,
+        reversed=row.reversed,
+        settled=row.settled,
+        reviewers=reviewers,
+        agreement=read_agreement(connection, batch.id) if batch.operation in EXCLUDES else None,
+        audits=tuple(
+            AuditFigures(
+                id=audit.id,
+                created_at=audit.created_at,
+                verdict=verdict(audit),
+                reviewers=tuple(sorted({item.reviewer for item in audit.items if item.reviewer is not None})),
+            )
+            for audit in audits
+        ),
+    )

@@ -1,0 +1,232 @@
+"""Traces: spans whose every fault stays their own, and the trace context that travels with a batch.
+
+Only the API of OpenTelemetry is used here. Without an SDK that records, a span is `NOTHING` and costs next to nothing.
+The context of a batch is kept in the ledger and sent with every message of it, as the `traceparent` of W3C: so whoever
+works for the batch, in whatever process and however much later, continues the same trace.
+
+Nothing here raises: a trace is about the work, never a part of it. What goes wrong is logged once, at debug.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from importlib.metadata import version
+from typing import ParamSpec, TypeAlias, TypeVar
+
+from opentelemetry import context as otel
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+__all__ = [
+    "HEADER",
+    "NOTHING",
+    "Span",
+    "SpanKind",
+    "aggregating",
+    "attach",
+    "context_of",
+    "headers",
+    "now",
+    "quietly",
+    "redact_with",
+    "span",
+    "start",
+    "traceparent",
+]
+
+HEADER = "traceparent"  # of a message
+LONGEST = 200  # characters of a text in an attribute
+
+Value: TypeAlias = str | bool | int | float | tuple[str, ...]
+Attributes: TypeAlias = Mapping[str, Value | None]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+tracer: trace.Tracer = trace.get_tracer("tamis", version("tamis"))
+
+_propagator = TraceContextTextMapPropagator()
+_told: set[str] = set()
+_redact: Callable[[str], str] = str
+log = logging.getLogger(__name__)
+
+
+def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
+    """The same function; where it would raise, it returns None. The first time is logged, at debug."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:  # telemetry is a side effect: the work goes on without it
+            _tell(function.__qualname__, error)
+            return None
+
+    return call
+
+
+def _tell(where: str, error: Exception) -> None:
+    if where not in _told:
+        _told.add(where)
+        log.debug("telemetry failed in %s, and is not told of again: %s", where, type(error).__name__)
+
+
+class Span:
+    """A span, or the lack of one; an attribute whose value is None is left out."""
+
+    __slots__ = ("_span", "_token", "recording")
+
+    def __init__(self, span: trace.Span | None) -> None:
+        self._span = span
+        self._token: object | None = None
+        self.recording = False if span is None else bool(quietly(span.is_recording)())
+
+    @quietly
+    def set(self, attributes: Attributes) -> None:
+        """Say more of it."""
+        if self.recording and self._span is not None:
+            self._span.set_attributes(_clean(attributes))
+
+    @quietly
+    def event(self, name: str, attributes: Attributes, at: int | None = None) -> None:
+        """Note that something happened, now or `at` a time in nanoseconds."""
+        if self.recording and self._span is not None:
+            self._span.add_event(name, _clean(attributes), at)
+
+    @quietly
+    def fail(self, kind: str) -> None:
+        """It went wrong, in a way of few; what was said of it stays out: it may quote a record or a secret."""
+        if self.recording and self._span is not None:
+            self._span.set_attribute("error.type", kind)
+            self._span.set_status(Status(StatusCode.ERROR))
+
+    @quietly
+    def enter(self) -> None:
+        """Make it the parent of what is begun from here on, in this task or thread, until `leave`."""
+        if self._span is not None and self._token is None:
+            self._token = otel.attach(trace.set_span_in_context(self._span))
+
+    @quietly
+    def leave(self) -> None:
+        """The parent is what it was before `enter`."""
+        token, self._token = self._token, None
+        if token is not None:
+            otel.detach(token)  # type: ignore[arg-type]  # what `attach` gave
+
+    @quietly
+    def end(self, at: int | None = None) -> None:
+        """End it, now or `at` a time in nanoseconds."""
+        if self._span is not None:
+            self._span.end(at)
+
+
+NOTHING = Span(None)
+
+
+def start(
+    name: str,
+    attributes: Attributes,
+    *,
+    kind: SpanKind = SpanKind.INTERNAL,
+    of: str | None = None,
+    since: int | None = None,
+) -> Span:
+    """A span, begun now or `since` a time in nanoseconds; `NOTHING` where none is wanted.
+
+    Its parent is the current span. Where there is none, it is the one that `of`, a `traceparent`, names.
+    """
+    return _start(name, attributes, kind, of, since) or NOTHING
+
+
+@quietly
+def _start(name: str, attributes: Attributes, kind: SpanKind, of: str | None, since: int | None) -> Span:
+    parent = None
+    if of is not None and not trace.get_current_span().get_span_context().is_valid:
+        parent = context_of(of)
+    begun = tracer.start_span(name, parent, kind=kind, start_time=since)
+    if not begun.get_span_context().is_valid:
+        return NOTHING
+    made = Span(begun)
+    made.set(attributes)
+    return made
+
+
+@contextmanager
+def span(
+    name: str, attributes: Attributes, *, kind: SpanKind = SpanKind.INTERNAL, of: str | None = None
+) -> Iterator[Span]:
+    """A span around something, and the parent of what happens in it. What that raises is its error."""
+    made = start(name, attributes, kind=kind, of=of)
+    made.enter()
+    try:
+        yield made
+    except BaseException as error:
+        made.fail(type(error).__name__)
+        raise
+    finally:
+        made.leave()
+        made.end()
+
+
+def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:
+    """Around the closing of a shard and what follows from it; `of` may be anything."""
+    about: dict[str, Value] = {"tamis.batch_id": batch_id, "tamis.round": round_, "tamis.shard": shard}
+    return span("tamis.aggregate", about, kind=SpanKind.CONSUMER, of=of if isinstance(of, str) else None)
+
+
+@quietly
+def traceparent() -> str | None:
+    """The current span as W3C writes it; None where there is none."""
+    carrier: dict[str, str] = {}
+    _propagator.inject(carrier)
+    return carrier.get(HEADER)
+
+
+@quietly
+def context_of(given: object) -> Context | None:
+    """The context that a `traceparent` names; None for anything else."""
+    if not isinstance(given, str):
+        return None
+    found = _propagator.extract({HEADER: given})
+    return found if trace.get_current_span(found).get_span_context().is_valid else None
+
+
+def headers(given: str | None) -> dict[str, str] | None:
+    """The headers of a message that belongs to a trace; None where it belongs to none."""
+    return None if given is None else {HEADER: given}
+
+
+@quietly
+def attach(given: object) -> None:
+    """Continue the trace of a `traceparent` for the rest of this task; nothing for anything else."""
+    if given is not None and (found := context_of(given)) is not None:
+        otel.attach(found)
+
+
+def redact_with(redact: Callable[[str], str]) -> None:
+    """Pass every text of an attribute through this: endpoints say back what they were handed."""
+    global _redact
+    _redact = redact
+
+
+def now() -> int:
+    """Nanoseconds, as spans have them."""
+    return time.time_ns()
+
+
+def _clean(attributes: Attributes) -> dict[str, Value]:
+    return {name: _cleaned(value) for name, value in attributes.items() if value is not None}
+
+
+def _cleaned(value: Value) -> Value:
+    match value:
+        case str():
+            return _redact(value)[:LONGEST]
+        case tuple():
+            return tuple(_redact(text)[:LONGEST] for text in value)
+        case _:
+            return value

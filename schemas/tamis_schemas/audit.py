@@ -1,0 +1,56 @@
+"""An audit: a random sample of the records that the software excluded, judged by a human."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Stratum(StrEnum):
+    """Which exclusions a sample is drawn from."""
+
+    ALL = "all"
+    RULES = "rules"  # of the initial filter, before any model was asked
+    MODEL = "model"
+
+
+class AuditItem(BaseModel):
+    """One record of a sample."""
+
+    model_config = ConfigDict(frozen=True)
+
+    index: int  # place in the batch, from 0
+    item_id: str
+    include: bool | None = None  # what a human says; None: nothing yet
+    note: str | None = None
+    reviewer: str | None = None
+    decided_at: datetime | None = None
+
+
+class Audit(BaseModel):
+    """A sample as it was drawn, with what was decided about its records so far."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    batch_id: str
+    seed: int
+    stratum: Stratum
+    population: int  # excluded records that it was drawn from
+    created_at: datetime
+    items: tuple[AuditItem, ...]  # in the order in which they were drawn
+
+    @property
+    def sample(self) -> int:
+        """How many records were drawn."""
+        return len(self.items)
+
+    @property
+    def decided(self) -> int:
+        """Of how many a human said something."""
+        return sum(item.include is not None for item in self.items)
+
+    @property
+    def missed(self) -> tuple[AuditItem, ...]:
+        """The records that a human would have included."""
+        return tuple(item for item in self.items if item.include)

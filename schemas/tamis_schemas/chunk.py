@@ -1,0 +1,116 @@
+"""Chunks: the passages of a document that a search retrieved for an item, and how the search was bounded."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from .item import Item
+
+CHUNKS = "chunks"  # the item's field that holds them
+RETRIEVAL = "retrieval"  # and the one that says how they were searched for
+MAX_CHUNKS = 1_000  # of an item; more than any model reads
+BM25, KNN, BOTH = "bm25", "knn", "both"  # methods that the metrics know; any other name may stand there
+
+
+def _no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("a boolean is neither a text nor a number")  # noqa: TRY004 - pydantic turns it into its own
+    return value
+
+
+def _as_text(value: object) -> object:
+    return str(_no_bool(value)) if isinstance(value, int) else value
+
+
+class Chunk(BaseModel):
+    """One passage, as the search ranked it. What else a search says of it is left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    id: Annotated[str | None, BeforeValidator(_as_text)] = Field(
+        default=None, validation_alias=AliasChoices("id", "chunk_id")
+    )
+    text: str = ""
+    score: Annotated[float | None, BeforeValidator(_no_bool)] = None
+    page: Annotated[int | str | None, BeforeValidator(_no_bool)] = None
+    retrieval_method: str | None = None
+
+    def found_by(self, method: str) -> bool:
+        """Whether this method, `bm25` or `knn`, found it; one that `both` found was found by each."""
+        return self.retrieval_method in (method, BOTH)
+
+
+class Retrieval(BaseModel):
+    """How a search was bounded; None: not known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bm25_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None  # results that it gives at most
+    knn_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None
+    total_before_filter: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=0)] = None  # before score thresholds
+
+
+class Retrieved(BaseModel):
+    """What was retrieved for one item."""
+
+    model_config = ConfigDict(frozen=True)
+
+    chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # as given, best first
+    retrieval: Retrieval = Retrieval()
+
+    @classmethod
+    def of(cls, item: Item) -> Self | None:
+        """What an item holds under `chunks` and `retrieval`; None where it holds no chunk.
+
+        Raises:
+            ValueError: naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.
+        """
+        if item.get(CHUNKS) is None or item[CHUNKS] == []:
+            return None
+        if not isinstance(item[CHUNKS], list | tuple):
+            given_type = type(item[CHUNKS]).__name__
+            raise ValueError(f"{CHUNKS}: a {given_type}, not a list of chunks")  # noqa: TRY004 - as any other mistake
+        given: dict[str, Any] = {"chunks": item[CHUNKS]}
+        if item.get(RETRIEVAL) is not None:
+            given["retrieval"] = item[RETRIEVAL]
+        try:
+            found = cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(step) for step in first["loc"])[:100]
+            raise ValueError(f"{place}: {first['msg']}") from error
+        _check_texts(found.chunks)
+        return found
+
+    @property
+    def numbered(self) -> list[Chunk]:
+        """The chunks as they are shown and cited, the first one as number 1: each id once, where it first stands."""
+        return distinct(self.chunks)
+
+
+def distinct(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Each chunk once, in order: two methods may have found it. Chunks without an id are all different."""
+    seen: set[str] = set()
+    kept = []
+    for chunk in chunks:
+        if chunk.id is None or chunk.id not in seen:
+            kept.append(chunk)
+        if chunk.id is not None:
+            seen.add(chunk.id)
+    return kept
+
+
+def _check_texts(chunks: Sequence[Chunk]) -> None:
+    first: dict[str, int] = {}
+    for place, chunk in enumerate(chunks):
+        if not chunk.text.strip():
+            raise ValueError(f"{CHUNKS}.{place}.text: missing or blank; leave out a chunk without a text")
+        if chunk.id is None:
+            continue
+        earlier = first.setdefault(chunk.id, place)
+        if chunks[earlier].text != chunk.text:
+            raise ValueError(
+                f"{CHUNKS}.{place}: has the id {chunk.id!r:.80} of {CHUNKS}.{earlier}, and another text; a chunk that "
+                "two methods found has the same text twice"
+            )

@@ -1,0 +1,31 @@
+"""An override: what a human decided about an item, beside what the software decided and never over it."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Override(BaseModel):
+    """One decision of a human. The latest one of an item counts, and a withdrawal takes the one before it back.
+
+    An override that says what the software says too is a confirmation: the record was looked at, nothing changes.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    batch_id: str
+    index: int  # place in the batch, from 0
+    item_id: str
+    value: Any = None  # what the operation would have given; of an extraction None: the record does not hold it
+    withdrawn: bool = False  # nothing stands any more; `value` is None then
+    note: str | None = None
+    reviewer: str  # who decided, as they named themselves
+    created_at: datetime  # by the database's clock
+    system_decided: bool = False  # the software has a decision: a model's, or a rule's before any model was asked
+    system_value: Any = None  # that decision, as it is now
+
+    @property
+    def confirms(self) -> bool:
+        """True where the human says what the software had decided."""
+        return not self.withdrawn and self.system_decided and bool(self.value == self.system_value)

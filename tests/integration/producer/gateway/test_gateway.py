@@ -1,0 +1,101 @@
+"""The gateway's frame, over HTTP: keys, problems, bounds, health."""
+
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import pytest
+
+from stage.gateway import gateway
+from tamis_producer import Client, ProducerSettings, api_keys
+from tamis_producer.api_keys import Scope
+
+OVERRIDES = "/v1/batches/00000000/overrides"
+
+
+@pytest.fixture
+def http(client: Client) -> Iterator[httpx.Client]:
+    with gateway(client) as base, httpx.Client(base_url=base) as http:
+        yield http
+
+
+def bearer(client: Client, *scopes: Scope) -> dict[str, str]:
+    return {"Authorization": f"Bearer {api_keys.create(client.engine, 'Reviewer 1', scopes)}"}
+
+
+def test_without_a_key_nothing_is_shown(http: httpx.Client) -> None:
+    answer = http.get(OVERRIDES)
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("given", ["Bearer tamis_0_x", "Bearer", "Basic dGFtaXM6eA==", "tamis"])
+def test_what_is_no_key_opens_nothing(http: httpx.Client, given: str) -> None:
+    assert http.get(OVERRIDES, headers={"Authorization": given}).status_code == 401
+
+
+def test_a_key_without_the_scope_is_refused_by_name(client: Client, http: httpx.Client) -> None:
+    answer = http.get(OVERRIDES, headers=bearer(client, Scope.DECIDE))
+    assert answer.status_code == 403
+    assert "has no scope 'read'" in answer.json()["detail"]
+
+
+def test_an_error_is_a_problem_with_type_title_status_and_detail(client: Client, http: httpx.Client) -> None:
+    answer = http.get(OVERRIDES, headers=bearer(client, Scope.READ))
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "type": "urn:tamis:problem:unknown",
+        "title": "There is no such thing",
+        "status": 404,
+        "detail": "there is no batch '00000000': `tamis batches` lists them",
+    }
+
+
+def test_a_request_that_cannot_be_read_names_the_place(client: Client, http: httpx.Client) -> None:
+    body = {"value": "include", "reason": "?"}
+    answer = http.post("/v1/batches/00000000/items/x/override", json=body, headers=bearer(client, Scope.DECIDE))
+    assert answer.status_code == 422
+    pointers = [error["pointer"] for error in answer.json()["errors"]]
+    assert pointers == ["/path/index", "/body/reason"]
+
+
+def test_a_request_that_is_too_large_is_not_read(client: Client, http: httpx.Client) -> None:
+    body = {"value": "include", "note": "x" * 20_000}
+    answer = http.post("/v1/batches/00000000/items/0/override", json=body, headers=bearer(client, Scope.DECIDE))
+    assert answer.status_code == 413
+    assert "10,000 bytes at most" in answer.json()["detail"]
+
+
+def test_a_request_of_unknown_length_is_not_read(client: Client, http: httpx.Client) -> None:
+    answer = http.post(
+        "/v1/batches/00000000/items/0/override", content=iter([b"{}"]), headers=bearer(client, Scope.DECIDE)
+    )
+    assert answer.status_code == 411
+
+
+def test_what_is_not_there_is_a_problem_too(http: httpx.Client) -> None:
+    answer = http.get("/nothing")
+    assert answer.status_code == 404
+    assert answer.json()["type"] == "urn:tamis:problem:not-found"
+
+
+def test_it_is_healthy_and_ready(http: httpx.Client) -> None:
+    assert http.get("/healthz").json() == {"status": "ok"}
+    assert http.get("/readyz").json() == {"status": "ok"}
+
+
+def test_without_the_ledger_it_is_healthy_and_not_ready(client: Client) -> None:
+    nowhere = "postgresql+psycopg://user:a-long-password@127.0.0.1:1/tamis"
+    settings = ProducerSettings(broker_url="redis://127.0.0.1:1/0", database_url=nowhere)
+    with Client(settings) as cut_off, gateway(cut_off) as base, httpx.Client(base_url=base) as http:
+        assert http.get("/healthz").status_code == 200
+        answer = http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "5"
+    assert "a-long-password" not in answer.text
+
+
+def test_the_description_names_every_route_and_how_keys_are_given(http: httpx.Client) -> None:
+    described = http.get("/openapi.json").json()
+    assert "/v1/batches/{batch_id}/items/{index}/override" in described["paths"]
+    assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"

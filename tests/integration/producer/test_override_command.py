@@ -1,0 +1,119 @@
+"""`tamis override`, `overrides`, `status`, `results` and `export`: what a reviewer types, and what they are told."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stage import Finished, tamis
+from stage.screened import Place, decided, write_batch, write_review
+from tamis_producer import Batch, Client
+from tamis_schemas import Filter, Inclusion, InclusionDecision, SearchCriteria
+
+Run = Callable[..., Finished]
+INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it?", inclusion_criteria=["It does"]))
+
+
+def row(n: int, status: str) -> object:
+    said = InclusionDecision.model_validate({"status": status, "confidence": 0.8, "rationale": "because"})
+    return decided({"id": f"r{n}", "title": f"Title {n}"}, said)
+
+
+@pytest.fixture
+def batch(client: Client) -> Batch:
+    """In a review whose second stage has begun."""
+    rows = [row(n, status) for n, status in enumerate(("include", "exclude", "uncertain", "exclude"))]
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", INCLUSION, Filter(criteria="x"))
+        first = write_batch(connection, rows, operation=INCLUSION, place=Place(review, 0))  # type: ignore[arg-type]
+        write_batch(connection, rows[:1], operation=INCLUSION, place=Place(review, 1))  # type: ignore[arg-type]
+    return client.batch(str(first))
+
+
+@pytest.fixture
+def run(client: Client, tmp_path: Path) -> Run:
+    environment = {"TAMIS_BROKER_URL": client.settings.broker, "TAMIS_DATABASE_URL": client.settings.database}
+
+    def ran(*arguments: str, **more: str) -> Finished:
+        return tamis(*arguments, env=environment | more, cwd=tmp_path)
+
+    return ran
+
+
+def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> None:
+    done = run("override", batch.id, "r1", "INCLUDE", "--note", "it does", TAMIS_REVIEWER="Ada")
+    assert done.code == 0, done.err
+    assert "1 (r1) Title 1: include by Ada; the software says exclude" in done.out
+    assert "The next stage of its review has begun: what is included now does not follow into it" in done.out
+    assert "; the software says so too" in run("override", batch.id, "3", "exclude", "--reviewer", "Ben").out
+    listed = run("overrides", batch.id).out
+    assert "it does" in listed
+    assert [json.loads(line)["index"] for line in run("overrides", batch.id, "--json").out.splitlines()] == [1, 3]
+    assert "2 records decided, 1 of them overridden, 1 confirmed" in run("status", batch.id).out
+    stood = json.loads(run("status", batch.id, "--json").out)
+    assert (stood["human_decisions"], stood["overridden"]) == (2, 1)
+    table = list(csv.DictReader(io.StringIO(run("results", batch.id).out)))
+    assert [one["final_value"] for one in table] == ["include", "include", "uncertain", "exclude"]
+    done = run("export", batch.id, "-o", "out.jsonl", "--only", "include")
+    assert "2 records written" in done.err
+    done = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Ada")
+    assert "withdrawn by Ada; the software's decision counts again: exclude" in done.out
+    assert len(batch.overrides()) == 1
+
+
+def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> None:
+    done = run("override", batch.id, "1", "include", USER="root", LOGNAME="root")
+    assert done.code == 2
+    assert "who decided? say --reviewer NAME, or set TAMIS_REVIEWER" in done.err
+    assert batch.overrides() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["1"], "say a record and a decision"),
+        (["1", "include", "--withdraw"], "say a record and a decision"),
+        ([], "say a record and a decision"),
+        (["1", "perhaps"], "'perhaps' is no decision"),
+        (["nobody", "include"], "no record has the id 'nobody'"),
+        (["1", "include", "--file", "t.csv"], "--file holds records, decisions and notes"),
+    ],
+)
+def test_what_is_not_said_clearly_is_refused(run: Run, batch: Batch, arguments: list[str], complaint: str) -> None:
+    done = run("override", batch.id, *arguments, "--reviewer", "Ada")
+    assert done.code == 2
+    assert complaint in done.err
+    assert batch.overrides() == []
+
+
+def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,decision,note,reviewer\nr1,include,seen,Ben\nr2,exclude,,\nr3,,,\n", "utf-8")
+    done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Ada")
+    assert done.code == 0, done.err
+    assert "1 rows without a decision are left as they are" in done.out
+    assert [(one.index, one.value, one.reviewer) for one in batch.overrides()] == [
+        (1, "include", "Ben"),
+        (2, "exclude", "Ada"),
+    ]
+    path.write_text("index,decision\n0,exclude\n3,include\n0,include\n", "utf-8")
+    done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Ada")
+    assert done.code == 2
+    assert "t.csv:4: a second decision on item 0" in done.err
+    assert len(batch.overrides()) == 2
+
+
+def test_a_review_is_no_batch(run: Run, batch: Batch, client: Client) -> None:
+    review = client.reviews()[0]
+    done = run("override", review.id, "1", "include", "--reviewer", "Ada")
+    assert done.code == 2
+    assert f"is a review: name the batch of one of its stages, which are {batch.id[:8]} (inclusion)" in done.err
+
+
+def test_where_no_human_has_decided_the_commands_say_so(run: Run, batch: Batch) -> None:
+    assert "no human has decided about a record" in run("overrides", batch.id).out
+    assert "no human has decided about a record" in run("agreement", batch.id).out
+    assert "has no audit" in run("audit", "list", batch.id).out

@@ -1,0 +1,32 @@
+"""The HTTP gateway in this process, on a free port."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from tamis_producer import Client
+from tamis_producer.gateway.app import create_app
+
+from .waiting import wait_until
+
+STOP_WITHIN = 15.0  # s
+
+
+@contextmanager
+def gateway(client: Client, *, largest_body: int = 10_000) -> Iterator[str]:
+    """Its base URL, while it runs."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(create_app(client, largest_body=largest_body), log_level="critical", lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="gateway")
+        thread.start()
+        try:
+            wait_until(lambda: server.started, within=10, what="the gateway listens")
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(STOP_WITHIN)
+            assert not thread.is_alive(), "the gateway did not stop"

@@ -1,0 +1,38 @@
+"""The promise of `tamis calibrate`, over a thousand simulated reviews of each kind."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks.calibration import DELTA, WORLDS, simulate, with_bound, without_bound
+
+STANDARD_ERROR = (DELTA * (1 - DELTA) / 1_000) ** 0.5  # of a share of 1,000 reviews: 0.007
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_recall_is_kept_in_as_many_of_a_thousand_reviews_as_promised(name: str) -> None:
+    found = simulate(WORLDS[name], with_bound)
+    assert found.kept >= 1 - DELTA - 3 * STANDARD_ERROR
+    assert found.refused < 0.5
+
+
+def test_the_promise_is_no_empty_one() -> None:
+    """Reviews do break it where the threshold is taken from the pilot's own recall, without a bound."""
+    assert simulate(WORLDS["independent"], without_bound).kept < 0.7
+    assert simulate(WORLDS["independent"], with_bound).recall < 0.99
+
+
+def test_other_seeds_keep_it_too() -> None:
+    for seed in (2, 3):
+        assert simulate(WORLDS["clumped"], with_bound, reviews=300, seed=seed).kept >= 0.91
+
+
+def test_a_pilot_that_is_too_small_is_always_refused() -> None:
+    found = simulate(WORLDS["independent"], with_bound, reviews=20, pilot=58)
+    assert (found.kept, found.refused) == (1.0, 1.0)
+
+
+def test_the_documented_figures_are_measured() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "quality.md").read_text("utf-8")
+    found, naive = simulate(WORLDS["clumped"], with_bound), simulate(WORLDS["clumped"], without_bound)
+    cells = (f"{found.kept:.1%}", f"{found.refused:.1%}", f"{found.recall:.4f}", f"{naive.kept:.1%}")
+    assert f"| clumped | {' | '.join(cells)} |" in text

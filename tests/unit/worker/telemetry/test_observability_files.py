@@ -1,0 +1,131 @@
+"""The documents and the dashboard name exactly the figures that there are."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import Metric
+
+from tamis_worker.telemetry.gauges import Present, QueueDepths
+from tamis_worker.telemetry.metrics import Metrics
+
+ROOT = Path(__file__).parents[4]
+DASHBOARD = ROOT / "observability" / "grafana" / "dashboards" / "tamis.json"
+NAME = re.compile(r"\btamis_[a-z0-9_]+")
+SAMPLES = {
+    "counter": ("_total",),
+    "gauge": ("",),
+    "histogram": ("_bucket", "_sum", "_count"),
+}
+
+
+def families() -> Iterator[Metric]:
+    metrics = Metrics()
+    yield from metrics.registry.collect()
+    yield from QueueDepths(dict).describe()
+    yield from Present(items=int, holding_back=bool, limiters=dict, label=str).describe()
+
+
+def exported() -> set[str]:
+    """The names of all samples."""
+    return {f"{family.name}{suffix}" for family in families() for suffix in SAMPLES[family.type]}
+
+
+def labels_of(names: set[str]) -> set[str]:
+    """The labels that metrics have, those of these samples."""
+    made = [*vars(Metrics()).values(), *QueueDepths(dict).describe()]
+    made += Present(items=int, holding_back=bool, limiters=dict, label=str).describe()
+    known = {
+        getattr(one, "_name", None) or one.name: getattr(one, "_labelnames", ())
+        for one in made
+        if hasattr(one, "_labelnames")
+    } | {"tamis_worker_info": ("version",)}
+    return {"le"} | {label for name in names for of, had in known.items() if name.startswith(of) for label in had}
+
+
+def rows() -> dict[str, str]:
+    """The documented names, each with its query."""
+    section = (ROOT / "docs" / "operations.md").read_text("utf-8").split("\n## Metrics and traces\n")[1]
+    found = re.findall(r"^\| `(tamis_\w+)` \| .* \| `(.*)` \|$", section.split("\n## ")[0], re.MULTILINE)
+    assert len(found) == len(dict(found))
+    return dict(found)
+
+
+def expressions() -> list[str]:
+    board = json.loads(DASHBOARD.read_text("utf-8"))
+    return [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+
+
+def labels_in(query: str) -> set[str]:
+    selected = re.findall(r"([a-z_]+)=~?\"", query)
+    grouped = [name.strip() for group in re.findall(r"\bby \(([^)]*)\)", query) for name in group.split(",")]
+    return {*selected, *grouped}
+
+
+def test_the_documented_metrics_are_the_exported_ones() -> None:
+    documented = {family.name + ("_total" if family.type == "counter" else "") for family in families()}
+    assert set(rows()) == documented
+
+
+@pytest.mark.parametrize(("name", "query"), rows().items())
+def test_each_documented_query_asks_for_its_metric_by_labels_that_it_has(name: str, query: str) -> None:
+    asked = set(NAME.findall(query))
+    assert asked
+    assert asked <= exported()
+    assert all(one.startswith(name) for one in asked)
+    assert labels_in(query) <= labels_of(asked)
+    assert query.count("(") == query.count(")")
+
+
+@pytest.mark.parametrize("query", expressions())
+def test_each_query_of_the_dashboard_asks_for_what_is_exported(query: str) -> None:
+    asked = set(NAME.findall(query))
+    assert asked
+    assert asked <= exported()
+    assert labels_in(query) <= labels_of(asked)
+    assert query.count("(") == query.count(")")
+
+
+def test_every_metric_is_on_the_dashboard() -> None:
+    shown = {name for query in expressions() for name in NAME.findall(query)}
+    for family in families():
+        assert any(f"{family.name}{suffix}" in shown for suffix in SAMPLES[family.type]), family.name
+
+
+def test_what_all_workers_see_alike_is_never_summed_over_them() -> None:
+    queries = [*expressions(), *rows().values()]
+    for shared in ("tamis_queue_messages", "tamis_limiter_calls"):
+        for query in queries:
+            assert shared not in query or re.search(rf"max by \(\w+\) \({shared}\)", query), query
+
+
+def test_the_panels_of_the_dashboard_overlap_nowhere() -> None:
+    board = json.loads(DASHBOARD.read_text("utf-8"))
+    taken: set[tuple[int, int]] = set()
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken, panel["title"]
+        assert place["x"] + place["w"] <= 24
+        taken |= cells
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_the_dashboard_asks_the_datasource_that_is_provisioned() -> None:
+    folder = ROOT / "observability" / "grafana" / "provisioning"
+    sources = yaml.safe_load((folder / "datasources" / "prometheus.yml").read_text("utf-8"))["datasources"]
+    board: dict[str, Any] = json.loads(DASHBOARD.read_text("utf-8"))
+    asked = {panel["datasource"]["uid"] for panel in board["panels"] if "datasource" in panel}
+    assert asked == {source["uid"] for source in sources}
+    provided = yaml.safe_load((folder / "dashboards" / "tamis.yml").read_text("utf-8"))["providers"]
+    assert [provider["type"] for provider in provided] == ["file"]
+    scrapes = yaml.safe_load((ROOT / "observability" / "prometheus.yml").read_text("utf-8"))["scrape_configs"]
+    assert {scrape["job_name"] for scrape in scrapes} == {"tamis"}

@@ -1,0 +1,133 @@
+"""Grounding: is the evidence in the chunk, and does it say the value?
+
+Texts are compared folded, as quotes are; numbers as numbers, however they are written. Of a boolean, or of one of an
+enum's values, the text need not hold the word: there it is enough that the evidence is in the chunk.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from tamis_schemas import Chunk, Extraction, Quote
+
+from ..operations.folded_text import FoldedText
+from ..operations.quotes import COMPARED, QuotedRecord
+
+READ = 10_000  # characters of a passage in which a value is looked for
+ALIKE = 200_000  # characters of a value times characters of a passage, up to which the two may be alike only
+AROUND = 40  # characters that a word goes on at most beyond the end of a quote
+
+_UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS_IN_ORDER = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_TENS = {word: 10 * n for n, word in enumerate(_TENS_IN_ORDER, 2)}
+_WORDS = {
+    **{word: n for n, word in enumerate(_UNITS)},
+    **_TENS,
+    **{f"{ten}-{_UNITS[one]}": tens + one for ten, tens in _TENS.items() for one in range(1, 10)},
+}
+
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
+_NUMBER = re.compile(r"(?<![\w.,])-?(?:\d+(?:[.,\u00b7]\d+)*|[.\u00b7]\d+)(?:e[-+]?\d{1,3}(?!\d))?(?: ?(%|percent\b))?")
+_SPACED = re.compile(r"(?<![\w.,])-?\d{1,3}(?: \d{3})+(?![\d])")
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:([.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?")
+
+_BEGUN = re.compile(r"(?:\d+[.,\u00b7])*\w*$")  # what the word, or the number, at the beginning of a quote began with
+_ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
+
+
+class Passages:
+    """The chunks of one item, in which the evidence of one answer is looked for; its work is bounded."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
+        self._records: dict[int, QuotedRecord] = {}
+        self._left = COMPARED
+
+    def validated(self, one: Extraction, *, by_value: bool = True) -> Extraction:
+        """The extraction, with what became of its evidence; without `by_value` only the evidence must be there.
+
+        The value is compared with the chunk's own words, not with what the model made of them.
+        """
+        number, evidence = one.chunk_number, (one.evidence or "").strip()
+        if number is None or not 1 <= number <= len(self._chunks) or not evidence:
+            return one
+        quote = self._quote(number, evidence)
+        if quote is None:
+            return one
+        said = quote.found and (not by_value or says(self._words(number, quote), one.value))
+        return one.model_copy(update={"quote": quote, "validated": said})
+
+    def _quote(self, number: int, evidence: str) -> Quote | None:
+        record = self._records.get(number)
+        if record is None:
+            record = self._records[number] = QuotedRecord({f"chunk {number}": self._chunks[number - 1].text})
+        record.left = self._left
+        quote = record.find(evidence)
+        self._left = record.left
+        return quote
+
+    def _words(self, number: int, quote: Quote) -> str:
+        """What the chunk says there, in whole words: "12" is not what a chunk says that has 1,250."""
+        text = self._chunks[number - 1].text
+        start, end = quote.start or 0, len(text) if quote.end is None else quote.end
+        before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+        if text[start : start + 1].isalnum() and (begun := _BEGUN.search(before)):
+            start -= len(begun[0])
+        if text[end - 1 : end].isalnum() and (ended := _ENDED.match(after)):
+            end += len(ended[0])
+        return text[start:end]
+
+
+def says(passage: str, value: Any) -> bool:
+    """Whether a passage says a value; of a list or an object, every value in it. A boolean any passage may say."""
+    match value:
+        case None | bool():
+            return True
+        case int() | float():
+            return Decimal(str(value)) in set(numbers_in(passage))
+        case str():
+            return _says_text(passage[:READ], value)
+        case list() | tuple():
+            return all(says(passage, part) for part in value)
+        case dict():
+            return all(says(passage, part) for part in value.values())
+    return False
+
+
+def numbers_in(passage: str) -> Iterator[Decimal]:
+    """Every number that a passage may mean: 1,250 is 1250 or 1.25, and 5 % is 5 or 0.05; English words up to 99."""
+    folded = FoldedText(passage[:READ]).folded
+    for match in _NUMBER.finditer(folded):
+        written = match[0].removesuffix(match[1] or "").strip()
+        for number in _readings(written):
+            yield number
+            if match[1]:
+                yield number / 100
+    for match in _SPACED.finditer(folded):
+        yield Decimal(match[0].replace(" ", ""))
+    for match in _WORD.finditer(folded):
+        for word in {match[0], *match[0].split("-")}:
+            if word in _WORDS:
+                yield Decimal(_WORDS[word])
+
+
+def _readings(written: str) -> Iterator[Decimal]:
+    plain = written.replace("\u00b7", ".")
+    if grouped := _THOUSANDS.fullmatch(plain):
+        mark = grouped[1]
+        yield Decimal(plain.replace(mark, "").replace(",", "."))
+    if plain.count(".") + plain.count(",") <= 1:
+        yield Decimal(plain.replace(",", "."))
+
+
+def _says_text(passage: str, value: str) -> bool:
+    record = QuotedRecord({"evidence": passage})
+    record.left = ALIKE
+    found = record.find(value)
+    if found is not None:
+        return found.found
+    return FoldedText(value).folded.strip() in FoldedText(passage).folded  # marks alone: "+", "***"

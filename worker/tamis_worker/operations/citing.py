@@ -1,0 +1,126 @@
+"""Citing: the part of an extraction that names, for each value, the chunks that it was taken from."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tamis_schemas import Extract, ExtractFields, Extraction, Item, Operation, Retrieved
+from tamis_schemas.chunk import CHUNKS, RETRIEVAL
+
+from ..engine.chat import Schema
+from .decided import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, object_schema
+from .folded_text import FoldedText
+
+EVIDENCE_LENGTH = 300  # characters, some fifty words
+LISTED = 20  # extractions that are asked for, of a value
+MOST = 50  # of a value that are read; more are rambling
+MOST_OF_ALL = 500  # of all values together: each one is looked for in its chunk
+KEPT = 2_000  # characters of evidence
+
+# Tokens that an answer may need.
+TOKENS_OF_ANSWER = 1_024
+TOKENS_OF_VALUE = 300
+
+RULE = """\
+The source data holds numbered chunks of a document: "chunk 1", "chunk 2" and so on, as a search ranked them.
+Under extractions, list every chunk that states a value: the chunk's number; as evidence the words of the chunk that
+state it, verbatim and at most fifty; the value as this chunk gives it; and your confidence in it. Where chunks state
+different values, list them all. Where no chunk states a value, the list is empty."""
+
+_LIKE_A_CHUNK = re.compile(r"[\W_]*chunk[\W_]*\d")
+
+
+class Cited(StrictAnswer):
+    """One extraction as a model gives it."""
+
+    chunk_number: int
+    evidence: str
+    value: Any
+    confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+def retrieved(operation: Operation, item: Item) -> Retrieved | None:
+    """What was retrieved for an item that is to be extracted from; None: it is an item without chunks.
+
+    Chunks are checked where items are submitted. What is no list of chunks is a field like any other.
+    """
+    if not isinstance(operation, Extract | ExtractFields) or CHUNKS not in item:
+        return None
+    try:
+        return Retrieved.of(item)
+    except ValueError:
+        return None
+
+
+def chunk_name(number: int) -> str:
+    """What the chunk of a number is called where it is shown."""
+    return f"chunk {number}"
+
+
+def chunks_as_fields(item: Item, found: Retrieved) -> dict[str, Any]:
+    """The item as it is shown: its chunks as fields of their own behind the others, one a number.
+
+    A field that is called like a chunk is told apart by a backslash.
+    """
+    shown = {
+        f"\\{name}" if _LIKE_A_CHUNK.match(FoldedText(name).folded) else name: value
+        for name, value in item.items()
+        if name not in (CHUNKS, RETRIEVAL)
+    }
+    return shown | {chunk_name(number): chunk.text for number, chunk in enumerate(found.numbered, 1)}
+
+
+def shown_chunks(shown: Item, found: Retrieved) -> dict[str, Any]:
+    """Of an item as it is shown its chunks alone, in their order."""
+    names = (chunk_name(number) for number in range(1, len(found.numbered) + 1))
+    return {name: shown[name] for name in names if name in shown}
+
+
+def extractions_schema(value: Schema) -> Schema:
+    """A list of extractions; the words come before the value that is taken from them."""
+    one = object_schema(
+        {
+            "chunk_number": {"type": "integer", "minimum": 1},
+            "evidence": {"type": "string", "maxLength": EVIDENCE_LENGTH},
+            "value": value,
+            "confidence": CONFIDENCE_SCHEMA,
+        }
+    )
+    return {"type": "array", "items": one, "maxItems": LISTED}
+
+
+def read(
+    given: Mapping[str, list[Cited]], found: Retrieved, judge: Callable[[str, str, Any], Any]
+) -> dict[str, tuple[Extraction, ...]]:
+    """The extractions by field, each of a chunk that exists and with a value as `judge(field, place, value)` has it.
+
+    One without a value is left out: it extracts nothing. Raises `InvalidAnswer` naming the place of what is wrong.
+    """
+    available = len(found.numbered)
+    if sum(map(len, given.values())) > MOST_OF_ALL:
+        raise InvalidAnswer(f"extractions: more than {MOST_OF_ALL} in all")
+    by_field: dict[str, tuple[Extraction, ...]] = {}
+    for name, listed in given.items():
+        path = f"extractions.{name}" if name else "extractions"
+        if len(listed) > MOST:
+            raise InvalidAnswer(f"{path}: {len(listed)} of them; list at most {LISTED}")
+        kept = []
+        for place, one in enumerate(listed):
+            if one.value is None:
+                continue
+            if not 1 <= one.chunk_number <= available:
+                raise InvalidAnswer(
+                    f"{path}.{place}.chunk_number: {one.chunk_number} is no chunk, there are {available}"
+                )
+            kept.append(
+                Extraction(
+                    value=judge(name, f"{path}.{place}.value", one.value),
+                    chunk_number=one.chunk_number,
+                    evidence=one.evidence.strip()[:KEPT] or None,
+                    confidence=one.confidence,
+                )
+            )
+        by_field[name] = tuple(kept)
+    return by_field

@@ -1,0 +1,140 @@
+"""The span of one LLM call, after the semantic conventions for generative AI. No prompt and no answer stands in it."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from tamis_producer import telemetry
+from tamis_producer.telemetry import NOTHING, SpanKind
+
+from ..engine.chat import Answer, ChatRequest, Reply
+
+# By the end of the host's name. Whoever else speaks this protocol is told apart by `server.address`.
+PROVIDERS = {
+    "api.anthropic.com": "anthropic",
+    "api.deepseek.com": "deepseek",
+    "api.groq.com": "groq",
+    "api.mistral.ai": "mistral_ai",
+    "api.perplexity.ai": "perplexity",
+    "api.x.ai": "x_ai",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+    "openai.azure.com": "azure.ai.openai",
+    "services.ai.azure.com": "azure.ai.inference",
+}
+PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Server:
+    """An endpoint as spans name it: nothing else of its URL, which may hold a password."""
+
+    provider: str = "openai"
+    address: str | None = None
+    port: int | None = None
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """Of a base URL; of what is none, nothing is known."""
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
+        except ValueError:
+            return cls()
+        known = (name for end, name in PROVIDERS.items() if host and (host == end or host.endswith(f".{end}")))
+        return cls(next(known, "openai"), host, port)
+
+
+UNKNOWN = Server()
+
+
+class ChatSpan:
+    """Of one call: begun by `begin`, ended with the block around it unless it is kept for what is said of the answer.
+
+    It ends at the moment of the reply in either case.
+    """
+
+    __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")
+
+    def __init__(self, server: Server, request: ChatRequest) -> None:
+        self._server = server
+        self._request = request
+        self._kept = False
+        self._replied_at: int | None = None
+        self.span = NOTHING
+
+    def begin(self) -> None:
+        """The request is sent now."""
+        request, server = self._request, self._server
+        self.span = telemetry.start(f"chat {request.model}", {}, kind=SpanKind.CLIENT)
+        if self.span.recording:
+            self.span.set(
+                {
+                    "gen_ai.operation.name": "chat",
+                    "gen_ai.provider.name": server.provider,
+                    "gen_ai.request.model": request.model,
+                    "gen_ai.request.max_tokens": request.max_tokens,
+                    "gen_ai.request.temperature": request.temperature,
+                    "gen_ai.output.type": "json",
+                    "server.address": server.address,
+                    "server.port": server.port,
+                }
+            )
+        self.span.enter()
+
+    def replied(self, reply: Reply) -> None:
+        """The reply has come."""
+        self.span.leave()
+        if not self.span.recording:
+            return
+        self._replied_at = telemetry.now()
+        usage = reply.usage
+        if usage.total_tokens:
+            self.span.set(
+                {
+                    "gen_ai.usage.input_tokens": usage.prompt_tokens,
+                    "gen_ai.usage.output_tokens": usage.completion_tokens,
+                    "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+                    "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+                }
+            )
+        if isinstance(reply, Answer):
+            self.span.set(
+                {
+                    "gen_ai.response.model": reply.model or None,
+                    "gen_ai.response.finish_reasons": (reply.finish_reason,),
+                }
+            )
+        else:
+            self.span.set({"http.response.status_code": reply.status})
+            self.span.fail(reply.kind.value)
+
+    def unusable(self, kind: str) -> None:
+        """The answer came, and is not what was asked for."""
+        self.span.fail(kind)
+
+    def keep(self) -> Self:
+        """Do not end it yet: `end` does."""
+        self._kept = True
+        return self
+
+    def event(self, name: str, attributes: telemetry.Attributes) -> None:
+        """What is said of the answer is said of the moment in which it came."""
+        self.span.event(name, attributes, self._replied_at)
+
+    def end(self) -> None:
+        """It ended when the reply came."""
+        self.span.leave()
+        self.span.end(self._replied_at)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._kept:
+            return
+        if kind is not None and self._replied_at is None:
+            self.span.fail(kind.__name__)
+        self.end()

@@ -1,0 +1,146 @@
+"""The SDK of OpenTelemetry for this process, as the standard variables OTEL_* say; none without them."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import entry_points, version
+from typing import TYPE_CHECKING, Any
+
+from tamis_producer import telemetry
+from tamis_producer.redaction import shown_url
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+FLUSH_WITHIN = 3.0  # s; what the receiver has not taken by then is lost, and the process ends
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+EXPORTERS = "opentelemetry_traces_exporter"  # the group in which packages offer them
+OTLP = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
+
+log = logging.getLogger(__name__)
+
+
+def wanted(environment: Mapping[str, str]) -> bool:
+    """Whether the environment asks for traces: an endpoint or an exporter is named, and the SDK is not switched off."""
+    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    if environment.get("OTEL_TRACES_EXPORTER", "").strip():
+        return bool(_names(environment))
+    return any(environment.get(name, "").strip() for name in ENDPOINTS)
+
+
+@contextmanager
+def traced(
+    service: str,
+    *,
+    instance: str | None = None,
+    redact: Callable[[str], str] = str,
+    environment: Mapping[str, str] = os.environ,
+    flush_within: float = FLUSH_WITHIN,
+) -> Iterator[None]:
+    """Around what a process does: its spans are exported, where that is wanted, and the last ones flushed at the end.
+
+    Whatever is wrong with it is a line of the log. A provider that somebody else has set up is left as it is.
+    """
+    provider = None
+    if wanted(environment):
+        telemetry.redact_with(redact)
+        try:
+            provider = _begin(service, instance, environment)
+        except ModuleNotFoundError as error:
+            log.warning("no traces: pip install 'tamis[telemetry]' (%s is missing)", error.name)
+        except Exception as error:  # the work goes on without traces
+            log.warning("no traces: %s", redact(f"{type(error).__name__}: {error}"))
+    try:
+        yield
+    finally:
+        if provider is not None:
+            end(provider, within=flush_within)
+
+
+def end(provider: Any, *, within: float) -> bool:
+    """Export what is left and close; whether that was done in time. It is not waited for longer."""
+    closing = threading.Thread(target=telemetry.quietly(provider.shutdown), name="end of traces", daemon=True)
+    closing.start()
+    closing.join(within)
+    if closing.is_alive():
+        log.warning("traces are lost: the last spans were not exported within %g s", within)
+    return not closing.is_alive()
+
+
+def _begin(service: str, instance: str | None, environment: Mapping[str, str]) -> "TracerProvider | None":
+    from opentelemetry import trace
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    exporters = [_exporter(name) for name in _names(environment)]
+    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return None
+    about = {"service.version": version("tamis")} | ({} if instance is None else {"service.instance.id": instance})
+    named = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    if not environment.get("OTEL_SERVICE_NAME") and "service.name=" not in named:
+        about["service.name"] = service
+    # Not at the interpreter's exit, which would wait for as long as the receiver takes.
+    provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
+    for make in exporters:
+        provider.add_span_processor(BatchSpanProcessor(reporting(make(), _where(environment))))
+    trace.set_tracer_provider(provider)
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it says the same with every export that fails
+    return provider
+
+
+def _names(environment: Mapping[str, str]) -> list[str]:
+    """Of the exporters; `otlp` where none is named."""
+    given = environment.get("OTEL_TRACES_EXPORTER", "").strip() or "otlp"
+    protocol = environment.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    otlp = OTLP.get(protocol or "http/protobuf", f"otlp ({protocol})")
+    names = [name.strip() for name in given.split(",")]
+    return [otlp if name == "otlp" else name for name in names if name and name != "none"]
+
+
+def _exporter(name: str) -> "Callable[[], SpanExporter]":
+    """What makes an exporter. Raises `ModuleNotFoundError` where no package offers one of this name."""
+    found = entry_points(group=EXPORTERS, name=name)
+    if not found:
+        raise ModuleNotFoundError(f"no exporter {name}", name=f"the exporter {name}")
+    made_by: Callable[[], SpanExporter] = next(iter(found)).load()
+    return made_by
+
+
+def _where(environment: Mapping[str, str]) -> str:
+    given = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
+    return shown_url(given) if given else "the receiver"
+
+
+def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
+    """The same exporter, which says once when it stops to get through, and once when it does again."""
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+    class Reporting(SpanExporter):
+        failing = False
+
+        def export(self, spans: "Sequence[ReadableSpan]") -> "SpanExportResult":
+            try:
+                result = exporter.export(spans)
+            except Exception as error:  # the spans are lost, the work is not
+                log.debug("an exporter raised: %s", type(error).__name__)
+                result = SpanExportResult.FAILURE
+            failed = result is not SpanExportResult.SUCCESS
+            if failed and not self.failing:
+                log.warning("traces are lost: %s does not take them; the work goes on", where)
+            elif self.failing and not failed:
+                log.warning("traces are exported again: %s takes them", where)
+            self.failing = failed
+            return result
+
+        def shutdown(self) -> None:
+            exporter.shutdown()
+
+        def force_flush(self, timeout_millis: int = 30_000) -> bool:
+            return exporter.force_flush(timeout_millis)
+
+    return Reporting()
