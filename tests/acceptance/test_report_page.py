@@ -406,18 +406,18 @@ def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(ope
     opened = open_report(
         few(),
         humans=[
-            HumanDecision(1, "include", f"Ada {HOSTILE}", f"note {HOSTILE}"),  # was excluded
-            HumanDecision(2, "include", "Ben"),  # was kept out
-            HumanDecision(4, "exclude", "Ben"),  # had failed
-            HumanDecision(5, "exclude", "Ben", "not randomised"),  # confirmed
+            HumanDecision(1, "include", f"Reviewer A {HOSTILE}", f"note {HOSTILE}"),  # was excluded
+            HumanDecision(2, "include", "Reviewer B"),  # was kept out
+            HumanDecision(4, "exclude", "Reviewer B"),  # had failed
+            HumanDecision(5, "exclude", "Reviewer B", "not randomised"),  # confirmed
         ],
     )
     page = opened.page
     assert page.evaluate("window.ran") is None
     assert opened.said == []
     expect(page.locator("#record-2 .badge")).to_have_text("include")
-    expect(page.locator("#record-2 .human")).to_have_text(f"by Ada {HOSTILE.strip()}; software: exclude")
-    expect(page.locator("#record-6 .human")).to_have_text("confirmed by Ben")
+    expect(page.locator("#record-2 .human")).to_have_text(f"by Reviewer A {HOSTILE.strip()}; software: exclude")
+    expect(page.locator("#record-6 .human")).to_have_text("confirmed by Reviewer B")
     expect(page.locator("#record-1 .human")).to_have_count(0)
     page.get_by_role("button", name="Show all details on this page").click()
     second = page.locator("#detail-2")
@@ -429,7 +429,7 @@ def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(ope
     expect(page.locator("#detail-5")).to_contain_text("no answer in time: no answer within 120 s")
     page.get_by_label("decided by a human only").check()
     assert shown(page) == ["Apples", "Editorial: walking", "Bananas", "Cherries"]
-    page.fill("#search", "randomised ben")
+    page.fill("#search", "randomised reviewer b")
     expect(page.locator("#rows .title")).to_have_text(["Cherries"])
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#rows .title")).to_have_count(6)

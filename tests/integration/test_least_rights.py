@@ -82,10 +82,10 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
             later.wait(60)
             assert list(later.results())
             audit = batch.draw_audit(3, seed=1)
-            made = batch.override(0, value=True, reviewer="Ada", note="seen")
+            made = batch.override(0, value=True, reviewer="Reviewer A", note="seen")
             assert batch.overrides() == [made]
-            assert batch.withdraw_override(0, reviewer="Ada").withdrawn
-            said = [AuditDecision(item.index, include=True, reviewer="Ada") for item in audit.items]
+            assert batch.withdraw_override(0, reviewer="Reviewer A").withdrawn
+            said = [AuditDecision(item.index, include=True, reviewer="Reviewer A") for item in audit.items]
             assert len(client.record_audit(audit.id, said, include_missed=True).overrides) == audit.sample
             assert batch.agreement().audits.n == audit.sample
         wait_until(flower.healthy, within=20, what="Flower is well")

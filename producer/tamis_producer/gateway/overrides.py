@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
+
 from tamis_schemas.override import Override
 
 from ..api_keys import ApiKey, Scope

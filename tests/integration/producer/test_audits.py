@@ -80,8 +80,8 @@ def test_the_population_is_what_software_excluded_and_no_human_decided_about(bat
     assert (everything.population, everything.sample) == (30, 30)
     assert batch.draw_audit(100, seed=1, stratum=Stratum.RULES).population == 10
     assert batch.draw_audit(100, seed=1, stratum=Stratum.MODEL).population == 20
-    batch.override(3, "exclude", reviewer="Ada")
-    batch.override(4, "include", reviewer="Ada")
+    batch.override(3, "exclude", reviewer="Reviewer A")
+    batch.override(4, "include", reviewer="Reviewer A")
     assert batch.draw_audit(100, seed=2).population == 28
 
 
@@ -136,14 +136,14 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
     done = run("audit", "record", "a.csv")
     assert done.code == 2
     assert "a.csv:2: field 'reviewer': who decided?" in done.err
-    done = run("audit", "record", "a.csv", TAMIS_REVIEWER="Ada")
+    done = run("audit", "record", "a.csv", TAMIS_REVIEWER="Reviewer A")
     assert done.code == 0, done.err
     assert "6 new decisions recorded" in done.out
     assert "The 4 records not judged yet count as missed" in done.out
 
     # the same again, and the rest
-    rows = filled(path, {6: "yes", 7: "no", 8: "no", 9: "no"}, reviewer="Ben", note="adults")
-    done = run("audit", "record", "a.csv", "--reviewer", "Ada")
+    rows = filled(path, {6: "yes", 7: "no", 8: "no", 9: "no"}, reviewer="Reviewer B", note="adults")
+    done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A")
     assert "4 new decisions recorded" in done.out
     # 1 found in 10 of 30: K = 10: (C(20,10) + 10 C(20,9)) / C(30,10) = 0.062; K = 11: 0.037
     assert (
@@ -151,15 +151,15 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
         "been included. With 95% confidence at most 10 of all 30 (33.3%) should have been, with that one among them."
     ) in done.out
     missed = int(rows[6]["index"])
-    assert f"missed {missed} (r{missed}), says Ben: adults" in done.out
+    assert f"missed {missed} (r{missed}), says Reviewer B: adults" in done.out
     assert batch.overrides() == []
 
-    done = run("audit", "record", "a.csv", "--reviewer", "Ada", "--override")
+    done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
     assert "0 new decisions recorded" in done.out
     assert f"Included by an override each: {missed}." in done.out
     (one,) = batch.overrides()
-    assert (one.index, one.value, one.reviewer, one.note) == (missed, "include", "Ben", "adults")
-    assert run("audit", "record", "a.csv", "--reviewer", "Ada", "--override").code == 0
+    assert (one.index, one.value, one.reviewer, one.note) == (missed, "include", "Reviewer B", "adults")
+    assert run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override").code == 0
     assert len(batch.overrides(history=True)) == 1
 
     shown = json.loads(run("audit", "show", audit.id[:8], "--json").out)
@@ -184,7 +184,7 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
         (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is no index"),
     ):
         path.write_bytes(blank)
-        filled(path, dict.fromkeys(range(5), "no"), reviewer="Ada")
+        filled(path, dict.fromkeys(range(5), "no"), reviewer="Reviewer A")
         filled(path, {place: columns.get("include", "no")}, **columns)
         done = run("audit", "record", "a.csv")
         assert done.code == 2
@@ -195,10 +195,10 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
 def test_a_changed_decision_needs_to_be_meant_and_both_stay(client: Client, batch: Batch, database_url: str) -> None:
     audit = batch.draw_audit(3, seed=1)
     index = audit.items[0].index
-    client.record_audit(audit.id, [AuditDecision(index, include=False, reviewer="Ada")])
-    with pytest.raises(RefusedDecision, match=r"Ada said exclude before.*--correct"):
-        client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Ada")])
-    done = client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Ada")], correct=True)
+    client.record_audit(audit.id, [AuditDecision(index, include=False, reviewer="Reviewer A")])
+    with pytest.raises(RefusedDecision, match=r"Reviewer A said exclude before.*--correct"):
+        client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")])
+    done = client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")], correct=True)
     assert (done.new, done.audit.items[0].include) == (1, True)
     with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
         kept = connection.execute("SELECT include FROM audit_decisions ORDER BY id").fetchall()
@@ -210,7 +210,9 @@ def test_a_changed_decision_needs_to_be_meant_and_both_stay(client: Client, batc
 def test_an_override_of_before_is_not_touched_by_an_audit(client: Client, batch: Batch) -> None:
     audit = batch.draw_audit(3, seed=1)
     index = audit.items[0].index
-    batch.override(index, "exclude", reviewer="Ben", note="seen")
-    done = client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Ada")], include_missed=True)
+    batch.override(index, "exclude", reviewer="Reviewer B", note="seen")
+    done = client.record_audit(
+        audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")], include_missed=True
+    )
     assert done.overrides == ()
-    assert [one.reviewer for one in batch.overrides()] == ["Ben"]
+    assert [one.reviewer for one in batch.overrides()] == ["Reviewer B"]

@@ -44,11 +44,11 @@ def run(client: Client, tmp_path: Path) -> Run:
 
 
 def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> None:
-    done = run("override", batch.id, "r1", "INCLUDE", "--note", "it does", TAMIS_REVIEWER="Ada")
+    done = run("override", batch.id, "r1", "INCLUDE", "--note", "it does", TAMIS_REVIEWER="Reviewer A")
     assert done.code == 0, done.err
-    assert "1 (r1) Title 1: include by Ada; the software says exclude" in done.out
+    assert "1 (r1) Title 1: include by Reviewer A; the software says exclude" in done.out
     assert "The next stage of its review has begun: what is included now does not follow into it" in done.out
-    assert "; the software says so too" in run("override", batch.id, "3", "exclude", "--reviewer", "Ben").out
+    assert "; the software says so too" in run("override", batch.id, "3", "exclude", "--reviewer", "Reviewer B").out
     listed = run("overrides", batch.id).out
     assert "it does" in listed
     assert [json.loads(line)["index"] for line in run("overrides", batch.id, "--json").out.splitlines()] == [1, 3]
@@ -59,8 +59,8 @@ def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> Non
     assert [one["final_value"] for one in table] == ["include", "include", "uncertain", "exclude"]
     done = run("export", batch.id, "-o", "out.jsonl", "--only", "include")
     assert "2 records written" in done.err
-    done = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Ada")
-    assert "withdrawn by Ada; the software's decision counts again: exclude" in done.out
+    done = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Reviewer A")
+    assert "withdrawn by Reviewer A; the software's decision counts again: exclude" in done.out
     assert len(batch.overrides()) == 1
 
 
@@ -83,7 +83,7 @@ def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> No
     ],
 )
 def test_what_is_not_said_clearly_is_refused(run: Run, batch: Batch, arguments: list[str], complaint: str) -> None:
-    done = run("override", batch.id, *arguments, "--reviewer", "Ada")
+    done = run("override", batch.id, *arguments, "--reviewer", "Reviewer A")
     assert done.code == 2
     assert complaint in done.err
     assert batch.overrides() == []
@@ -91,16 +91,16 @@ def test_what_is_not_said_clearly_is_refused(run: Run, batch: Batch, arguments: 
 
 def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("id,decision,note,reviewer\nr1,include,seen,Ben\nr2,exclude,,\nr3,,,\n", "utf-8")
-    done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Ada")
+    path.write_text("id,decision,note,reviewer\nr1,include,seen,Reviewer B\nr2,exclude,,\nr3,,,\n", "utf-8")
+    done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 0, done.err
     assert "1 rows without a decision are left as they are" in done.out
     assert [(one.index, one.value, one.reviewer) for one in batch.overrides()] == [
-        (1, "include", "Ben"),
-        (2, "exclude", "Ada"),
+        (1, "include", "Reviewer B"),
+        (2, "exclude", "Reviewer A"),
     ]
     path.write_text("index,decision\n0,exclude\n3,include\n0,include\n", "utf-8")
-    done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Ada")
+    done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 2
     assert "t.csv:4: a second decision on item 0" in done.err
     assert len(batch.overrides()) == 2
@@ -108,7 +108,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
 
 def test_a_review_is_no_batch(run: Run, batch: Batch, client: Client) -> None:
     review = client.reviews()[0]
-    done = run("override", review.id, "1", "include", "--reviewer", "Ada")
+    done = run("override", review.id, "1", "include", "--reviewer", "Reviewer A")
     assert done.code == 2
     assert f"is a review: name the batch of one of its stages, which are {batch.id[:8]} (inclusion)" in done.err
 

@@ -85,8 +85,8 @@ def figures(client: Client, batch: Batch) -> Figures:
 
 def test_what_a_human_decides_stands_beside_the_models_result(batch: Batch) -> None:
     before = [row.model_dump() for row in batch.results()]
-    made = batch.override(1, "include", reviewer=" Ada ", note=" adults after all ")
-    assert (made.value, made.reviewer, made.note) == ("include", "Ada", "adults after all")
+    made = batch.override(1, "include", reviewer=" Reviewer A ", note=" adults after all ")
+    assert (made.value, made.reviewer, made.note) == ("include", "Reviewer A", "adults after all")
     assert (made.system_decided, made.system_value, made.confirms) == (True, "exclude", False)
     rows = list(batch.results())
     assert (rows[1].value, rows[1].final_value, rows[1].overridden) == ("exclude", "include", True)
@@ -100,31 +100,31 @@ def test_what_a_human_decides_stands_beside_the_models_result(batch: Batch) -> N
 
 
 def test_the_latest_decision_counts_and_a_withdrawal_gives_the_software_its_own_back(batch: Batch) -> None:
-    batch.override(1, "include", reviewer="Ada")
-    batch.override(1, "exclude", reviewer="Ben", note="rats")
+    batch.override(1, "include", reviewer="Reviewer A")
+    batch.override(1, "exclude", reviewer="Reviewer B", note="rats")
     (row,) = batch.results([1])
     assert (row.final_value, row.overridden) == ("exclude", False)  # confirmed
-    batch.override(1, "include", reviewer="Ada")
-    gone = batch.withdraw_override(1, reviewer="Ada", note="a slip")
+    batch.override(1, "include", reviewer="Reviewer A")
+    gone = batch.withdraw_override(1, reviewer="Reviewer A", note="a slip")
     assert (gone.withdrawn, gone.value) == (True, None)
     assert batch.overrides() == []
     assert [(one.value, one.reviewer, one.withdrawn) for one in batch.overrides(history=True)] == [
-        ("include", "Ada", False),
-        ("exclude", "Ben", False),
-        ("include", "Ada", False),
-        (None, "Ada", True),
+        ("include", "Reviewer A", False),
+        ("exclude", "Reviewer B", False),
+        ("include", "Reviewer A", False),
+        (None, "Reviewer A", True),
     ]
     with pytest.raises(InvalidParameters, match="no human decision stands"):
-        batch.withdraw_override(1, reviewer="Ada")
+        batch.withdraw_override(1, reviewer="Reviewer A")
 
 
 def test_the_same_said_twice_is_kept_once_and_another_voice_or_note_is_kept_too(batch: Batch) -> None:
-    first = batch.override(2, "include", reviewer="Ada", note="yes")
-    assert batch.override(2, "include", reviewer="Ada", note="yes") == first
+    first = batch.override(2, "include", reviewer="Reviewer A", note="yes")
+    assert batch.override(2, "include", reviewer="Reviewer A", note="yes") == first
     assert len(batch.overrides(history=True)) == 1
-    batch.override(2, "include", reviewer="Ben", note="yes")
-    batch.override(2, "include", reviewer="Ben", note="surely")
-    assert [one.reviewer for one in batch.overrides(history=True)] == ["Ada", "Ben", "Ben"]
+    batch.override(2, "include", reviewer="Reviewer B", note="yes")
+    batch.override(2, "include", reviewer="Reviewer B", note="surely")
+    assert [one.reviewer for one in batch.overrides(history=True)] == ["Reviewer A", "Reviewer B", "Reviewer B"]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_value_is_what_the_operation_could_have_given(
     client: Client, operation: Operation, value: object, kept: object
 ) -> None:
     batch = written(client, [failed(record(0), "timeout")], operation=operation)
-    made = batch.override(0, value, reviewer="Ada")
+    made = batch.override(0, value, reviewer="Reviewer A")
     assert made.value == kept
     assert type(made.value) is type(kept)
     (row,) = batch.results()
@@ -182,7 +182,7 @@ def test_any_other_value_is_refused_and_nothing_is_written(
 ) -> None:
     batch = written(client, [failed(record(0), "timeout")], operation=operation)
     with pytest.raises(InvalidParameters, match=complaint):
-        batch.override(0, value, reviewer="Ada")
+        batch.override(0, value, reviewer="Reviewer A")
     assert batch.overrides(history=True) == []
 
 
@@ -190,12 +190,17 @@ def test_any_other_value_is_refused_and_nothing_is_written(
 def test_an_item_that_the_software_has_not_finished_with_is_refused(client: Client, state: ItemStatus) -> None:
     batch = written(client, [Ledgered(record(0), state)], state="running")
     with pytest.raises(InvalidParameters, match=f"item 0 is {state.value}: the software has not finished"):
-        batch.override(0, "include", reviewer="Ada")
+        batch.override(0, "include", reviewer="Reviewer A")
 
 
 @pytest.mark.parametrize(
     ("index", "reviewer", "complaint"),
-    [(8, "Ada", "no item 8"), (-1, "Ada", "is no index"), (True, "Ada", "is no index"), (0, " ", "who decided")],
+    [
+        (8, "Reviewer A", "no item 8"),
+        (-1, "Reviewer A", "is no index"),
+        (True, "Reviewer A", "is no index"),
+        (0, " ", "who decided"),
+    ],
 )
 def test_it_takes_a_record_and_a_name(batch: Batch, index: int, reviewer: str, complaint: str) -> None:
     with pytest.raises(InvalidParameters, match=complaint):
@@ -203,14 +208,14 @@ def test_it_takes_a_record_and_a_name(batch: Batch, index: int, reviewer: str, c
 
 
 def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
-    good, bad = HumanDecision(1, "include", "Ada"), HumanDecision(2, "perhaps", "Ada")
+    good, bad = HumanDecision(1, "include", "Reviewer A"), HumanDecision(2, "perhaps", "Reviewer A")
     with pytest.raises(RefusedDecision, match="perhaps") as refused:
         batch.decide([good, bad])
     assert refused.value.number == 1
     assert batch.overrides() == []
     with pytest.raises(RefusedDecision, match="second decision on item 1"):
         batch.decide([good, good])
-    assert [one.index for one in batch.decide([HumanDecision(3, "exclude", "Ada"), good])] == [3, 1]
+    assert [one.index for one in batch.decide([HumanDecision(3, "exclude", "Reviewer A"), good])] == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +227,7 @@ def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
     ],
 )
 def test_not_even_the_owner_changes_what_a_human_decided(batch: Batch, database_url: str, statement: str) -> None:
-    batch.override(1, "include", reviewer="Ada")
+    batch.override(1, "include", reviewer="Reviewer A")
     with (
         psycopg.connect(database_url.replace("+psycopg", "")) as connection,
         pytest.raises(psycopg.errors.CheckViolation, match="overrides are added to, never changed"),
@@ -231,7 +236,7 @@ def test_not_even_the_owner_changes_what_a_human_decided(batch: Batch, database_
 
 
 def test_a_batch_that_its_owner_deletes_takes_its_decisions_with_it(batch: Batch, engine: Engine) -> None:
-    batch.override(1, "include", reviewer="Ada")
+    batch.override(1, "include", reviewer="Reviewer A")
     audit = batch.draw_audit(1, seed=1)
     assert audit.sample == 1
     with engine.begin() as connection:
@@ -252,7 +257,7 @@ def test_every_number_of_a_report_follows_the_final_decision_and_adds_up(client:
         5: "include",  # a rule had kept it out
         6: "exclude",  # a copy: it stays one
     }
-    batch.decide([HumanDecision(index, value, "Ada") for index, value in decisions.items()])
+    batch.decide([HumanDecision(index, value, "Reviewer A") for index, value in decisions.items()])
     found = figures(client, batch)
     stage = found.flow.stages[0]
     assert (found.flow.duplicates, found.flow.ineligible, stage.entered) == (1, (), 7)
@@ -274,7 +279,7 @@ def test_every_number_of_a_report_follows_the_final_decision_and_adds_up(client:
     assert (one.final_pass_rate.count, one.final_pass_rate.total) == (4, 7)
     humans = one.humans
     assert (humans.decided, humans.confirmed, humans.reversed, humans.settled) == (7, 2, 2, 3)
-    assert humans.reviewers == ("Ada",)
+    assert humans.reviewers == ("Reviewer A",)
     assert one.counts.identity_holds
     assert [tally.name for tally in one.errors] == ["timeout"]  # what went wrong went wrong
     assert sum(sum(series.bins) for series in one.confidence) == 4  # of the model, as before
@@ -291,15 +296,15 @@ def test_without_any_decision_nothing_in_a_report_speaks_of_humans(client: Clien
 
 
 def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Batch) -> None:
-    batch.override(1, "include", reviewer="Ada <b>", note="adults & all")
-    batch.override(7, "exclude", reviewer="Ben")
+    batch.override(1, "include", reviewer="Reviewer A <b>", note="adults & all")
+    batch.override(7, "exclude", reviewer="Reviewer B")
     texts = {}
     for form in (ReportForm.MD, ReportForm.JSON, ReportForm.SVG):
         stream = io.StringIO()
         write_report(client.engine, batch.id, form, stream)
         texts[form] = stream.getvalue()
     assert "| the opposite of what the software said | 1 |" in texts[ReportForm.MD]
-    assert "Decided by Ada \\<b\\>, Ben." in texts[ReportForm.MD]
+    assert "Decided by Reviewer A \\<b\\>, Reviewer B." in texts[ReportForm.MD]
     stored = json.loads(texts[ReportForm.JSON])
     parts = {part["text"]: part["n"] for box in stored["boxes"] for part in box["parts"]}
     assert (parts["by a human"], parts["of these, by a human"]) == (0, 1)
@@ -307,26 +312,30 @@ def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Ba
 
 
 def test_results_and_exports_give_both_decisions(batch: Batch) -> None:
-    batch.override(1, "include", reviewer="Ada", note="=adults")
-    batch.override(7, "exclude", reviewer="Ben")
+    batch.override(1, "include", reviewer="Reviewer A", note="=adults")
+    batch.override(7, "exclude", reviewer="Reviewer B")
     rows = list(batch.results())
     stream = io.StringIO(newline="")
     write_csv(rows, stream)
     table = list(csv.DictReader(io.StringIO(stream.getvalue())))
     columns = ("value", "final_value", "overridden", "reviewer", "note")
-    assert [table[1][name] for name in columns] == ["exclude", "include", "true", "Ada", "'=adults"]
-    assert [table[7][name] for name in columns] == ["exclude", "exclude", "", "Ben", ""]
+    assert [table[1][name] for name in columns] == ["exclude", "include", "true", "Reviewer A", "'=adults"]
+    assert [table[7][name] for name in columns] == ["exclude", "exclude", "", "Reviewer B", ""]
     assert [table[0][name] for name in columns] == ["include", "include", "", "", ""]
     lines = io.StringIO()
     write_jsonl(rows, lines)
     second = json.loads(lines.getvalue().splitlines()[1])
-    assert (second["final_value"], second["overridden"], second["override"]["reviewer"]) == ("include", True, "Ada")
+    assert (second["final_value"], second["overridden"], second["override"]["reviewer"]) == (
+        "include",
+        True,
+        "Reviewer A",
+    )
     assert decision_of(rows[1]) == "include"
     exported = with_decision(rows[1])
     assert exported[DECISION] == "include"
-    assert exported[REASON] == "decided by Ada: =adults [the software: exclude]"
+    assert exported[REASON] == "decided by Reviewer A: =adults [the software: exclude]"
     assert EXCLUSION_REASON not in exported
-    assert with_decision(rows[7])[REASON] == "because [confirmed by Ben]"
+    assert with_decision(rows[7])[REASON] == "because [confirmed by Reviewer B]"
 
 
 def test_what_a_human_includes_before_the_next_stage_begins_goes_into_it_and_afterwards_does_not(
@@ -336,14 +345,14 @@ def test_what_a_human_includes_before_the_next_stage_begins_goes_into_it_and_aft
         review = write_review(connection, "r", Inclusion(criteria=CRITERIA), SECOND)
         first = write_batch(connection, ROWS, place=Place(review, 0))
     batch = client.batch(str(first))
-    batch.override(1, "include", reviewer="Ada")
-    batch.override(0, "exclude", reviewer="Ada")
-    batch.override(5, "include", reviewer="Ada")
+    batch.override(1, "include", reviewer="Reviewer A")
+    batch.override(0, "exclude", reviewer="Reviewer A")
+    batch.override(5, "include", reviewer="Reviewer A")
     later = advance(client.engine, first)
     assert isinstance(later, UUID)
     assert [row.item_id for row in client.batch(str(later)).results()] == ["r1", "r5"]
     assert batch.later_stage()
-    batch.override(7, "include", reviewer="Ada")
+    batch.override(7, "include", reviewer="Reviewer A")
     with snapshot(client.engine) as connection:
         flow = read_figures(connection, find_subject(connection, str(review))).flow
     assert (flow.stages[0].passed, flow.stages[1].entered, flow.stages[1].held_back) == (3, 2, 1)

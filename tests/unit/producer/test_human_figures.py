@@ -33,7 +33,7 @@ def audit(said: dict[int, bool | None], population: int = 100) -> Audit:
 
 
 def human(value: object) -> Override:
-    return Override(batch_id="b", index=0, item_id="r0", value=value, reviewer="Ada", created_at=NOW)
+    return Override(batch_id="b", index=0, item_id="r0", value=value, reviewer="Reviewer A", created_at=NOW)
 
 
 def test_an_item_counts_once_and_what_the_software_left_open_does_not() -> None:

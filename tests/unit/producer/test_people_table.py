@@ -55,17 +55,22 @@ def test_the_line_is_that_of_the_file_where_a_cell_holds_line_ends(tmp_path: Pat
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(InputError) as told:
-        read_decisions(table(tmp_path, text), INCLUSION, IDS, reviewer="Ada")
+        read_decisions(table(tmp_path, text), INCLUSION, IDS, reviewer="Reviewer A")
     assert complaint in str(told.value)
 
 
 def test_rows_name_their_own_reviewer_and_rows_without_a_decision_are_counted(tmp_path: Path) -> None:
-    text = "item_id,decision,reviewer,note\na,Include,,\nb,,Ben,\nc,,,\n"
-    found = read_decisions(table(tmp_path, text), INCLUSION, IDS, reviewer="Ada")
-    assert [(one.index, one.value, one.reviewer, one.note) for one in found.decisions] == [(0, "include", "Ada", None)]
+    text = "item_id,decision,reviewer,note\na,Include,,\nb,,Reviewer B,\nc,,,\n"
+    found = read_decisions(table(tmp_path, text), INCLUSION, IDS, reviewer="Reviewer A")
+    assert [(one.index, one.value, one.reviewer, one.note) for one in found.decisions] == [
+        (0, "include", "Reviewer A", None)
+    ]
     assert (found.blank, found.lines) == (2, (2,))
-    text = "index,id,decision,reviewer\n2,c,exclude,Ben\n"
-    assert read_decisions(table(tmp_path, text), INCLUSION, IDS, reviewer="Ada").decisions[0].reviewer == "Ben"
+    text = "index,id,decision,reviewer\n2,c,exclude,Reviewer B\n"
+    assert (
+        read_decisions(table(tmp_path, text), INCLUSION, IDS, reviewer="Reviewer A").decisions[0].reviewer
+        == "Reviewer B"
+    )
     with pytest.raises(InputError, match="who decided"):
         read_decisions(table(tmp_path, "index,decision\n1,include\n"), INCLUSION, IDS, reviewer=None)
 
@@ -75,7 +80,7 @@ def test_rows_name_their_own_reviewer_and_rows_without_a_decision_are_counted(tm
     [(Filter(criteria="x"), "No", False), (Filter(criteria="x"), "include", True), (Score(criteria="x"), "0.5", 0.5)],
 )
 def test_a_word_becomes_what_the_operation_gives(tmp_path: Path, operation: Filter, text: str, value: object) -> None:
-    found = read_decisions(table(tmp_path, f"index,decision\n0,{text}\n"), operation, IDS, reviewer="Ada")
+    found = read_decisions(table(tmp_path, f"index,decision\n0,{text}\n"), operation, IDS, reviewer="Reviewer A")
     assert found.decisions[0].value == value
 
 
