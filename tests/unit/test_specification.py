@@ -99,7 +99,7 @@ def collected_from(path: str) -> frozenset[str]:
 @pytest.mark.parametrize("heading", [*SPECS.values(), "Differences", "Not built yet"])
 def test_no_cell_of_any_table_is_empty(heading: str) -> None:
     table = rows(heading)
-    assert len(table) >= 10
+    assert len(table) >= (5 if heading == "Not built yet" else 10)
     assert {len(row) for row in table} == {2 if heading == "Not built yet" else 4}
     assert all(all(row) for row in table)
 
