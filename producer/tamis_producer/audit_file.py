@@ -12,7 +12,7 @@ from tamis_schemas.item import shown_fields
 from .audits import AuditDecision
 from .formula_guard import guarded
 from .human_value import boolean
-from .people_table import read_table
+from .people_table import read_table, reviewer_of
 
 BLIND = ("audit", "index", "id", "title", "abstract")
 REASONS = ("excluded_by", "reason")  # of the software; a reader who knows them is led by them
@@ -70,15 +70,7 @@ def read_sample(path: Path, *, reviewer: str | None) -> FilledIn:
             raise InputError(str(error), path=path, line=row.line, field="include") from error
         except ValueError as error:
             raise InputError(f"{row['index']!r} is no index", path=path, line=row.line, field="index") from error
-        name = row["reviewer"] or (reviewer or "")
-        if not name:
-            raise InputError(
-                "who decided? fill in the column, or name a reviewer: --reviewer NAME, or TAMIS_REVIEWER",
-                path=path,
-                line=row.line,
-                field="reviewer",
-            )
-        decisions.append(AuditDecision(index, include, name, row["note"] or None))
+        decisions.append(AuditDecision(index, include, reviewer_of(row, path, reviewer), row["note"] or None))
         lines.append(row.line)
         ids.append(row["id"])
     if not audit_ids:

@@ -1,7 +1,6 @@
 """A human's decision as a value: what an operation could have given, from a program or from a line of text."""
 
 import json
-from copy import deepcopy
 from math import isfinite
 from typing import Any
 
@@ -18,7 +17,11 @@ from tamis_schemas import (
     Operation,
     Score,
 )
-from tamis_schemas.operations.extract_fields import JsonSchema, dialect, parts
+from tamis_schemas.operations.extract_fields import dialect
+from tamis_schemas.operations.given_fields import nothing_required, without_nulls
+from tamis_schemas.unstorable import UNSTORABLE
+
+from .new_batch import to_json
 
 YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", "0")
 STATUSES = (InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value)
@@ -124,39 +127,19 @@ def _fields(asked: ExtractFields, value: object) -> dict[str, Any]:
     if unknown is not None:
         raise InvalidParameters(f"{unknown!r} is no field; the fields are {', '.join(names)}")
     nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
-    judge = dialect(asked.json_schema)(_nothing_required(asked.json_schema), registry=nothing)
-    given = _without_nulls(value)
+    judge = dialect(asked.json_schema)(nothing_required(asked.json_schema), registry=nothing)
+    given = without_nulls(value)
     error = best_match(judge.iter_errors(given))
     if error is not None:
         raise InvalidParameters(f"{'.'.join(str(step) for step in error.absolute_path)}: {error.message[:300]}")
     try:
-        _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        to_json(value)
     except ValueError as wrong:
-        raise InvalidParameters("a number that JSON does not have") from wrong
+        raise InvalidParameters(f"the fields cannot be kept: {wrong}") from wrong
     return {name: value.get(name) for name in names}
 
 
-def _nothing_required(schema: JsonSchema) -> JsonSchema:
-    """As an answer is judged: a field that the record does not hold is null, whether or not it is required."""
-    root = deepcopy(schema)
-    left = [root]
-    while left:
-        part = left.pop()
-        part.pop("required", None)
-        left += [inner.schema for inner in parts(part, root)]
-    return root
-
-
-def _without_nulls(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _without_nulls(part) for name, part in value.items() if part is not None}
-        case list():
-            return [_without_nulls(part) for part in value]
-    return value
-
-
 def _storable(text: str) -> str:
-    if "\x00" in text or "\\u0000" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if UNSTORABLE.search(text):
         raise InvalidParameters("the text holds a character that the ledger cannot store")
     return text

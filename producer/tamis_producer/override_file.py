@@ -8,7 +8,7 @@ from tamis_schemas import InputError, InvalidParameters, Operation
 
 from .human_value import value_of_text
 from .overrides import HumanDecision
-from .people_table import TableRow, read_table
+from .people_table import TableRow, read_table, reviewer_of
 
 COLUMNS = ("index", "id", "item_id", "decision", "note", "reviewer")
 
@@ -48,14 +48,7 @@ def read_decisions(path: Path, operation: Operation, item_ids: Sequence[str], *,
             value = value_of_text(operation, row["decision"])
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line) from error
-        name = row["reviewer"] or (reviewer or "")
-        if not name:
-            raise InputError(
-                "who decided? fill in the column 'reviewer', or name one: --reviewer NAME, or TAMIS_REVIEWER",
-                path=path,
-                line=row.line,
-            )
-        decisions.append(HumanDecision(index, value, name, row["note"] or None))
+        decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))
         lines.append(row.line)
     return DecisionTable(tuple(decisions), tuple(lines), blank)
 

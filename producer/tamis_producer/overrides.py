@@ -9,6 +9,7 @@ from sqlalchemy import ARRAY, Connection, Engine, Integer, Row, any_, insert, li
 
 from tamis_schemas import InvalidParameters, InvalidRequest, ItemStatus, Operation, Override
 from tamis_schemas.ledger import items, overrides
+from tamis_schemas.unstorable import UNSTORABLE
 
 from .human_value import checked_value
 from .ledger import ledger_errors, read_operation
@@ -85,7 +86,7 @@ def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
     for what, text, most in (("reviewer", name, LONGEST_NAME), ("note", said or "", LONGEST_NOTE)):
         if len(text) > most:
             raise InvalidParameters(f"the {what} has {len(text):,} characters; {most:,} are kept")
-        if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        if UNSTORABLE.search(text):
             raise InvalidParameters(f"the {what} holds a character that the ledger cannot store")
     return name, said
 

@@ -72,3 +72,16 @@ def _header(cells: list[str], known: Collection[str], required: Collection[str],
         there = ", ".join(name for name in names if name) or "none"
         raise InputError(f"no column {missing[0]!r}; there are: {there}", path=path, line=line)
     return names
+
+
+def reviewer_of(row: TableRow, path: Path, usual: str | None) -> str:
+    """Who decided in this row: its own column, else the `usual` reviewer. Raises `InputError` where nobody is named."""
+    name = row["reviewer"] or usual
+    if not name:
+        raise InputError(
+            "who decided? fill in the column, or name a reviewer: --reviewer NAME, or TAMIS_REVIEWER",
+            path=path,
+            line=row.line,
+            field="reviewer",
+        )
+    return name

@@ -3,14 +3,13 @@
 import base64
 import hashlib
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TextIO
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ..report.page import ASSETS as REPORT_ASSETS
+from ..report.templates import template
 from . import words
 from .gold_evaluation import GoldEvaluation
 from .reliability_svg import draw_reliability
@@ -32,7 +31,7 @@ def write_gold_page(
         written: when the batch was read.
     """
     css = (REPORT_ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
-    page = _template().render(
+    page = template(ASSETS / "gold.html.jinja").render(
         found=found,
         name=name,
         batch_id=batch_id,
@@ -49,15 +48,3 @@ def write_gold_page(
         css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
     )
     stream.write(page)
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(ASSETS),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("gold.html.jinja")

@@ -5,11 +5,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from tamis_schemas.flow import Tally, total
@@ -25,6 +23,7 @@ from .record import Row
 from .rounds import ABOUT as ROUNDS
 from .rounds import round_parts
 from .steps import decides, error_words, operation_noun, steps
+from .templates import template
 
 ASSETS = Path(__file__).parent / "assets"
 SPENDING_ROWS = (
@@ -63,20 +62,8 @@ class Headline:
 
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
     """Write the page, row by row: nothing but the row being written is held."""
-    for piece in _template().generate(_context(figures, rows)):
+    for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(ASSETS),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.jinja")
 
 
 def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.protocols import Validator
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from ..unstorable import UNSTORABLE
 from ..words import Words
 from .schema_pattern import check_patterns, linear
 
@@ -37,7 +38,6 @@ _DIALECTS: dict[object, type[Validator]] = {
     "http://json-schema.org/draft-06/schema": linear(Draft6Validator),
 }
 _REFERENCE = re.compile(r"#/(\$defs|definitions)/([^/]+)")
-_NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # the ledger cannot store it
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _SINGLE = ("items", "additionalProperties", "additionalItems", "contains", "propertyNames", "not", "if", "then", "else")
@@ -197,7 +197,7 @@ def _check_json(given: JsonSchema) -> None:
                     raise ValueError("holds a name that is no text")
             case list() | tuple():
                 open_values += [(part, depth + 1) for part in value]
-            case str() if _NO_TEXT.search(value):
+            case str() if UNSTORABLE.search(value):
                 raise ValueError(f"holds NUL or half of a surrogate pair: {value[:40]!r}")
             case float() if not isfinite(value):
                 raise ValueError(f"holds {value!r}, which is no JSON number")

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from stage import Finished, tamis
+from stage import Finished
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.audits import AuditDecision, sample
@@ -47,16 +47,6 @@ def written(client: Client, rows: list[Ledgered], **more: object) -> Batch:
 @pytest.fixture
 def batch(client: Client) -> Batch:
     return written(client, ROWS)
-
-
-@pytest.fixture
-def run(client: Client, tmp_path: Path) -> Run:
-    environment = {"TAMIS_BROKER_URL": client.settings.broker, "TAMIS_DATABASE_URL": client.settings.database}
-
-    def ran(*arguments: str, **more: str) -> Finished:
-        return tamis(*arguments, env=environment | more, cwd=tmp_path)
-
-    return ran
 
 
 def filled(path: Path, decisions: dict[int, str], **columns: str) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stage import Finished, tamis
+from stage import Finished
 from stage.screened import Place, decided, write_batch, write_review
 from tamis_producer import Batch, Client
 from tamis_schemas import Filter, Inclusion, InclusionDecision, SearchCriteria
@@ -31,16 +31,6 @@ def batch(client: Client) -> Batch:
         first = write_batch(connection, rows, operation=INCLUSION, place=Place(review, 0))  # type: ignore[arg-type]
         write_batch(connection, rows[:1], operation=INCLUSION, place=Place(review, 1))  # type: ignore[arg-type]
     return client.batch(str(first))
-
-
-@pytest.fixture
-def run(client: Client, tmp_path: Path) -> Run:
-    environment = {"TAMIS_BROKER_URL": client.settings.broker, "TAMIS_DATABASE_URL": client.settings.database}
-
-    def ran(*arguments: str, **more: str) -> Finished:
-        return tamis(*arguments, env=environment | more, cwd=tmp_path)
-
-    return ran
 
 
 def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> None:

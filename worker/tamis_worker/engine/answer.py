@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NoReturn
 
+from tamis_schemas.unstorable import UNSTORABLE
+
 MAX_CHARACTERS = 1_000_000  # of one answer; token budgets end long before
 MAX_BRACES = 1_000  # places looked at in one content
 
@@ -19,7 +21,6 @@ _FENCED = re.compile(r"\A```[a-zA-Z]*\s(.*)```\Z", re.DOTALL)
 _STRING = r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)'
 _STRING_OR_BRACE = re.compile(_STRING + r"|[{}\[\]]", re.DOTALL)
 _STRING_OR_TRAILING_COMMA = re.compile(rf"({_STRING})|(?<=[\w\"\]}}])\s*,(?=\s*[}}\]])", re.DOTALL)
-_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 class Malformed(ValueError):
@@ -118,7 +119,7 @@ def _check_text(value: object) -> None:
     open_values = [value]
     while open_values:
         match open_values.pop():
-            case str(text) if _NO_TEXT.search(text):
+            case str(text) if UNSTORABLE.search(text):
                 raise Malformed("a string holds NUL or half of a surrogate pair")
             case dict(names):
                 open_values += [*names.keys(), *names.values()]

@@ -1,9 +1,8 @@
 """What Postgres can hold of what a model wrote."""
 
-import re
 from typing import Any
 
-UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")  # NUL and halves of surrogate pairs
+from tamis_schemas.unstorable import UNSTORABLE
 
 
 def storable(value: Any) -> Any:

@@ -6,7 +6,6 @@ itself, as if the properties that are null were not there, and as if these were 
 """
 
 import json
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -18,6 +17,7 @@ from jsonschema.protocols import Validator
 from referencing import Registry
 
 from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, dialect, parts, types, values
+from tamis_schemas.operations.given_fields import nothing_required, without_nulls
 
 from ..engine.chat import Schema
 from .decided import InvalidAnswer, object_schema
@@ -64,7 +64,7 @@ def judge(schema: JsonSchema, fields: dict[str, Any]) -> None:
     _check_values(fields, "fields", 0)
     judges = _judges(json.dumps(schema))
     _refuse(judges.shape, fields)
-    present = _without_nulls(fields)
+    present = without_nulls(fields)
     if judges.whole.is_valid(present):
         return
     if present == fields:
@@ -168,28 +168,8 @@ def _judges(text: str) -> _Judges:
         shape=Draft202012Validator(requested(schema), registry=nothing),
         whole=kind(schema, registry=nothing),
         bounds=kind(bounds | definitions, registry=nothing),
-        conditions=kind(_nothing_required(schema), registry=nothing),
+        conditions=kind(nothing_required(schema), registry=nothing),
     )
-
-
-def _nothing_required(schema: JsonSchema) -> JsonSchema:
-    """The schema without `required` wherever a property is asked for; in conditions it stays."""
-    root = deepcopy(schema)
-    open_schemas = [root]
-    while open_schemas:
-        part = open_schemas.pop()
-        part.pop("required", None)
-        open_schemas += [inner.schema for inner in parts(part, root)]
-    return root
-
-
-def _without_nulls(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _without_nulls(part) for name, part in value.items() if part is not None}
-        case list():
-            return [_without_nulls(part) for part in value]
-    return value
 
 
 def _refuse(judge: Validator, fields: dict[str, Any]) -> None:

@@ -1,0 +1,19 @@
+"""Templates of pages: every text is escaped, and a name that is not given is an error."""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+
+@cache
+def template(path: Path) -> Template:
+    """The template in a file; it may include those beside it."""
+    environment = Environment(
+        loader=FileSystemLoader(path.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(path.name)
