@@ -11,6 +11,8 @@ from pydantic import Field, SecretStr, model_validator
 from tamis_producer.settings import ProducerSettings, next_database, verified
 from tamis_schemas import ConfigurationError
 
+from .evaluation.recall import RECALL_THRESHOLD
+
 OPENAI_URL = "https://api.openai.com/v1"
 FLOWER_PASSWORD_LENGTH = 12
 FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
@@ -24,7 +26,7 @@ class WorkerSettings(ProducerSettings):
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
-    recall_threshold: float = Field(default=0.7, ge=0.0, le=1.0)  # estimated recall under which a model is asked
+    recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # under it a model is asked
     max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted

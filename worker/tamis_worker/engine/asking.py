@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 
+from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
@@ -47,7 +48,7 @@ class Patience:
     temperature: float | None
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
-    recall_threshold: float = 0.7  # of an extraction from chunks: under it a model is asked about recall
+    recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
