@@ -41,7 +41,9 @@ def run() -> None:
         redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
     )
     # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(_Redacting(redact))
+    logging.basicConfig(level=logging.WARNING, handlers=[shown])
     # Importing a command adds it to `app`.
     from . import (  # noqa: F401
         audit,
@@ -70,6 +72,17 @@ def run() -> None:
     except BrokenPipeError:  # `tamis results ... | head`
         sys.stderr.close()
         sys.exit(EXIT_OK)
+
+
+class _Redacting(logging.Formatter):
+    """The message alone, and the traceback where there is one; without secrets."""
+
+    def __init__(self, redact: Redaction) -> None:
+        super().__init__("%(message)s")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
 
 
 def _print_exception(

@@ -23,13 +23,16 @@ def serve(
     """Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."""
     with needs("http"):
         from ..gateway.server import serve as run
-    with Client() as client:
+
+    def ready() -> None:
         out.print(
             f"the gateway listens at http://{host}:{port}; [bold]tamis keys create[/] makes a key for it",
             highlight=False,
             soft_wrap=True,
         )
-        run(client, host=host, port=port)
+
+    with Client() as client:
+        run(client, host=host, port=port, ready=ready)
 
 
 @keys.command()

@@ -1,5 +1,6 @@
 """The application: its routes, how it tells errors, and whether it is there."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from importlib.metadata import version
 
@@ -23,8 +24,16 @@ class Health(BaseModel):
     status: str = "ok"
 
 
-def create_app(client: Client, *, largest_body: int = LARGEST_BODY) -> FastAPI:
-    """The gateway over one client, which stays open. `largest_body`: bytes of a request."""
+def create_app(
+    client: Client, *, largest_body: int = LARGEST_BODY, stops: Callable[[], bool] = lambda: False
+) -> FastAPI:
+    """The gateway over one client, which stays open.
+
+    Args:
+        client: what answers.
+        largest_body: bytes of a request.
+        stops: whether the server is about to stop; streams without an end of their own end then.
+    """
     app = FastAPI(
         title="Tamis",
         version=version("tamis"),
@@ -33,6 +42,7 @@ def create_app(client: Client, *, largest_body: int = LARGEST_BODY) -> FastAPI:
         redoc_url=None,
     )
     app.state.client = client
+    app.state.stops = stops
     problems.install(app, Redaction.of(client.settings))
     app.include_router(batches.router)
     app.include_router(overrides.router)
@@ -40,16 +50,9 @@ def create_app(client: Client, *, largest_body: int = LARGEST_BODY) -> FastAPI:
 
     @app.middleware("http")
     async def bounded(request: Request, answer: RequestResponseEndpoint) -> Response:
-        """No body is read that does not say how large it is, or is too large."""
-        if request.method == "POST" and request.url.path == "/v1/batches":  # reads by itself, and counts
-            return await answer(request)
-        if "transfer-encoding" in request.headers:
-            told = "a request says its content-length, and is not sent in chunks"
-            return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", told)
-        if int(request.headers.get("content-length", 0)) > largest_body:  # the server has seen to its being a number
-            told = f"a request has {largest_body:,} bytes at most"
-            return problems.problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", told)
-        response = await answer(request)
+        """No body is read that does not say how large it is, or is too large; a new batch is counted as it comes."""
+        counted = request.method == "POST" and request.url.path == "/v1/batches"
+        response = (None if counted else _refusal(request, largest_body)) or await answer(request)
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers.setdefault("Cache-Control", "no-store")
         return response
@@ -65,3 +68,13 @@ def create_app(client: Client, *, largest_body: int = LARGEST_BODY) -> FastAPI:
         return Health()
 
     return app
+
+
+def _refusal(request: Request, largest: int) -> Response | None:
+    if "transfer-encoding" in request.headers:
+        told = "a request says its content-length, and is not sent in chunks"
+        return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", told)
+    if int(request.headers.get("content-length", 0)) > largest:  # the server has seen to its being a number
+        told = f"a request has {largest:,} bytes at most"
+        return problems.problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", told)
+    return None

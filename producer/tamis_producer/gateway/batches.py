@@ -97,9 +97,9 @@ def batch(batch_id: str, client: Of, _: Reader) -> Standing:
 
 
 @router.get("/{batch_id}/events", summary="How a batch stands, as server-sent events until its end")
-async def events(batch_id: str, client: Of, _: Reader) -> StreamingResponse:
-    found = await run_in_threadpool(client.batch, batch_id)
-    return StreamingResponse(progress(found), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+async def events(batch_id: str, request: Request, client: Of, _: Reader) -> StreamingResponse:
+    told = progress(await run_in_threadpool(client.batch, batch_id), request.app.state.stops)
+    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 @router.get("/{batch_id}/results", summary="Every item with its result, in order, as NDJSON")

@@ -54,7 +54,11 @@ def install(app: FastAPI, redact: Redaction) -> None:
         for kind, status, word, title in _KINDS:
             if isinstance(error, kind):
                 return problem(status, word, title, redact(str(error)))
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "A fault of Tamis itself", redact(str(error)))
+        return await fault(_, error)
+
+    async def fault(_: Request, error: Exception) -> JSONResponse:
+        told = "nothing is known of what was asked; the gateway's log says what happened"
+        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "A fault of Tamis itself", told)
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it alone
@@ -73,5 +77,6 @@ def install(app: FastAPI, redact: Redaction) -> None:
         return problem(status, status.phrase.lower().replace(" ", "-"), status.phrase, str(error.detail))
 
     app.add_exception_handler(TamisError, known)
+    app.add_exception_handler(Exception, fault)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, of_http)

@@ -1,7 +1,7 @@
 """Progress as server-sent events: one whenever a batch stands otherwise than before, and one at its end."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from fastapi.concurrency import run_in_threadpool
 
@@ -14,10 +14,13 @@ LOOK_EVERY = 0.5  # s
 SILENCE = 30  # looks without news, after which a comment keeps proxies from hanging up
 
 
-async def progress(batch: Batch) -> AsyncIterator[str]:
-    """`event: progress`, then `event: end` once nothing more will happen by itself; data is a `Standing` as JSON."""
+async def progress(batch: Batch, stops: Callable[[], bool]) -> AsyncIterator[str]:
+    """`event: progress`, then `event: end` once nothing more will happen by itself; data is a `Standing` as JSON.
+
+    Where the gateway `stops`, the stream ends without an `end`: whoever follows asks another one.
+    """
     before, silent = None, 0
-    while True:
+    while not stops():
         try:
             view = await run_in_threadpool(batch.status)
         except TamisError:  # the ledger is away: the next look may find it again

@@ -1,9 +1,14 @@
 """The gateway as a process: uvicorn around the application, until it is told to stop."""
 
 import signal
+import socket
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
+
+from tamis_schemas import ConfigurationError
 
 from ..client import Client
 from .app import create_app
@@ -11,17 +16,28 @@ from .app import create_app
 STOP_WITHIN = 10  # s, for requests that are being answered
 
 
-def serve(client: Client, *, host: str, port: int) -> None:
-    """Answer until SIGTERM or Ctrl-C; on the main thread.
+def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) -> None:
+    """Answer until SIGTERM or Ctrl-C; on the main thread. `ready` is called once requests are taken.
 
     Behind a proxy that speaks TLS, where requests come from other machines.
+
+    Raises:
+        ConfigurationError: nobody can listen there.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when it has stopped
-    uvicorn.run(
-        create_app(client),
-        host=host,
-        port=port,
-        log_level="warning",
-        server_header=False,
-        timeout_graceful_shutdown=STOP_WITHIN,
-    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = (error.strerror or str(error)).partition(" (")[0]  # behind it the address, once more
+        raise ConfigurationError(
+            f"the gateway cannot listen at {host}:{port}: {why}; say another --host or --port"
+        ) from error
+    with listening:
+        ready()
+        app = create_app(client, stops=lambda: server.should_exit)
+        # Its log lines go where those of the command line go, and through the same filter.
+        config = uvicorn.Config(app, log_config=None, server_header=False, timeout_graceful_shutdown=STOP_WITHIN)
+        server = uvicorn.Server(config)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when it has stopped
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])

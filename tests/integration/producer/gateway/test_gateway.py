@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
 from stage.gateway import gateway
 from tamis_producer import Client, ProducerSettings, api_keys
@@ -77,6 +78,23 @@ def test_what_is_not_there_is_a_problem_too(http: httpx.Client) -> None:
     answer = http.get("/nothing")
     assert answer.status_code == 404
     assert answer.json()["type"] == "urn:tamis:problem:not-found"
+
+
+def test_a_fault_of_ours_is_a_problem_that_tells_nothing_of_what_was_inside(client: Client, http: httpx.Client) -> None:
+    headers = bearer(client, Scope.READ)
+    with client.engine.begin() as connection:  # as a later release might have written it
+        connection.execute(text("""UPDATE api_keys SET scopes = '["a-scope-of-tomorrow"]'"""))
+    answer = http.get(OVERRIDES, headers=headers)
+    assert answer.status_code == 500
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json()["type"] == "urn:tamis:problem:internal"
+    assert "tomorrow" not in answer.text
+
+
+def test_every_answer_is_what_it_says_and_is_not_kept(client: Client, http: httpx.Client) -> None:
+    for answer in (http.get("/healthz"), http.get(OVERRIDES), http.post("/v1/batches", json={})):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "no-store"
 
 
 def test_it_is_healthy_and_ready(http: httpx.Client) -> None:

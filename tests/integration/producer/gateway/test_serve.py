@@ -2,15 +2,21 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 
-from stage import tamis, wait_until
-from tamis_producer import Client
+from stage import abstracts, tamis, wait_until
+from tamis_producer import Client, api_keys
+from tamis_producer.api_keys import Scope
+from tamis_producer.gateway.server import STOP_WITHIN
+from tamis_schemas import Filter
 from tamis_worker.embedded.ports import free_port
 
 START_WITHIN = 30.0  # s
@@ -23,20 +29,57 @@ def is_healthy(url: str) -> bool:
         return False
 
 
+@contextmanager
+def serving(environment: dict[str, str], folder: Path) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
+    """A gateway that answers: its URL and its process."""
+    port = free_port()
+    command = [sys.executable, "-m", "tamis_worker", "serve", "--port", str(port)]
+    given, pipe = {**os.environ, **environment}, subprocess.PIPE
+    with subprocess.Popen(command, env=given, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until(lambda: is_healthy(url), within=START_WITHIN, what="the gateway answers")
+            yield url, process
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])
 def test_it_answers_until_it_is_told_to_stop(
     client: Client, environment: dict[str, str], tmp_path: Path, signal_: signal.Signals
 ) -> None:
-    port = free_port()
-    command = [sys.executable, "-m", "tamis_worker", "serve", "--port", str(port)]
-    given = {**os.environ, **environment}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=given, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
-        wait_until(lambda: is_healthy(f"http://127.0.0.1:{port}"), within=START_WITHIN, what="the gateway answers")
+    with serving(environment, tmp_path) as (url, process):
         process.send_signal(signal_)
         said, errors = process.communicate(timeout=START_WITHIN)
     assert (process.returncode, errors) == (0, "")
-    assert f"the gateway listens at http://127.0.0.1:{port}" in said
+    assert f"the gateway listens at {url}" in said
+
+
+def test_who_follows_a_batch_does_not_keep_it_from_stopping(
+    client: Client, environment: dict[str, str], tmp_path: Path
+) -> None:
+    batch = client.submit(Filter(criteria="Is it?"), abstracts(3))  # without a worker: it does not end
+    headers = {"Authorization": f"Bearer {api_keys.create(client.engine, 'A page', [Scope.READ])}"}
+    with (
+        serving(environment, tmp_path) as (url, process),
+        httpx.stream("GET", f"{url}/v1/batches/{batch.id}/events", headers=headers) as stream,
+    ):
+        lines = stream.iter_lines()
+        assert next(lines) == "event: progress"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=STOP_WITHIN - 2)  # before it would be cut off
+        assert "event: end" not in list(lines)
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_a_port_that_is_taken_is_said_and_nothing_is_claimed(
+    client: Client, environment: dict[str, str], tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = tamis("serve", "--port", str(port), env=environment, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert f"cannot listen at 127.0.0.1:{port}: Address already in use; say another --host or --port" in done.err
 
 
 def test_a_key_is_made_listed_and_revoked(client: Client, environment: dict[str, str], tmp_path: Path) -> None:
