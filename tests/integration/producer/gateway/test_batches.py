@@ -127,6 +127,16 @@ def test_the_same_idempotency_key_gives_the_same_batch_and_other_content_a_confl
     assert other.json()["type"] == "urn:tamis:problem:idempotency-conflict"
 
 
+def test_a_batch_is_accepted_while_the_broker_is_away(client: Client) -> None:
+    key = api_keys.create(client.engine, "A pipeline", [Scope.SUBMIT])
+    nowhere = client.settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"})
+    with Client(nowhere) as cut_off, gateway(cut_off) as base, httpx.Client(base_url=base, timeout=60) as http:
+        body = {"operation": FILTER, "items": abstracts(3)}
+        answer = http.post("/v1/batches", json=body, headers={"Authorization": f"Bearer {key}"})
+    assert answer.status_code == 201, answer.text
+    assert client.batch(answer.json()["batch"]["id"]).status().counts.pending == 3
+
+
 def test_a_batch_is_paused_resumed_and_cancelled(http: httpx.Client) -> None:
     batch_id = submit(http)
     assert http.post(f"/v1/batches/{batch_id}/pause").json()["batch"]["state"] == "paused"
