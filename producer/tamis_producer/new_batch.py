@@ -23,6 +23,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.item import ID_FIELDS
 from tamis_schemas.operations import OPERATIONS
+from tamis_schemas.unstorable import UNSTORABLE
 
 from .bounds import LONGEST_ID, Bounds
 
@@ -73,6 +74,12 @@ class NewBatch:
     max_cost: Decimal | None = None  # dollars; None: no budget
     traceparent: str | None = None  # of the trace that it is submitted in; None: in none
     id: UUID = field(default_factory=uuid4)
+
+    def __post_init__(self) -> None:
+        """Raises `InvalidParameters` for a text that the ledger cannot store."""
+        for name in ("model", "label", "idempotency_key"):
+            if UNSTORABLE.search(getattr(self, name) or ""):
+                raise InvalidParameters(f"{name}: it holds a character that the ledger cannot store")
 
     def at(self, stage: Stage) -> "NewBatch":
         """The same batch, in its place in a review."""
@@ -137,13 +144,18 @@ def rows_of(
 def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[str, Any]:
     """The operation as the ledger keeps it; without bounds, the usual ones.
 
-    Raises `InvalidParameters` for what is no operation, or is too large.
+    Raises `InvalidParameters` for what is no operation, is too large, or cannot be stored.
     """
     if not isinstance(operation, OPERATIONS):
         names = ", ".join(known.__name__ for known in OPERATIONS)
         raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
     params = operation.model_dump(mode="json")
     (bounds or Bounds.usual()).check_parameters(operation, params)
+    for name, value in params.items():
+        try:
+            to_json(value)
+        except ValueError as error:
+            raise InvalidParameters(f"{name}: {error}") from error
     return params
 
 

@@ -2,6 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import StringConstraints
+from pydantic import StringConstraints, WithJsonSchema
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Words = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    WithJsonSchema({"type": "string", "minLength": 1, "pattern": r"\S"}),
+]

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel
 from sqlalchemy import text
 from starlette.middleware.base import RequestResponseEndpoint
@@ -14,7 +14,10 @@ from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
 from . import batches, overrides, problems, services
+from .description import Described
+from .metrics import CONTENT_TYPE, Metrics
 
+_UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
 
 
@@ -34,7 +37,7 @@ def create_app(
         largest_body: bytes of a request.
         stops: whether the server is about to stop; streams without an end of their own end then.
     """
-    app = FastAPI(
+    app = Described(
         title="Tamis",
         version=version("tamis"),
         summary="Push records through LLM evaluation and keep what passes.",
@@ -57,11 +60,18 @@ def create_app(
         response.headers.setdefault("Cache-Control", "no-store")
         return response
 
+    metrics = Metrics(client.engine)
+    app.add_middleware(metrics.measured)
+
+    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    def figures() -> Response:
+        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+
     @app.get("/healthz", summary="Whether the gateway answers")
     def healthz() -> Health:
         return Health()
 
-    @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does")
+    @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does", responses=_UNREADY)
     def readyz() -> Health:
         with ledger_errors(), client.engine.connect() as connection:
             connection.execute(text("SELECT 1"))

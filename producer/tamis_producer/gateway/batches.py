@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterator
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,18 +10,22 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
-from tamis_schemas import ErrorKind, Summary, parse_operation
+from tamis_schemas import ErrorKind, Summary
 
 from ..api_keys import ApiKey, Scope
 from ..batch import Batch
 from ..client import Client
 from ..report import ReportForm, write_report
+from . import problems
 from .access import client_of, holder_of
+from .description import BatchId, component
 from .progress import progress
 from .standing import Standing
-from .submission import NDJSON, Submission, read_submission
+from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 
-router = APIRouter(prefix="/v1/batches", tags=["batches"])
+router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
+
+EVENTS = "text/event-stream"
 
 MOST_LISTED = 500
 
@@ -35,13 +38,15 @@ Of = Annotated[Client, Depends(client_of)]
 class Budget(BaseModel):
     """A new budget, of a batch that has one."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"max_cost": 20}]})
 
-    max_cost: Decimal | None = None
+    max_cost: Dollars | None = None
 
 
 class Again(Budget):
     """Which items are asked about again."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kinds": ["timeout"]}]})
 
     kinds: list[ErrorKind] | None = None  # None: whatever they failed with
     cancelled: bool = False  # with the items that were cancelled
@@ -54,9 +59,13 @@ class Again(Budget):
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": Submission.model_json_schema()}, NDJSON: {}},
+            "content": {
+                "application/json": {"schema": component(Submission), "example": EXAMPLE},
+                NDJSON: {"schema": {"type": "string"}, "example": EXAMPLE_LINES},
+            },
         }
     },
+    responses=problems.CONFLICT | problems.OF_BODIES | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit(
     request: Request,
@@ -70,7 +79,7 @@ async def submit(
 
     def submitted() -> Standing:
         batch = client.submit(
-            parse_operation(given.operation),
+            given.operation,
             given.items,
             model=given.model,
             label=given.label,
@@ -91,61 +100,84 @@ def batches(client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_LIS
     return [Standing.of(view) for view in client.batches(limit)]
 
 
-@router.get("/{batch_id}", summary="How a batch stands")
-def batch(batch_id: str, client: Of, _: Reader) -> Standing:
+@router.get("/{batch_id}", summary="How a batch stands", responses=problems.UNKNOWN)
+def batch(batch_id: BatchId, client: Of, _: Reader) -> Standing:
     return Standing.of(client.batch(batch_id).status())
 
 
-@router.get("/{batch_id}/events", summary="How a batch stands, as server-sent events until its end")
-async def events(batch_id: str, request: Request, client: Of, _: Reader) -> StreamingResponse:
+@router.get(
+    "/{batch_id}/events",
+    summary="How a batch stands, as server-sent events until its end",
+    response_class=StreamingResponse,
+    responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
+)
+async def events(batch_id: BatchId, request: Request, client: Of, _: Reader) -> StreamingResponse:
     told = progress(await run_in_threadpool(client.batch, batch_id), request.app.state.stops)
-    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(told, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
-@router.get("/{batch_id}/results", summary="Every item with its result, in order, as NDJSON")
-def results(batch_id: str, client: Of, _: Reader) -> StreamingResponse:
+@router.get(
+    "/{batch_id}/results",
+    summary="Every item with its result, in order, as NDJSON",
+    response_class=StreamingResponse,
+    responses={HTTPStatus.OK: {"content": {NDJSON: {}}}} | problems.UNKNOWN,
+)
+def results(batch_id: BatchId, client: Of, _: Reader) -> StreamingResponse:
     return StreamingResponse(_lines(client.batch(batch_id)), media_type=NDJSON)
 
 
-@router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed")
-def summary(batch_id: str, client: Of, _: Reader) -> Summary:
+@router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed", responses=problems.UNKNOWN)
+def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     found = client.batch(batch_id).summary()
     if found is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"batch {batch_id} has no summary yet: it is not completed")
     return found
 
 
-@router.get("/{batch_id}/report", summary="The report as one page", response_class=HTMLResponse)
-def report(batch_id: str, client: Of, _: Reader) -> HTMLResponse:
+@router.get(
+    "/{batch_id}/report",
+    summary="The report as one page",
+    response_class=HTMLResponse,
+    responses=problems.UNKNOWN,
+)
+def report(batch_id: BatchId, client: Of, _: Reader) -> HTMLResponse:
     page = io.StringIO()
     write_report(client.engine, client.batch(batch_id).id, ReportForm.HTML, page)
     # Its scripts run, but not as part of this site.
     return HTMLResponse(page.getvalue(), headers={"Content-Security-Policy": "sandbox allow-scripts allow-downloads"})
 
 
-@router.post("/{batch_id}/pause", summary="Begin no further item")
-def pause(batch_id: str, client: Of, _: Operator) -> Standing:
+@router.post("/{batch_id}/pause", summary="Begin no further item", responses=problems.UNKNOWN | problems.CONFLICT)
+def pause(batch_id: BatchId, client: Of, _: Operator) -> Standing:
     found = client.batch(batch_id)
     found.pause()
     return Standing.of(found.status())
 
 
-@router.post("/{batch_id}/resume", summary="Go on where it was paused")
-def resume(batch_id: str, client: Of, _: Operator, budget: Budget | None = None) -> Standing:
+@router.post(
+    "/{batch_id}/resume",
+    summary="Go on where it was paused",
+    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+)
+def resume(batch_id: BatchId, client: Of, _: Operator, budget: Budget | None = None) -> Standing:
     found = client.batch(batch_id)
     found.resume(None if budget is None else budget.max_cost)
     return Standing.of(found.status())
 
 
-@router.post("/{batch_id}/cancel", summary="End it; results are kept")
-def cancel(batch_id: str, client: Of, _: Operator) -> Standing:
+@router.post("/{batch_id}/cancel", summary="End it; results are kept", responses=problems.UNKNOWN | problems.CONFLICT)
+def cancel(batch_id: BatchId, client: Of, _: Operator) -> Standing:
     found = client.batch(batch_id)
     found.cancel()
     return Standing.of(found.status())
 
 
-@router.post("/{batch_id}/retry", summary="Ask about the failed items again, in a new round")
-def retry(batch_id: str, client: Of, _: Operator, again: Again | None = None) -> Standing:
+@router.post(
+    "/{batch_id}/retry",
+    summary="Ask about the failed items again, in a new round",
+    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+)
+def retry(batch_id: BatchId, client: Of, _: Operator, again: Again | None = None) -> Standing:
     found, asked = client.batch(batch_id), again or Again()
     found.retry(asked.kinds, cancelled=asked.cancelled, max_cost=asked.max_cost)
     return Standing.of(found.status())

@@ -3,20 +3,25 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas.override import Override
 
 from ..api_keys import ApiKey, Scope
 from ..client import Client
+from . import problems
 from .access import client_of, holder_of
+from .description import BatchId
 
-router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["human decisions"])
+router = APIRouter(
+    prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
+)
 
 Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
 Reviewer = Annotated[ApiKey, Depends(holder_of(Scope.DECIDE))]
 Of = Annotated[Client, Depends(client_of)]
+Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
 
 
 class Decision(BaseModel):
@@ -30,19 +35,22 @@ class Decision(BaseModel):
 
 
 @router.get("/overrides", summary="What people decided, the latest decision of each item")
-def overrides(batch_id: str, client: Of, _: Reader) -> list[Override]:
+def overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
     return client.overrides(batch_id)
 
 
 @router.post(
-    "/items/{index}/override", status_code=HTTPStatus.CREATED, summary="Decide an item, beside the model's decision"
+    "/items/{index}/override",
+    status_code=HTTPStatus.CREATED,
+    summary="Decide an item, beside the model's decision",
+    responses=problems.OF_BODIES,
 )
-def override(batch_id: str, index: int, decision: Decision, client: Of, key: Reviewer) -> Override:
+def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
     return client.override(batch_id, index, decision.value, reviewer=decision.reviewer or key.label, note=decision.note)
 
 
 @router.delete(
     "/items/{index}/override", status_code=HTTPStatus.NO_CONTENT, summary="Withdraw what people decided of an item"
 )
-def withdraw(batch_id: str, index: int, client: Of, key: Reviewer) -> None:
+def withdraw(batch_id: BatchId, index: Index, client: Of, key: Reviewer) -> None:
     client.withdraw_override(batch_id, index, reviewer=key.label)

@@ -3,11 +3,14 @@
 `type` is a word of ours, `title` says the same to people, `detail` is the error's own message.
 """
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from tamis_schemas import (
@@ -37,14 +40,86 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
     (OperationFailed, HTTPStatus.INTERNAL_SERVER_ERROR, "operation-failed", "Something did not work"),
 )
 
+_MEANINGS = {
+    HTTPStatus.UNAUTHORIZED: "No valid key.",
+    HTTPStatus.FORBIDDEN: "The key does not have the scope.",
+    HTTPStatus.NOT_FOUND: "There is no such thing.",
+    HTTPStatus.CONFLICT: "The present state does not allow it, or the Idempotency-Key was used for something else.",
+    HTTPStatus.LENGTH_REQUIRED: "The request does not say its length.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too large.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The request is sent as something that is not read here.",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "The request cannot be read or carried out; `detail` names the place.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "A server that is needed does not answer; `Retry-After` says when to ask again.",
+}
 
-def problem(status: HTTPStatus, kind: str, title: str, detail: str, **more: object) -> JSONResponse:
+
+class Complaint(BaseModel):
+    """What is wrong with one part of a request."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(BaseModel):
+    """What is wrong, after RFC 9457."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:tamis:problem:unknown",
+                    "title": "There is no such thing",
+                    "status": 404,
+                    "detail": "there is no batch '31': `tamis batches` lists them",
+                }
+            ]
+        }
+    )
+
+    type: str = Field(description="A word that stays the same.")
+    title: str = Field(description="The same to people.")
+    status: int
+    detail: str = Field(description="This case, and what to do about it.")
+    errors: list[Complaint] = Field(default=[], description="By place, where a request cannot be read.")
+
+
+def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """How a route's problems stand in the description: `responses` of a route or a router."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
+    return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
+
+
+KEYED = told(
+    HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE
+)
+UNKNOWN = told(HTTPStatus.NOT_FOUND)
+CONFLICT = told(HTTPStatus.CONFLICT)
+OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+
+def problem(
+    status: HTTPStatus,
+    kind: str,
+    title: str,
+    detail: str,
+    *,
+    errors: list[Complaint] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
     """A response that says what is wrong."""
-    body = {"type": f"urn:tamis:problem:{kind}", "title": title, "status": status.value, "detail": detail, **more}
-    headers = {"Retry-After": str(RETRY_AFTER)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    body = Problem(type=f"urn:tamis:problem:{kind}", title=title, status=status, detail=detail, errors=errors or [])
+    more = dict(headers or {})
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        more["Retry-After"] = str(RETRY_AFTER)
     if status is HTTPStatus.UNAUTHORIZED:
-        headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body, status.value, headers, media_type=MEDIA_TYPE)
+        more["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(body.model_dump(exclude_defaults=True), status.value, more, media_type=MEDIA_TYPE)
+
+
+def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONResponse:
+    """A request that is not as the description says."""
+    title = "The request cannot be read"
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", title, detail, errors=errors)
 
 
 def install(app: FastAPI, redact: Redaction) -> None:
@@ -57,24 +132,24 @@ def install(app: FastAPI, redact: Redaction) -> None:
         return await fault(_, error)
 
     async def fault(_: Request, error: Exception) -> JSONResponse:
-        told = "nothing is known of what was asked; the gateway's log says what happened"
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "A fault of Tamis itself", told)
+        detail = "nothing is known of what was asked; the gateway's log says what happened"
+        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "A fault of Tamis itself", detail)
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it alone
         errors = [
-            {"pointer": "/" + "/".join(str(part) for part in one["loc"]), "detail": one["msg"]}
+            Complaint(pointer="/" + "/".join(str(part) for part in one["loc"]), detail=one["msg"])
             for one in error.errors()
         ]
-        told = "; ".join(f"{one['pointer']}: {one['detail']}" for one in errors[:3])
-        return problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", "The request cannot be read", told, errors=errors
-        )
+        return unreadable("; ".join(f"{one.pointer}: {one.detail}" for one in errors[:3]), errors)
 
     async def of_http(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)  # noqa: S101 - registered for it alone
         status = HTTPStatus(error.status_code)
-        return problem(status, status.phrase.lower().replace(" ", "-"), status.phrase, str(error.detail))
+        if status is HTTPStatus.BAD_REQUEST:  # of a body that is no text
+            return unreadable(str(error.detail))
+        word = status.phrase.lower().replace(" ", "-")
+        return problem(status, word, status.phrase, str(error.detail), headers=error.headers)
 
     app.add_exception_handler(TamisError, known)
     app.add_exception_handler(Exception, fault)

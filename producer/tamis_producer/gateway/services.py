@@ -4,47 +4,63 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonValue
 
 from tamis_schemas import EvaluationResult, IterationData, resolve_item_id
+from tamis_schemas.words import Words
 
 from ..api_keys import ApiKey, Scope
 from ..evaluation_service import AIEvaluationService
 from ..iterative_answer import IterativeAnswerService
+from . import problems
 from .access import holder_of
+from .submission import EXAMPLE_ITEM
 
-router = APIRouter(prefix="/api", tags=["services"])
+router = APIRouter(prefix="/api", tags=["services"], responses=problems.KEYED | problems.OF_BODIES)
 
 Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
 Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def _request(**example: JsonValue) -> ConfigDict:
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
 
 
-class FilterRequest(_Request):
+class FilterRequest(BaseModel):
     """Which items meet the criteria (boolean), or how well each does, from 0 to 1 (number)."""
 
+    model_config = _request(items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
+
     items: Items
-    criteria: str
+    criteria: Words
     output_type: Literal["boolean", "number"] = "boolean"
 
 
-class ExtractRequest(_Request):
+class ExtractRequest(BaseModel):
     """What to find in each item, as text."""
 
+    model_config = _request(items=[EXAMPLE_ITEM], prompt="The study design")
+
     items: Items
-    prompt: str
+    prompt: Words
 
 
-class GenerateAnswerRequest(_Request):
+class GenerateAnswerRequest(BaseModel):
     """A question, what an answer should look like, and what makes one good."""
 
-    instruct: str = Field(description="The question or instruction")
-    resp_format: str = Field(description="Desired response format")
-    eval_crit: str = Field(description="Evaluation criteria")
+    model_config = _request(
+        instruct="What does early mobilisation change after a stroke?",
+        resp_format="Three sentences",
+        eval_crit="Names the outcome and its direction",
+    )
+
+    instruct: Words = Field(description="The question or instruction")
+    resp_format: Words = Field(description="Desired response format")
+    eval_crit: Words = Field(description="Evaluation criteria")
     iter_max: int = Field(default=3, ge=1, le=10, description="Max iterations")
-    score_threshold: float = Field(default=0.8, ge=0.0, le=1.0, description="Minimum score to accept answer")
+    score_threshold: float = Field(
+        default=0.8, ge=0.0, le=1.0, strict=True, description="Minimum score to accept answer"
+    )
     model: str | None = Field(default=None, description="None: the one of the settings, else the workers' own")
 
 

@@ -4,22 +4,32 @@ import json
 from collections.abc import Iterator
 from decimal import Decimal
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.config import JsonDict
 
 from tamis_schemas import InvalidParameters, Priority
-from tamis_schemas.operations import first_complaint
+from tamis_schemas.operations import NamedOperation, first_complaint
+
+from ..budget import MOST, amount_of
 
 NDJSON = "application/x-ndjson"
 
-_EXAMPLE: JsonDict = {
+Dollars = Annotated[
+    Decimal,
+    BeforeValidator(amount_of),
+    WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": float(MOST)}),
+]
+
+_TERMS: JsonDict = {
     "operation": {"operation": "filter", "criteria": "Is this about oncology?"},
     "label": "spring update",
-    "items": [{"id": "31", "title": "A trial of something", "abstract": "Methods: ..."}],
 }
+EXAMPLE_ITEM: JsonDict = {"id": "31", "title": "A trial of something", "abstract": "Methods: ..."}
+EXAMPLE: JsonDict = {**_TERMS, "items": [EXAMPLE_ITEM]}
+EXAMPLE_LINES = f"{json.dumps(_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
 
 
 class Terms(BaseModel):
@@ -27,18 +37,18 @@ class Terms(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    operation: dict[str, Any] = Field(description="The operation's name and parameters.")
+    operation: NamedOperation = Field(description="The operation's name and parameters.")
     model: str | None = Field(default=None, description="None: the one of the settings, else the workers' own.")
     label: str | None = Field(default=None, max_length=500, description="What people call the batch.")
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
-    max_cost: Decimal | None = Field(default=None, description="Dollars; None: no budget.")
+    max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget.")
 
 
 class Submission(Terms):
     """A new batch."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
     items: list[dict[str, Any]]
 
@@ -68,7 +78,7 @@ def _of_lines(body: bytes) -> Submission:
     lines = ((number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip())
     number, first = next(lines, (1, b""))
     terms = _validated(Terms, _decoded(first, f"line {number}"), f"line {number}: ")
-    return Submission(**terms.model_dump(), items=list(_items(lines)))
+    return Submission(**dict(terms), items=list(_items(lines)))
 
 
 def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ __all__ = [
     "Filter",
     "Inclusion",
     "Judge",
+    "NamedOperation",
     "Operation",
     "Score",
     "UnclearPolicy",
@@ -32,7 +33,9 @@ __all__ = [
 Operation = Filter | Score | Extract | ExtractFields | Inclusion | Judge | Answer
 OPERATIONS: tuple[type[BaseModel], ...] = get_args(Operation)
 
-_adapter: TypeAdapter[Operation] = TypeAdapter(Annotated[Operation, Field(discriminator="operation")])
+NamedOperation = Annotated[Operation, Field(discriminator="operation")]  # read by the name that it has in `operation`
+
+_adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation)
 
 
 def operation_name(kind: type[BaseModel]) -> str:

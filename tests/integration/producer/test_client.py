@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import pytest
@@ -129,6 +130,21 @@ def test_an_item_that_cannot_be_kept_is_named_and_nothing_is_written(client: Cli
 def test_the_six_characters_of_an_escape_are_no_nul(client: Client) -> None:
     batch = client.submit(ONCOLOGY, [{"id": "x", "title": r"a \u0000 b \\u0000"}])
     assert next(batch.results()).item["title"] == r"a \u0000 b \\u0000"
+
+
+@pytest.mark.parametrize(
+    ("name", "character"),
+    [("criteria", "\x00"), *product(("model", "label", "idempotency_key"), ("\x00", "\ud800"))],
+)
+def test_a_text_that_the_ledger_cannot_hold_is_named_and_nothing_is_written(
+    client: Client, name: str, character: str
+) -> None:
+    text = f"text {character}"
+    criteria = text if name == "criteria" else "Is this about oncology?"
+    terms = {} if name == "criteria" else {name: text}
+    with pytest.raises(InvalidParameters, match=f"^{name}: "):
+        client.submit(Filter(criteria=criteria), abstracts(1), **terms)
+    assert client.batches() == []
 
 
 def test_an_empty_batch_is_refused(client: Client) -> None:

@@ -6,9 +6,11 @@ import httpx2 as httpx
 import pytest
 from sqlalchemy import text
 
+from stage import abstracts
 from stage.gateway import gateway
 from tamis_producer import Client, ProducerSettings, api_keys
 from tamis_producer.api_keys import Scope
+from tamis_schemas import Filter
 
 OVERRIDES = "/v1/batches/00000000/overrides"
 
@@ -111,6 +113,37 @@ def test_without_the_ledger_it_is_healthy_and_not_ready(client: Client) -> None:
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
     assert "a-long-password" not in answer.text
+
+
+def test_prometheus_is_told_of_requests_by_route_and_of_batches_by_state(client: Client, http: httpx.Client) -> None:
+    batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(1))
+    headers = bearer(client, Scope.READ)
+    for path in (f"/v1/batches/{batch.id}", f"/v1/batches/{batch.id[:8]}", "/v1/batches/00000000", "/no/such/path"):
+        http.get(path, headers=headers)
+    http.request("BREW", "/healthz")
+    answer = http.get("/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain; version=")
+    figures = answer.text.splitlines()
+    assert 'tamis_http_requests_total{method="GET",route="/v1/batches/{batch_id}",status="200"} 2.0' in figures
+    assert 'tamis_http_requests_total{method="GET",route="/v1/batches/{batch_id}",status="404"} 1.0' in figures
+    assert 'tamis_http_requests_total{method="GET",route="other",status="404"} 1.0' in figures
+    assert 'tamis_http_requests_total{method="other",route="/healthz",status="405"} 1.0' in figures
+    assert 'tamis_http_request_seconds_count{method="GET",route="/v1/batches/{batch_id}"} 3.0' in figures
+    assert "tamis_http_open_requests 1.0" in figures  # this one
+    assert {line for line in figures if line.startswith("tamis_batches{")} >= {
+        'tamis_batches{state="running"} 1.0',
+        'tamis_batches{state="completed"} 0.0',
+    }
+
+
+def test_without_the_ledger_the_figures_of_requests_are_there_all_the_same() -> None:
+    nowhere = "postgresql+psycopg://user:a-long-password@127.0.0.1:1/tamis"
+    settings = ProducerSettings(broker_url="redis://127.0.0.1:1/0", database_url=nowhere)
+    with Client(settings) as cut_off, gateway(cut_off) as base, httpx.Client(base_url=base) as http:
+        answer = http.get("/metrics")
+    assert answer.status_code == 200
+    assert "tamis_http_open_requests 1.0" in answer.text
+    assert "tamis_batches{" not in answer.text
 
 
 def test_the_description_names_every_route_and_how_keys_are_given(http: httpx.Client) -> None:

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 import yaml
 from prometheus_client import Metric
+from sqlalchemy import create_engine
 
+from tamis_producer.gateway.metrics import Metrics as Gateway
 from tamis_worker.telemetry.gauges import Present, QueueDepths
 from tamis_worker.telemetry.metrics import Metrics
 
 ROOT = Path(__file__).parents[4]
 DASHBOARD = ROOT / "observability" / "grafana" / "dashboards" / "tamis.json"
 NAME = re.compile(r"\btamis_[a-z0-9_]+")
+GATEWAY = Gateway(create_engine("postgresql+psycopg://user@127.0.0.1:1/tamis"))
 SAMPLES = {
     "counter": ("_total",),
     "gauge": ("",),
@@ -27,6 +30,7 @@ def families() -> Iterator[Metric]:
     metrics = Metrics()
     yield from metrics.registry.collect()
     yield from QueueDepths(dict).describe()
+    yield from GATEWAY.registry.collect()
     yield from Present(items=int, holding_back=bool, limiters=dict, label=str).describe()
 
 
@@ -38,6 +42,7 @@ def exported() -> set[str]:
 def labels_of(names: set[str]) -> set[str]:
     """The labels that metrics have, those of these samples."""
     made = [*vars(Metrics()).values(), *QueueDepths(dict).describe()]
+    made += [*vars(GATEWAY).values(), *GATEWAY.registry.collect()]
     made += Present(items=int, holding_back=bool, limiters=dict, label=str).describe()
     known = {
         getattr(one, "_name", None) or one.name: getattr(one, "_labelnames", ())
@@ -98,9 +103,9 @@ def test_every_metric_is_on_the_dashboard() -> None:
 
 def test_what_all_workers_see_alike_is_never_summed_over_them() -> None:
     queries = [*expressions(), *rows().values()]
-    for shared in ("tamis_queue_messages", "tamis_limiter_calls"):
+    for shared in ("tamis_queue_messages", "tamis_limiter_calls", "tamis_batches"):
         for query in queries:
-            assert shared not in query or re.search(rf"max by \(\w+\) \({shared}\)", query), query
+            assert shared not in query or re.search(rf"max by \(\w+\) \({shared}[){{]", query), query
 
 
 def test_the_panels_of_the_dashboard_overlap_nowhere() -> None:
@@ -128,4 +133,4 @@ def test_the_dashboard_asks_the_datasource_that_is_provisioned() -> None:
     provided = yaml.safe_load((folder / "dashboards" / "tamis.yml").read_text("utf-8"))["providers"]
     assert [provider["type"] for provider in provided] == ["file"]
     scrapes = yaml.safe_load((ROOT / "observability" / "prometheus.yml").read_text("utf-8"))["scrape_configs"]
-    assert {scrape["job_name"] for scrape in scrapes} == {"tamis"}
+    assert {scrape["job_name"] for scrape in scrapes} == {"tamis", "gateway"}

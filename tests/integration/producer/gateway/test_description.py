@@ -1,0 +1,48 @@
+"""The OpenAPI description holds: requests made from it, fitting and not, are answered as it says."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from llm_double import Double
+from stage import WorkerProcess, abstracts
+from stage.gateway import gateway
+from tamis_producer import Client, api_keys
+from tamis_producer.api_keys import Scope
+from tamis_schemas import Filter
+
+HERE = Path(__file__).parent
+EXAMPLES = 10  # of each route and phase
+WITHIN = 240.0  # s
+
+
+def test_requests_made_from_the_description_are_answered_as_it_says(
+    client: Client, start_worker: Callable[..., WorkerProcess], double: Double, tmp_path: Path
+) -> None:
+    start_worker(concurrency="8")
+    batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(3))
+    batch.wait(60)
+    key = api_keys.create(client.engine, "A pipeline", list(Scope))
+    told = {"PYTHONPATH": str(HERE), "SCHEMATHESIS_HOOKS": "schemathesis_hooks", "BATCH_ID": batch.id}
+    with gateway(client, largest_body=1_000_000) as base:
+        ran = subprocess.run(
+            [
+                str(Path(sys.executable).with_name("st")),
+                f"--config-file={HERE / 'schemathesis.toml'}",
+                "run",
+                f"{base}/openapi.json",
+                f"--header=Authorization: Bearer {key}",
+                "--phases=examples,coverage,fuzzing",
+                f"--max-examples={EXAMPLES}",
+                "--seed=1",
+                "--continue-on-failure",
+            ],
+            cwd=tmp_path,
+            env=os.environ | told,
+            capture_output=True,
+            text=True,
+            timeout=WITHIN,
+        )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
