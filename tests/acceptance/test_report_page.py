@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import Engine
 
-from stage.browser import needs_chromium
+from stage.browser import CONTRAST, needs_chromium
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer.ledger import connect
 from tamis_producer.overrides import HumanDecision
@@ -325,29 +325,6 @@ def test_text_can_be_read_on_its_ground_in_light_and_dark(open_report: Open, sch
     assert low == {}
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") is (scheme == "light")
-
-
-# The elements under WCAG's 4.5 : 1 (relative luminance of sRGB, WCAG 2.1), by selector.
-CONTRAST = """(selectors) => {
-  const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, n) => sum + c * [0.2126, 0.7152, 0.0722][n], 0);
-  const ground = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = {};
-  for (const selector of selectors) for (const element of document.querySelectorAll(selector)) {
-    const [a, b] = [light(parse(getComputedStyle(element).color)), light(ground(element))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) found[`${selector} ${element.className}`] = ratio.toFixed(2);
-  }
-  return found;
-}"""
 
 
 def test_a_narrow_window_needs_no_sideways_scrolling(open_report: Open) -> None:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from tamis_schemas.flow import Tally, total
 
 from ..agreement import DRAWN, SELECTED
-from ..outcome import FILTER, INCLUSION, Outcome
+from ..outcome import Outcome
 from .charts import histogram, interval
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
@@ -23,6 +23,7 @@ from .record import Row
 from .rounds import ABOUT as ROUNDS
 from .rounds import round_parts
 from .steps import decides, error_words, operation_noun, steps
+from .table import outcome_names, table_facts
 from .templates import template
 
 ASSETS = Path(__file__).parent / "assets"
@@ -33,22 +34,6 @@ SPENDING_ROWS = (
     ("records answered from the cache", "cached"),
     ("records too long to be sent whole", "cut"),
 )
-# In the order in which the table sorts them.
-_NAMES = {
-    Outcome.PASSED: "evaluated",
-    Outcome.UNCERTAIN: "uncertain",
-    Outcome.FAILED: "failed",
-    Outcome.EXCLUDED: "exclude",
-    Outcome.INELIGIBLE: "initial filter",
-    Outcome.DUPLICATE: "duplicate",
-    Outcome.REMOVED: "removed",
-    Outcome.CANCELLED: "cancelled",
-    Outcome.OPEN: "not decided yet",
-}
-_OF_OPERATION = {
-    INCLUSION: {Outcome.PASSED: "include"},
-    FILTER: {Outcome.PASSED: "yes", Outcome.EXCLUDED: "no"},
-}
 
 
 @dataclass(frozen=True)
@@ -68,7 +53,8 @@ def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
 
 def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
     screening = figures.screening
-    css, js = ((ASSETS / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    css, table_js, page_js = ((ASSETS / name).read_text("utf-8") for name in ("page.css", "table.js", "page.js"))
+    js = table_js + page_js
     name = figures.label or f"{figures.kind} {figures.id[:8]}"
     names = outcome_names(screening.operation)
     errors = [
@@ -92,6 +78,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "warnings": warnings(figures),
         "headline": _headline(figures),
         "decides": decides(screening.operation),
+        "value_heading": "Reason" if decides(screening.operation) else "Value",
         "excluded": total(screening.reasons),
         "errors": errors,
         "names": names,
@@ -115,14 +102,9 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "js": Markup(js),  # noqa: S704
         "css_hash": _hash(css),
         "js_hash": _hash(js),
-        "facts": _script_json(_facts(figures)),
+        "facts": _script_json(table_facts(screening.labelled, [batch.operation for batch in figures.batches])),
         "rows": _separated(rows),
     }
-
-
-def outcome_names(operation: str) -> dict[str, str]:
-    """What an outcome is called where this operation asked."""
-    return {str(outcome): name for outcome, name in (_NAMES | _OF_OPERATION.get(operation, {})).items()}
 
 
 def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
@@ -182,15 +164,6 @@ def _headline(figures: Figures) -> list[Headline]:
     if stage.open + stage.cancelled:
         numbers.append(Headline("without a result", stage.open + stage.cancelled))
     return numbers
-
-
-def _facts(figures: Figures) -> dict[str, Any]:
-    """What the table's script has to know besides the rows."""
-    criteria = {one.label: {"text": one.text, "excludes": one.excludes} for one in figures.screening.labelled}
-    stages = [
-        {"noun": operation_noun(batch.operation), "names": outcome_names(batch.operation)} for batch in figures.batches
-    ]
-    return {"names": outcome_names(figures.screening.operation), "criteria": criteria, "stages": stages}
 
 
 def _separated(rows: Iterable[Row]) -> Iterator[Markup]:

@@ -7,10 +7,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 
 @cache
-def template(path: Path) -> Template:
-    """The template in a file; it may include those beside it."""
+def template(path: Path, *more: Path) -> Template:
+    """The template in a file; it may include those beside it, and in other folders."""
     environment = Environment(
-        loader=FileSystemLoader(path.parent),
+        loader=FileSystemLoader([path.parent, *more]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

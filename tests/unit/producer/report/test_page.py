@@ -10,7 +10,7 @@ import pytest
 
 from stage.reported import FLOW, batch, figures
 from tamis_producer.report.figures import Figures
-from tamis_producer.report.page import outcome_names, write_page
+from tamis_producer.report.page import write_page
 from tamis_producer.report.record import Row
 from tamis_schemas import BatchStatus
 from tamis_schemas.flow import Flow, Tally
@@ -126,12 +126,6 @@ def test_the_page_says_the_figures_without_its_script() -> None:
 
 def test_a_batch_that_decides_nothing_has_no_pass_rate() -> None:
     assert "Pass rate" not in page(figures(batches=(batch(operation="score"),)))
-
-
-def test_outcomes_are_called_what_the_operation_calls_them() -> None:
-    assert (outcome_names("inclusion")["passed"], outcome_names("inclusion")["excluded"]) == ("include", "exclude")
-    assert (outcome_names("filter")["passed"], outcome_names("filter")["excluded"]) == ("yes", "no")
-    assert outcome_names("score")["passed"] == "evaluated"
 
 
 def test_an_unfinished_batch_says_so_before_any_number() -> None:

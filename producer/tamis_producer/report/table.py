@@ -1,0 +1,73 @@
+"""The table of decisions as data: its rows, and the words that it needs to show them."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from tamis_schemas import Criterion, Inclusion
+
+from ..ledger import read_operation, stream_results
+from ..outcome import FILTER, INCLUSION, Outcome
+from .reading import snapshot
+from .record import Row, record_row
+from .steps import operation_noun
+
+AT_ONCE = 200  # rows in one piece of text
+
+# In the order in which the table sorts them.
+_NAMES = {
+    Outcome.PASSED: "evaluated",
+    Outcome.UNCERTAIN: "uncertain",
+    Outcome.FAILED: "failed",
+    Outcome.EXCLUDED: "exclude",
+    Outcome.INELIGIBLE: "initial filter",
+    Outcome.DUPLICATE: "duplicate",
+    Outcome.REMOVED: "removed",
+    Outcome.CANCELLED: "cancelled",
+    Outcome.OPEN: "not decided yet",
+}
+_OF_OPERATION = {
+    INCLUSION: {Outcome.PASSED: "include"},
+    FILTER: {Outcome.PASSED: "yes", Outcome.EXCLUDED: "no"},
+}
+
+
+def outcome_names(operation: str) -> dict[str, str]:
+    """What an outcome is called where this operation asked."""
+    return {str(outcome): name for outcome, name in (_NAMES | _OF_OPERATION.get(operation, {})).items()}
+
+
+def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
+    """What the table's script has to know besides the rows: criteria by label, and words for each stage."""
+    return {
+        "names": outcome_names(operations[0]),
+        "criteria": {one.label: {"text": one.text, "excludes": one.excludes} for one in labelled},
+        "stages": [{"noun": operation_noun(name), "names": outcome_names(name)} for name in operations],
+    }
+
+
+def table_json(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[str]:
+    """One JSON object in pieces, `{"operation": ..., "facts": ..., "rows": [...]}`, of one snapshot of the ledger.
+
+    The rows are those of the whole batch in its order, or of the items at some places. Raises `LedgerUnavailable`.
+    """
+    with snapshot(engine) as connection:
+        operation = read_operation(connection, batch_id)
+        labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
+        facts = table_facts(labelled, [operation.operation])
+        yield f'{{"operation":{_json(operation.operation)},"facts":{_json(facts)},"rows":['
+        results = stream_results(connection, batch_id, places)
+        rows = (record_row(operation.operation, result) for result in results)
+        comma = ""
+        while piece := ",\n".join(map(_json, islice(rows, AT_ONCE))):
+            yield comma + piece
+            comma = ",\n"
+        yield "]}"
+
+
+def _json(value: Row | str) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
