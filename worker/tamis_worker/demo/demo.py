@@ -15,6 +15,7 @@ from tamis_producer.batch import Batch
 from tamis_producer.cli.progress import watch
 from tamis_producer.cli.render import print_summary
 from tamis_producer.criteria_file import read_criteria
+from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.identification import identify
 from tamis_producer.report import ReportForm, write_report
 from tamis_producer.results_file import replacing
@@ -25,9 +26,6 @@ from tamis_worker.embedded.llm import MODEL_NAME
 from tamis_worker.embedded.stack import Stack
 from tamis_worker.settings import WorkerSettings
 
-HERE = Path(__file__).parent
-CITATIONS = HERE / "citations.ris"
-CRITERIA = HERE / "criteria.yaml"
 COLOURS = {InclusionStatus.INCLUDE: "green", InclusionStatus.EXCLUDE: "red", InclusionStatus.UNCERTAIN: "yellow"}
 REASON_WIDTH = 120  # characters of a reason that the table shows
 STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
