@@ -6,7 +6,7 @@ from html import escape
 
 from tamis_schemas.flow import Flow
 
-from .steps import INCLUDED, Box, Step, steps
+from .steps import IDENTIFICATION, INCLUDED, Box, Step, steps
 from .text_width import ELLIPSIS, width, wrapped
 
 # All lengths are in the drawing's own units, which are CSS pixels at its natural size.
@@ -103,7 +103,9 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
             start, at = _branch(main, side)
             parts.append(_arrow(start, at, SIDE_X, at))
         parts += [_box(placed) for placed in (main, *sides)]
-        bottom = max(placed.bottom for placed in (main, *sides))
+        # The phases of one step: their names need room, too.
+        room = y + room_for_phase * (step.phase == IDENTIFICATION)
+        bottom = max(room, *(placed.bottom for placed in (main, *sides)))
         if bands and bands[-1][0] == step.phase:
             bands[-1] = (step.phase, bands[-1][1], bottom)
         else:

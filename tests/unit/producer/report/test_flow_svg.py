@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stage.reported import FLOW
-from tamis_producer.report.flow_svg import MOST, PADDING, SIDE_WIDTH, SIDE_X, draw
+from tamis_producer.report.flow_svg import BOLD, MOST, PADDING, SIDE_WIDTH, SIDE_X, draw
 from tamis_producer.report.text_width import width
 from tamis_schemas.flow import Flow, FlowStage, Tally
 
@@ -92,6 +92,16 @@ def test_no_text_is_wider_than_its_box() -> None:
     for x, text in found:
         if float(x) >= SIDE_X:
             assert float(x) + width(text, 12.5) <= SIDE_X + SIDE_WIDTH - PADDING + 0.5, text
+
+
+def test_every_phase_has_room_for_its_name() -> None:
+    stage = FlowStage(operation="filter", entered=2, passed=2)
+    few = draw(Flow(identified=(Tally(name="a.ris", n=2),), stages=(stage,)))
+    heights = re.findall(r'<rect class="flow-band"[^>]* height="([\d.]+)"', few)
+    names = re.findall(r'<text class="flow-phase"[^>]*>([^<]*)</text>', few)
+    assert names[0] == "Identification"
+    for name, height in zip(names, heights, strict=True):
+        assert width(name, 12) * BOLD < float(height), name
 
 
 def test_a_reason_that_had_to_be_cut_keeps_its_number_and_can_be_read_whole() -> None:
