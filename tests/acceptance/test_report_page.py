@@ -320,7 +320,7 @@ def test_text_can_be_read_on_its_ground_in_light_and_dark(open_report: Open, sch
     page.get_by_role("button", name="Show all details on this page").click()
     low = page.evaluate(
         CONTRAST,
-        [".badge", ".flag", ".by", ".reason", ".small", ".panel mark", ".panel h4", ".notice", "th", "dt", "dd", "a"],
+        [".badge", ".flag", ".by", ".reason", ".small", ".panel mark", ".panel h3", ".notice", "th", "dt", "dd", "a"],
     )
     assert low == {}
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")

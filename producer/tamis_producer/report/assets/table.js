@@ -144,7 +144,7 @@ const decisionTable = (facts, rows, decide = null) => {
 
   const detail = (row) => {
     const reasons = make("div", "");
-    const part = (heading, ...content) => reasons.append(make("h4", "", heading), ...content);
+    const part = (heading, ...content) => reasons.append(make("h3", "", heading), ...content);
     const saying = (heading, text) => text && part(heading, make("p", "", text));
     if (row.human) {
       part("Decided by a human", ...humanSays(row));
@@ -175,13 +175,13 @@ const decisionTable = (facts, rows, decide = null) => {
 
     const record = make("div", "");
     const ids = [`index ${row.i}`, row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
-    record.append(make("h4", "", "Record"), make("p", "", ids.filter(Boolean).join(" · ")));
+    record.append(make("h3", "", "Record"), make("p", "", ids.filter(Boolean).join(" · ")));
     for (const field of row.fields || []) {
       const more = field.cut ? [` […] ${number(field.cut)} more characters are in the ledger.`] : [];
-      record.append(make("h4", "", label(field.name)), make("p", "text", ...marked(field), ...more));
+      record.append(make("h3", "", label(field.name)), make("p", "text", ...marked(field), ...more));
     }
     if (row.title && !(row.fields || []).some((field) => field.name === "abstract")) {
-      record.append(make("h4", "", "Abstract"), make("p", "", "The record has none."));
+      record.append(make("h3", "", "Abstract"), make("p", "", "The record has none."));
     }
     if (decide) reasons.append(decide(row));
     const cell = make("td", "", make("div", "panel", reasons, record));
@@ -237,7 +237,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if (said.reason || said.error) box.append(make("p", "", [said.reason, said.error].filter(Boolean).join(": ")));
     if (said.why) box.append(make("p", "", said.why));
     if (said.cut) box.append(make("p", "flag", `Not sent whole: ${said.cut}.`));
-    if (said.human) box.append(make("h4", "", "Decided by a human"), ...humanSays(said, names));
+    if (said.human) box.append(make("h3", "", "Decided by a human"), ...humanSays(said, names));
     return box;
   };
 
