@@ -33,6 +33,7 @@ class ProducerSettings(BaseSettings):
     broker_url: str | None = Field(default=None, repr=False)
     result_backend_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, next database
     database_url: str | None = Field(default=None, repr=False)
+    flower_url: str | None = Field(default=None, repr=False)  # where people find Flower; unset: the embedded stack's
     model: str | None = None  # unset: the worker's own
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
     window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
@@ -54,7 +55,13 @@ class ProducerSettings(BaseSettings):
         return self
 
     @field_validator(
-        "broker_url", "result_backend_url", "database_url", "limiter_url", "llm_base_url", check_fields=False
+        "broker_url",
+        "result_backend_url",
+        "database_url",
+        "limiter_url",
+        "llm_base_url",
+        "flower_url",
+        check_fields=False,
     )
     @classmethod
     def _readable(cls, url: str | None) -> str | None:
@@ -66,6 +73,14 @@ class ProducerSettings(BaseSettings):
                 "cannot be read as a URL: scheme://user:password@host:port/name; a /, @, # or ? in a password is "
                 "written %2F, %40, %23 or %3F"
             ) from None
+        return url
+
+    @field_validator("flower_url")
+    @classmethod
+    def _for_browsers(cls, url: str | None) -> str | None:
+        """It becomes a link: nothing that a browser would run."""
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError("cannot be opened: an address begins with http:// or https://")
         return url
 
     @classmethod

@@ -13,12 +13,13 @@ from starlette.middleware.base import RequestResponseEndpoint
 from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
-from . import batches, overrides, problems, services
+from . import batches, files, overrides, overview, problems, records, services
 from .description import Described
 from .metrics import CONTENT_TYPE, Metrics
 
 _UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
+COUNTED = ("/v1/batches", "/v1/files")  # their bodies are counted by those who read them, as they come
 
 
 class Health(BaseModel):
@@ -48,13 +49,16 @@ def create_app(
     app.state.stops = stops
     problems.install(app, Redaction.of(client.settings))
     app.include_router(batches.router)
+    app.include_router(records.router)
+    app.include_router(files.router)
+    app.include_router(overview.router)
     app.include_router(overrides.router)
     app.include_router(services.router)
 
     @app.middleware("http")
     async def bounded(request: Request, answer: RequestResponseEndpoint) -> Response:
-        """No body is read that does not say how large it is, or is too large; a new batch is counted as it comes."""
-        counted = request.method == "POST" and request.url.path == "/v1/batches"
+        """No body is read that does not say how large it is, or is too large; some are counted as they come."""
+        counted = request.method == "POST" and request.url.path in COUNTED
         response = (None if counted else _refusal(request, largest_body)) or await answer(request)
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers.setdefault("Cache-Control", "no-store")

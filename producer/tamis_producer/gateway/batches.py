@@ -1,13 +1,14 @@
 """Routes of batches: submit, list, look, read, control."""
 
 import io
+import tempfile
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
 from tamis_schemas import ErrorKind, Summary
@@ -16,18 +17,25 @@ from ..api_keys import ApiKey, Scope
 from ..batch import Batch
 from ..client import Client
 from ..report import ReportForm, write_report
+from ..results_file import write_csv
 from . import problems
 from .access import client_of, holder_of
 from .description import BatchId, component
-from .progress import progress
+from .progress import EVENTS, STREAMED, progress
 from .standing import Standing
 from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
 
-EVENTS = "text/event-stream"
-
 MOST_LISTED = 500
+CSV = "text/csv"
+PIECE = 65_536  # characters of a file that are sent at once
+REPORT_TYPES = {
+    ReportForm.HTML: "text/html",
+    ReportForm.SVG: "image/svg+xml",
+    ReportForm.MD: "text/markdown",
+    ReportForm.JSON: "application/json",
+}
 
 Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
 Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
@@ -113,17 +121,20 @@ def batch(batch_id: BatchId, client: Of, _: Reader) -> Standing:
 )
 async def events(batch_id: BatchId, request: Request, client: Of, _: Reader) -> StreamingResponse:
     told = progress(await run_in_threadpool(client.batch, batch_id), request.app.state.stops)
-    return StreamingResponse(told, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(told, media_type=EVENTS, headers=STREAMED)
 
 
 @router.get(
     "/{batch_id}/results",
-    summary="Every item with its result, in order, as NDJSON",
+    summary="Every item with its result, in order, as NDJSON or as a table",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {NDJSON: {}}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {NDJSON: {}, CSV: {}}}} | problems.UNKNOWN,
 )
-def results(batch_id: BatchId, client: Of, _: Reader) -> StreamingResponse:
-    return StreamingResponse(_lines(client.batch(batch_id)), media_type=NDJSON)
+def results(batch_id: BatchId, client: Of, _: Reader, form: Literal["ndjson", "csv"] = "ndjson") -> StreamingResponse:
+    found = client.batch(batch_id)
+    if form == "csv":
+        return StreamingResponse(_table(found), media_type=CSV)
+    return StreamingResponse(_lines(found), media_type=NDJSON)
 
 
 @router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed", responses=problems.UNKNOWN)
@@ -136,15 +147,16 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
 
 @router.get(
     "/{batch_id}/report",
-    summary="The report as one page",
-    response_class=HTMLResponse,
-    responses=problems.UNKNOWN,
+    summary="The report: one page, its flow as SVG, its text as Markdown, or its figures as JSON",
+    response_class=Response,
+    responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}} | problems.UNKNOWN,
 )
-def report(batch_id: BatchId, client: Of, _: Reader) -> HTMLResponse:
-    page = io.StringIO()
-    write_report(client.engine, client.batch(batch_id).id, ReportForm.HTML, page)
+def report(batch_id: BatchId, client: Of, _: Reader, form: ReportForm = ReportForm.HTML) -> Response:
+    written = io.StringIO()
+    write_report(client.engine, client.batch(batch_id).id, form, written)
     # Its scripts run, but not as part of this site.
-    return HTMLResponse(page.getvalue(), headers={"Content-Security-Policy": "sandbox allow-scripts allow-downloads"})
+    sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
+    return Response(written.getvalue(), media_type=REPORT_TYPES[form], headers=sandbox)
 
 
 @router.post("/{batch_id}/pause", summary="Begin no further item", responses=problems.UNKNOWN | problems.CONFLICT)
@@ -186,3 +198,11 @@ def retry(batch_id: BatchId, client: Of, _: Operator, again: Again | None = None
 def _lines(batch: Batch) -> Iterator[str]:
     for row in batch.results():
         yield row.model_dump_json() + "\n"
+
+
+def _table(batch: Batch) -> Iterator[str]:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as written:
+        write_csv(batch.results(), written)
+        written.seek(0)
+        while piece := written.read(PIECE):
+            yield piece

@@ -12,6 +12,8 @@ from .standing import Standing
 
 LOOK_EVERY = 0.5  # s
 SILENCE = 30  # looks without news, after which a comment keeps proxies from hanging up
+EVENTS = "text/event-stream"
+STREAMED = {"X-Accel-Buffering": "no"}  # proxies that know it pass each event on at once
 
 
 async def progress(batch: Batch, stops: Callable[[], bool]) -> AsyncIterator[str]:
@@ -30,7 +32,7 @@ async def progress(batch: Batch, stops: Callable[[], bool]) -> AsyncIterator[str
             if view.finished or view.stuck is not None:
                 yield f"event: end\ndata: {standing.model_dump_json()}\n\n"
                 return
-            now = (view.state, view.round, view.counts, view.pause, standing.waits_for)
+            now = standing.seen
             if now != before:
                 before, silent = now, 0
                 yield f"event: progress\ndata: {standing.model_dump_json()}\n\n"

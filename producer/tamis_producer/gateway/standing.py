@@ -1,10 +1,14 @@
 """How a batch stands, as the gateway tells it."""
 
-from typing import Self
+from typing import Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from tamis_schemas import BatchStatus, Counts, Pause, cost_words
+
 from ..view import BatchView
+
+Seen: TypeAlias = tuple[str, BatchStatus, int, Counts, Pause | None, str | None]
 
 
 class Standing(BaseModel):
@@ -17,6 +21,7 @@ class Standing(BaseModel):
     waits_for: str | None  # why nothing, or less than usual, goes on
     rate: float | None  # items per second
     eta_seconds: float | None
+    paid: str  # what it has cost up to now, in words
 
     @classmethod
     def of(cls, view: BatchView) -> Self:
@@ -27,4 +32,11 @@ class Standing(BaseModel):
             waits_for=view.waits_for,
             rate=view.rate,
             eta_seconds=view.eta_seconds,
+            paid=cost_words(view.cost, view.unpriced),
         )
+
+    @property
+    def seen(self) -> Seen:
+        """What is news where it differs from one read to the next; rate, cost and time go along with it."""
+        view = self.batch
+        return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

@@ -71,32 +71,34 @@ async def read_submission(request: Request, *, largest: int) -> Submission:
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"a batch has {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): submit it in several",
             )
-    return _of_lines(bytes(body)) if kind == NDJSON else _validated(Submission, _decoded(bytes(body), "the body"), "")
+    return _of_lines(bytes(body)) if kind == NDJSON else validated(Submission, decoded(bytes(body), "the body"), "")
 
 
 def _of_lines(body: bytes) -> Submission:
     lines = ((number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip())
     number, first = next(lines, (1, b""))
-    terms = _validated(Terms, _decoded(first, f"line {number}"), f"line {number}: ")
+    terms = validated(Terms, decoded(first, f"line {number}"), f"line {number}: ")
     return Submission(**dict(terms), items=list(_items(lines)))
 
 
 def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
     for number, line in lines:
-        item = _decoded(line, f"line {number}")
+        item = decoded(line, f"line {number}")
         if not isinstance(item, dict):
             raise InvalidParameters(f"line {number}: an item is a JSON object, this is not one")
         yield item
 
 
-def _decoded(text: bytes, place: str) -> Any:
+def decoded(text: bytes, place: str) -> Any:
+    """The JSON value in some bytes. Raises `InvalidParameters` naming the place where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidParameters(f"{place} is no JSON: {error}") from error
 
 
-def _validated(model: type[Any], data: object, place: str) -> Any:
+def validated(model: type[Any], data: object, place: str) -> Any:
+    """The model of some data. Raises `InvalidParameters` naming place and field where it is not as it should be."""
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -63,6 +63,7 @@ def test_no_password_and_no_key_is_in_a_repr(environ: Put) -> None:
         ({"TAMIS_TEMPERATURE": "hot"}, "TAMIS_TEMPERATURE: "),
         ({"TAMIS_BROKER_URL": "redis://h/0"}, "TAMIS_DATABASE_URL is not set"),
         ({"TAMIS_DATABASE_URL": "postgresql://h/t"}, "TAMIS_BROKER_URL is not set"),
+        ({"TAMIS_FLOWER_URL": "javascript:alert(1)"}, "TAMIS_FLOWER_URL: cannot be opened"),
     ],
 )
 def test_a_wrong_setting_is_named(environ: Put, values: dict[str, str], named: str) -> None:

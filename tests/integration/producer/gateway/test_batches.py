@@ -69,6 +69,25 @@ def test_a_batch_is_submitted_followed_and_read(http: httpx.Client, start_worker
     assert "PRISMA" in page.text
 
 
+def test_results_are_a_table_and_a_report_has_four_forms(http: httpx.Client) -> None:
+    batch_id = submit(http, items=3)
+    table = http.get(f"/v1/batches/{batch_id}/results", params={"form": "csv"})
+    assert table.headers["Content-Type"].startswith("text/csv")
+    assert [line.split(",")[:2] for line in table.text.splitlines()] == [
+        ["index", "item_id"],
+        ["0", "rec-0"],
+        ["1", "rec-1"],
+        ["2", "rec-2"],
+    ]
+    kinds = {"html": "text/html", "svg": "image/svg+xml", "md": "text/markdown", "json": "application/json"}
+    for form, kind in kinds.items():
+        report = http.get(f"/v1/batches/{batch_id}/report", params={"form": form})
+        assert report.headers["Content-Type"].partition(";")[0] == kind
+        assert "sandbox" in report.headers["Content-Security-Policy"]
+    assert http.get(f"/v1/batches/{batch_id}/report", params={"form": "json"}).json()["flow"]["identified"][0]["n"] == 3
+    assert http.get(f"/v1/batches/{batch_id}/report", params={"form": "pdf"}).status_code == 422
+
+
 def test_a_stream_of_lines_is_a_batch_too(http: httpx.Client) -> None:
     lines = [{"operation": FILTER, "label": "lines"}, *abstracts(50)]
     body = (json.dumps(line).encode() + b"\n" for line in lines)
@@ -170,7 +189,7 @@ def test_without_a_summary_there_is_a_reason(http: httpx.Client) -> None:
         ("GET", "", Scope.READ),
         *(
             ("GET", f"/x{what}", Scope.READ)
-            for what in ("", "/events", "/results", "/summary", "/report", "/overrides")
+            for what in ("", "/events", "/results", "/summary", "/report", "/records", "/overrides")
         ),
         *(("POST", f"/x/{what}", Scope.CONTROL) for what in ("pause", "resume", "cancel", "retry")),
         ("POST", "/x/items/0/override", Scope.DECIDE),
