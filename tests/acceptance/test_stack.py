@@ -106,6 +106,10 @@ def test_flower_asks_for_its_password(up: RunningStack) -> None:
         flower(up, "/api/tasks", authenticated=False)
 
 
+def test_it_says_how_to_open_the_page(up: RunningStack) -> None:
+    assert "\nPage      tamis serve" in up.log.read_text("utf-8")
+
+
 def test_a_second_stack_in_the_same_folder_is_refused(up: RunningStack) -> None:
     done = tamis("up", env={}, cwd=up.folder, within=60)
     assert done.code == 2

@@ -16,10 +16,11 @@ STOP_WITHIN = 15.0  # s
 
 
 @contextmanager
-def gateway(client: Client, *, largest_body: int = 10_000) -> Iterator[str]:
+def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Iterator[str]:
     """Its base URL, while it runs."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(create_app(client, largest_body=largest_body), log_level="critical", lifespan="off")
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        app = create_app(client, largest_body=largest_body, stops=lambda: server.should_exit)
+        config = uvicorn.Config(app, log_level="critical", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="gateway")
         thread.start()

@@ -26,7 +26,7 @@ def serve(
 
     def ready() -> None:
         out.print(
-            f"the gateway listens at http://{host}:{port}; [bold]tamis keys create[/] makes a key for it",
+            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key",
             highlight=False,
             soft_wrap=True,
         )

@@ -13,7 +13,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
-from . import batches, files, overrides, overview, problems, records, services
+from . import batches, files, overrides, overview, page, problems, records, services
 from .description import Described
 from .metrics import CONTENT_TYPE, Metrics
 
@@ -54,6 +54,7 @@ def create_app(
     app.include_router(overview.router)
     app.include_router(overrides.router)
     app.include_router(services.router)
+    app.include_router(page.router)
 
     @app.middleware("http")
     async def bounded(request: Request, answer: RequestResponseEndpoint) -> Response:

@@ -81,4 +81,7 @@ def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
         places["Flower"] = (
             stack.flower.url if to_copy else f"http://{stack.flower.place} (user {USER}, password in {where})"
         )
-    return places | {"Logs": str(stack.home / "log")}
+    return places | {
+        "Logs": str(stack.home / "log"),
+        "Page": "tamis serve, in another terminal, opens one for browsers",
+    }

@@ -1,0 +1,84 @@
+// Decisions of the person who reads: by one key in a row, or by the buttons below its reasons.
+import { ask } from "/assets/api.js";
+import { at, complain, make, say } from "/assets/words.js";
+
+// What a human may say, by operation; of the others, values are put right with `tamis override`.
+const VALUES = {
+  inclusion: { include: "include", exclude: "exclude" },
+  filter: { include: true, exclude: false },
+};
+const KEYS = { i: "include", e: "exclude", w: "withdraw" };
+
+export const decider = (id, operation, table) => {
+  const values = VALUES[operation];
+  if (!values) return null;
+  const records = `/v1/batches/${encodeURIComponent(id)}`;
+  const word = { include: operation === "filter" ? "Yes" : "Include", exclude: operation === "filter" ? "No" : "Exclude", withdraw: "Withdraw" };
+  const busy = new Set(); // one decision on a record at a time
+  let changed = () => {};
+
+  const decide = async (index, what) => {
+    const row = table().row(index);
+    if (!row || busy.has(index)) return;
+    if (what === "withdraw" && !row.human) {
+      say(`Record ${index + 1}: nobody decided, there is nothing to withdraw.`);
+      return;
+    }
+    busy.add(index);
+    const path = `${records}/items/${index}/override`;
+    const note = at(`note-${index}`)?.value.trim() || null;
+    try {
+      if (what === "withdraw") await ask(path, { method: "DELETE" });
+      else await ask(path, { method: "POST", json: { value: values[what], note } });
+      const fresh = await (await ask(`${records}/records?index=${index}`)).json();
+      table().change(fresh.rows[0]);
+      const told = fresh.facts.names[fresh.rows[0].outcome];
+      say(what === "withdraw" ? `Record ${index + 1}: withdrawn; it is “${told}” again.` : `Record ${index + 1}: “${told}” by you. W takes it back.`);
+      changed();
+    } catch (error) {
+      complain(error);
+      say(`Record ${index + 1}: not decided. ${error.message}`);
+    } finally {
+      busy.delete(index);
+    }
+  };
+
+  // What stands below the reasons of an open record.
+  const block = (row) => {
+    const note = make("input", "");
+    Object.assign(note, { type: "text", id: `note-${row.i}`, maxLength: 2000, autocomplete: "off" });
+    note.dataset.part = "note";
+    const label = make("label", "", "Note, kept with your decision");
+    label.htmlFor = note.id;
+    const buttons = Object.entries(KEYS).map(([letter, what]) => {
+      const button = make("button", "", word[what]);
+      button.type = "button";
+      button.dataset.part = what;
+      button.setAttribute("aria-keyshortcuts", letter.toUpperCase());
+      button.disabled = (what === "withdraw" && !row.human) || row.outcome === "open";
+      button.addEventListener("click", () => decide(row.i, what));
+      return button;
+    });
+    return make("div", "deciding", make("h3", "", "Your decision"), make("p", "field", label, note), make("div", "actions", ...buttons));
+  };
+
+  // Keys count only where the focus is in a row, and nobody is writing.
+  const step = (tr, by) => {
+    const all = [...document.querySelectorAll("#rows tr.row")];
+    const here = all.findIndex((one) => one.dataset.index === tr.dataset.index);
+    all[here + by]?.querySelector(".toggle").focus();
+  };
+  const pressed = (event) => {
+    const tr = event.target.closest("tr[data-index]");
+    if (!tr || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+    const letter = event.key.toLowerCase();
+    if (letter === "j" || letter === "k") step(tr, letter === "j" ? 1 : -1);
+    else if (KEYS[letter] && !event.repeat) decide(Number(tr.dataset.index), KEYS[letter]);
+    else return;
+    event.preventDefault();
+  };
+
+  at("about-keys").hidden = false;
+  at("rows").addEventListener("keydown", pressed);
+  return { block, whenChanged: (then) => { changed = then; } };
+};

@@ -1,0 +1,26 @@
+// The flow of records: the drawing of the report, and the same as a table.
+import { ask, askDocument } from "/assets/api.js";
+import { at, make, number } from "/assets/words.js";
+
+const box = (given) => {
+  const head = make("th", "", given.box);
+  head.scope = "row";
+  const first = make("tr", "box", make("td", "", given.phase), head, make("td", "number", number(given.n)));
+  const parts = given.parts.map((part) =>
+    make("tr", "", make("td", ""), make("td", `depth${part.depth}`, part.text), make("td", "number", part.n === null ? "" : number(part.n))),
+  );
+  return [first, ...parts];
+};
+
+export const showFlow = async (id) => {
+  const route = `/v1/batches/${encodeURIComponent(id)}/report`;
+  const [drawing, figures] = await Promise.all([
+    askDocument(`${route}?form=svg`),
+    ask(`${route}?form=json`).then((answer) => answer.json()),
+  ]);
+  const svg = drawing.documentElement;
+  for (const style of svg.querySelectorAll("style")) style.remove(); // the page's own follows light and dark
+  at("drawing").replaceChildren(document.importNode(svg, true));
+  at("boxes").replaceChildren(...figures.boxes.flatMap(box));
+  at("warnings").replaceChildren(...figures.warnings.map((text) => make("p", "notice", text)));
+};

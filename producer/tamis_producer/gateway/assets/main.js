@@ -1,0 +1,79 @@
+// What this address shows. Every view is a page load of its own: the browser's history, focus and title work as ever.
+import { ask, key, Problem } from "/assets/api.js";
+import { showBatch } from "/assets/batch.js";
+import { overview } from "/assets/overview.js";
+import { submission } from "/assets/submission.js";
+import { at, calm, complain } from "/assets/words.js";
+
+const asked = new URLSearchParams(location.search);
+
+const title = (text) => {
+  at("title").textContent = text;
+  at("eyebrow").hidden = true;
+  document.title = `${text} – Tamis`;
+};
+
+const show = async () => {
+  const about = await (await ask("/v1/about")).json();
+  const scopes = new Set(about.key.scopes);
+  at("site").hidden = false;
+  const here = asked.has("batch") ? null : asked.has("new") ? "to-new" : "to-batches";
+  if (here) at(here).setAttribute("aria-current", "page");
+  at("whose").textContent = `Signed in as ${about.key.label}`;
+  at("to-new").hidden = !scopes.has("submit");
+  if (about.flower_url) {
+    at("to-flower").href = about.flower_url;
+    at("to-flower").hidden = false;
+  }
+  if (asked.has("batch")) {
+    title("Batch");
+    await showBatch(asked.get("batch"), scopes);
+  } else if (asked.has("new") && scopes.has("submit")) {
+    title("New batch");
+    submission();
+  } else {
+    title("Batches");
+    await overview(scopes.has("submit"));
+  }
+};
+
+const signIn = () => {
+  title("Sign in to Tamis");
+  at("site").hidden = true;
+  at("sign-in").hidden = false;
+  at("key").focus();
+};
+
+const begin = async () => {
+  try {
+    await show();
+  } catch (error) {
+    if (error instanceof Problem && (error.status === 401 || error.status === 403) && at("site").hidden) {
+      key.forget();
+      signIn();
+    }
+    complain(error);
+  }
+};
+
+at("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  calm();
+  const given = at("key").value.trim();
+  at("key").value = "";
+  if (!/^[\x21-\x7e]+$/.test(given)) { // what no header could carry is no key
+    complain("That is no key: a key begins with tamis_.");
+    return;
+  }
+  key.set(given);
+  at("sign-in").hidden = true;
+  at("title").focus({ preventScroll: true });
+  await begin();
+});
+at("sign-out").addEventListener("click", () => {
+  key.forget();
+  location.assign("/");
+});
+
+if (key.get()) begin();
+else signIn();

@@ -1,0 +1,65 @@
+// The latest batches, as they go: one connection for all of them.
+import { follow } from "/assets/api.js";
+import { at, done, duration, make, nameOf, number, rate, say, showState, tellLost } from "/assets/words.js";
+
+const rows = new Map(); // id -> its row: kept, so that the focus stays where it is
+const states = new Map();
+
+const link = (batch) => {
+  const to = make("a", "", nameOf(batch));
+  to.href = `/?batch=${encodeURIComponent(batch.id)}`;
+  return to;
+};
+
+const begun = (batch) => {
+  const when = new Date(batch.created_at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const name = make("th", "", link(batch), make("span", "by", `${batch.operation.replaceAll("_", " ")}, ${when}`));
+  name.scope = "row";
+  const bar = make("progress", "");
+  bar.max = batch.counts.n_items || 1;
+  bar.setAttribute("aria-label", `Done of ${nameOf(batch)}`);
+  const cells = ["State", "Done", "Failed", "Rate", "To go", "Cost"].map((title, place) => {
+    const cell = make("td", place > 1 ? "number" : "");
+    cell.dataset.name = title;
+    return cell;
+  });
+  const [share, state, why, paid, unpriced] = ["", "", "by", "", "by"].map((kind) => make("span", kind));
+  cells[0].append(state, why);
+  cells[1].append(bar, share);
+  cells[5].append(paid, unpriced);
+  return { row: make("tr", "", name, ...cells), cells, bar, share, state, why, paid, unpriced };
+};
+
+const tell = (standing) => {
+  const { batch } = standing;
+  if (!rows.has(batch.id)) rows.set(batch.id, begun(batch));
+  const { row, cells, bar, share, state, why, paid, unpriced } = rows.get(batch.id);
+  const running = !standing.finished && batch.state !== "paused";
+  bar.value = done(batch.counts);
+  showState(state, batch);
+  why.textContent = batch.pause && batch.pause.kind !== "requested" ? batch.pause.kind.replaceAll("_", " ") : "";
+  share.textContent = `${number(done(batch.counts))} of ${number(batch.counts.n_items)}`;
+  cells[2].textContent = number(batch.counts.failed);
+  cells[3].textContent = running ? rate(standing.rate) : "–";
+  cells[4].textContent = running ? duration(standing.eta_seconds) : "–";
+  [paid.textContent, unpriced.textContent] = standing.paid.split(/, (.*)/); // "$0.00, 3 items without a known price"
+  const before = states.get(batch.id);
+  states.set(batch.id, batch.state);
+  if (before && before !== batch.state) say(`${nameOf(batch)} is ${batch.state}`);
+  return row;
+};
+
+export const overview = (maySubmit) => {
+  at("overview").hidden = false;
+  at("to-first").hidden = !maySubmit;
+  const told = ({ data }) => {
+    const list = data.map(tell);
+    const body = at("batch-rows");
+    // A row that stands where it should is left there: who moves an element takes the focus from it.
+    for (const [n, row] of list.entries()) if (body.children[n] !== row) body.insertBefore(row, body.children[n] ?? null);
+    while (body.children.length > list.length) body.lastElementChild.remove();
+    at("batches").hidden = !list.length;
+    at("no-batches").hidden = list.length > 0;
+  };
+  return follow("/v1/events", told, tellLost);
+};

@@ -1,0 +1,73 @@
+"""The page at `/`, and the files that it loads: all of them from here, none from elsewhere."""
+
+import base64
+import hashlib
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import HTMLResponse, Response
+
+from ..example import CITATIONS, CRITERIA
+from ..report.flow_svg import STYLE
+from ..report.page import ASSETS as REPORT_ASSETS
+from ..report.templates import template
+from . import problems
+
+router = APIRouter(tags=["page"])
+
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("main.js", "api.js", "words.js", "overview.js", "submission.js", "batch.js", "deciding.js", "flow.js")
+FILES = {
+    "report.css": REPORT_ASSETS / "page.css",
+    "table.js": REPORT_ASSETS / "table.js",
+    "page.css": ASSETS / "page.css",
+    "icon.svg": ASSETS / "icon.svg",
+    **{name: ASSETS / name for name in SCRIPTS},
+    "example.ris": CITATIONS,
+    "example.yaml": CRITERIA,
+}
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".ris": "text/plain"}
+
+# No script but ours runs, none is made from text, and nothing is sent elsewhere. The one style that is not a file is
+# that of the flow's drawing, which is fetched with it and taken out before it is shown.
+_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        f"style-src 'self' 'sha256-{_STYLE_HASH}'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+@router.get("/", summary="The page", response_class=HTMLResponse)
+def page() -> HTMLResponse:
+    return HTMLResponse(_page(), headers=HEADERS)
+
+
+@router.get("/assets/{name}", summary="A file that the page loads", response_class=Response, responses=problems.UNKNOWN)
+def asset(name: str) -> Response:
+    path = FILES.get(name)
+    if path is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"the page loads no file {name!r}")
+    return Response(path.read_bytes(), media_type=TYPES.get(path.suffix, "text/plain"))
+
+
+@cache
+def _page() -> str:
+    """The page's HTML: the same for everybody, as what differs is fetched with a key."""
+    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason or value")

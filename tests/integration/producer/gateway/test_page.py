@@ -1,0 +1,82 @@
+"""The page and its files: open to everybody, from here alone, and under a policy that lets nothing else run."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import httpx2 as httpx
+import pytest
+
+from stage.gateway import gateway
+from tamis_producer import Client
+from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.gateway.page import ASSETS, FILES
+
+
+class Elements(HTMLParser):
+    """The elements of a page and their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture
+def http(client: Client) -> Iterator[httpx.Client]:
+    with gateway(client) as base, httpx.Client(base_url=base) as http:
+        yield http
+
+
+def test_the_page_runs_and_loads_nothing_but_files_of_the_gateway(http: httpx.Client) -> None:
+    answer = http.get("/")
+    assert answer.headers["Content-Type"].startswith("text/html")
+    policy = dict(part.partition(" ")[::2] for part in answer.headers["Content-Security-Policy"].split("; "))
+    assert (policy["default-src"], policy["script-src"], policy["connect-src"]) == ("'none'", "'self'", "'self'")
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert "unsafe" not in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    elements = Elements(answer.text).found
+    for tag, attributes in elements:
+        assert not any(name == "style" or name.startswith("on") for name in attributes), tag
+        assert tag != "style"
+        if tag == "script":
+            assert attributes["src"]
+        loaded = attributes.get("src") or (attributes.get("href") if tag == "link" else None)
+        if loaded:
+            assert http.get(loaded).status_code == 200, loaded
+
+
+def test_every_file_of_the_page_is_served_as_what_it_is_and_no_other_file(http: httpx.Client) -> None:
+    kinds = {
+        "js": "text/javascript",
+        "css": "text/css",
+        "svg": "image/svg+xml",
+        "ris": "text/plain",
+        "yaml": "text/plain",
+    }
+    for name, path in FILES.items():
+        answer = http.get(f"/assets/{name}")
+        assert answer.content == path.read_bytes()
+        assert answer.headers["Content-Type"].partition(";")[0] == kinds[name.rpartition(".")[2]]
+    for name in ("page.py", "..%2Fapp.py", "gateway.html.jinja", ""):
+        assert http.get(f"/assets/{name}").status_code == 404
+
+
+def test_every_script_is_served_and_imports_only_what_is_served() -> None:
+    scripts = {path.name for path in ASSETS.glob("*.js")}
+    assert scripts <= set(FILES)
+    for name in scripts:
+        text = (ASSETS / name).read_text("utf-8")
+        assert set(re.findall(r'from "/assets/([^"]+)"', text)) <= scripts
+        assert "innerHTML" not in text
+        assert "http://" not in text
+        assert "https://" not in text
+
+
+def test_the_example_is_there_to_be_tried(http: httpx.Client) -> None:
+    assert http.get("/assets/example.ris").text == CITATIONS.read_text("utf-8")
+    assert http.get("/assets/example.yaml").text == CRITERIA.read_text("utf-8")
