@@ -16,10 +16,10 @@ from ..redaction import Redaction
 from . import batches, files, overrides, overview, page, problems, records, services
 from .description import Described
 from .metrics import CONTENT_TYPE, Metrics
+from .upload import LONGEST_TERMS
 
 _UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
-COUNTED = ("/v1/batches", "/v1/files")  # their bodies are counted by those who read them, as they come
 
 
 class Health(BaseModel):
@@ -56,11 +56,13 @@ def create_app(
     app.include_router(services.router)
     app.include_router(page.router)
 
+    largest = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
+
     @app.middleware("http")
     async def bounded(request: Request, answer: RequestResponseEndpoint) -> Response:
-        """No body is read that does not say how large it is, or is too large; some are counted as they come."""
-        counted = request.method == "POST" and request.url.path in COUNTED
-        response = (None if counted else _refusal(request, largest_body)) or await answer(request)
+        """No body is read that does not say how large it is, or is too large; a new batch is counted as it comes."""
+        most = largest.get(request.url.path, largest_body) if request.method == "POST" else largest_body
+        response = (None if most is None else _refusal(request, most)) or await answer(request)
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers.setdefault("Cache-Control", "no-store")
         return response

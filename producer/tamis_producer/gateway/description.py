@@ -7,18 +7,16 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .problems import Problem
-from .submission import Submission
 
-NAMED: tuple[type[BaseModel], ...] = (Problem, Submission)
 PLACE = "#/components/schemas/{model}"
+_named: dict[type[BaseModel], None] = {Problem: None}
 
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:
-    """Where the description holds a model."""
-    if model not in NAMED:
-        raise LookupError(f"{model.__name__} is not in the description")
+    """Where the description holds a model, which this has it hold."""
+    _named[model] = None
     return {"$ref": PLACE.format(model=model.__name__)}
 
 
@@ -29,6 +27,6 @@ class Described(FastAPI):
         """The description, made once."""
         if self.openapi_schema is None:
             described = super().openapi()
-            _, models = models_json_schema([(model, "validation") for model in NAMED], ref_template=PLACE)
+            _, models = models_json_schema([(model, "validation") for model in _named], ref_template=PLACE)
             described["components"]["schemas"] |= models["$defs"]
         return super().openapi()

@@ -2,12 +2,14 @@
 
 from http import HTTPStatus
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import Annotated, Self
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import UploadFile
 
 from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriteria
 
@@ -19,12 +21,14 @@ from ..identification import identify
 from ..screening import InitialFilter
 from . import problems
 from .access import client_of, holder_of
+from .description import component
 from .standing import Standing
-from .submission import Terms
-from .upload import MEDIA_TYPE, read_upload
+from .submission import EXAMPLE_TERMS, Terms
+from .upload import MEDIA_TYPE, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
+LONGEST_NAME = 200
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 
 Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
@@ -34,24 +38,17 @@ Of = Annotated[Client, Depends(client_of)]
 class FileTerms(Terms):
     """What is asked of the records of a file."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"file": "citations.ris", "operation": {"operation": "filter", "criteria": "Is this about oncology?"}}
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
-    file: str = Field(min_length=1, max_length=200, description="What the file is called.")
     initial_filter: bool = Field(default=True, description="Of a screening: reject first what rules alone rule out.")
     keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
 
-    @model_validator(mode="after")
-    def _a_name(self) -> Self:
-        if not self.file.isprintable() or not self.file.strip():
-            raise ValueError("file: a name is printable")
-        return self
+
+class FileForm(BaseModel):
+    """A file, and what to ask of its records."""
+
+    terms: FileTerms
+    file: Annotated[bytes, Field(description="RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL, told by its content.")]
 
 
 class CriteriaText(BaseModel):
@@ -73,15 +70,8 @@ class CriteriaRead(BaseModel):
 @router.post(
     "/files",
     status_code=HTTPStatus.CREATED,
-    summary="Submit a bibliographic file: a line of JSON that says what to ask, and behind it the file as it is",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-            "description": "The first line is an object of these: "
-            + ", ".join(f"`{name}`" for name in FileTerms.model_fields),
-        }
-    },
+    summary="Submit a bibliographic file: a form with the file, and with terms that say what to ask of its records",
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
     responses=problems.CONFLICT | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit_file(
@@ -91,11 +81,9 @@ async def submit_file(
     _: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Standing:
-    """RIS, NBIB, BibTeX, EndNote XML, CSV, TSV and JSONL, told by their content. Copies are kept out and counted."""
-    with TemporaryDirectory(prefix="tamis-file-") as folder:
-        path = Path(folder) / "records"
-        terms = await read_upload(request, FileTerms, path, largest=client.settings.max_file_bytes)
-        standing = await run_in_threadpool(_submitted, client, terms, path, idempotency_key)
+    """Copies of records are kept out and counted; the form's field `terms` is JSON."""
+    async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, file):
+        standing = await run_in_threadpool(_submitted, client, terms, file, idempotency_key)
     response.headers["Location"] = f"/v1/batches/{standing.batch.id}"
     return standing
 
@@ -113,22 +101,28 @@ def criteria(given: CriteriaText, _: Submitter) -> CriteriaRead:
     return CriteriaRead(criteria=read, switched_off=switched_off, doubts=list(doubts(read)))
 
 
-def _submitted(client: Client, terms: FileTerms, path: Path, idempotency_key: str | None) -> Standing:
-    operation = terms.operation
+def _submitted(client: Client, terms: FileTerms, file: UploadFile, idempotency_key: str | None) -> Standing:
+    operation, name = terms.operation, file.filename or ""
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     most = client.settings.max_file_bytes
-    try:
-        found = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
-    except InputError as error:
-        raise _named(error, path, terms.file) from error
+    with TemporaryDirectory(prefix="tamis-file-") as folder:
+        path = Path(folder) / "records"
+        with path.open("wb") as copy:
+            copyfileobj(file.file, copy)
+        try:
+            found = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
+        except InputError as error:
+            raise _named(error, path, name) from error
     batch = client.submit(
         operation,
         found.records,
         model=terms.model,
-        label=terms.label or terms.file,
+        label=terms.label or name,
         use_cache=terms.use_cache,
         exclusions=found.exclusions,
-        source=found.source.model_copy(update={"file": terms.file}),
+        source=found.source.model_copy(update={"file": name}),
         priority=terms.priority,
         max_cost=terms.max_cost,
         idempotency_key=idempotency_key,

@@ -23,13 +23,13 @@ Dollars = Annotated[
     WithJsonSchema({"type": "number", "minimum": 0, "exclusiveMaximum": float(MOST)}),
 ]
 
-_TERMS: JsonDict = {
+EXAMPLE_TERMS: JsonDict = {
     "operation": {"operation": "filter", "criteria": "Is this about oncology?"},
     "label": "spring update",
 }
 EXAMPLE_ITEM: JsonDict = {"id": "31", "title": "A trial of something", "abstract": "Methods: ..."}
-EXAMPLE: JsonDict = {**_TERMS, "items": [EXAMPLE_ITEM]}
-EXAMPLE_LINES = f"{json.dumps(_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
+EXAMPLE: JsonDict = {**EXAMPLE_TERMS, "items": [EXAMPLE_ITEM]}
+EXAMPLE_LINES = f"{json.dumps(EXAMPLE_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
 
 
 class Terms(BaseModel):
@@ -89,8 +89,8 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
         yield item
 
 
-def decoded(text: bytes, place: str) -> Any:
-    """The JSON value in some bytes. Raises `InvalidParameters` naming the place where it is none."""
+def decoded(text: bytes | str, place: str) -> Any:
+    """The JSON value of a text. Raises `InvalidParameters` naming the place where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -46,18 +46,16 @@ const attempt = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (by
 const submit = async (idempotencyKey) => {
   const file = at("records-file").files[0];
   const terms = {
-    file: file.name.slice(0, LONGEST_NAME),
     operation: { operation: "inclusion", criteria: criteria(), unclear: at("unclear").value },
     initial_filter: at("initial-filter").checked,
     keep_duplicates: at("keep-duplicates").checked,
     model: at("model").value.trim() || null,
     max_cost: at("max-cost").value || null,
   };
-  const answer = await ask("/v1/files", {
-    method: "POST",
-    headers: { "Content-Type": "application/vnd.tamis.file", "Idempotency-Key": idempotencyKey },
-    body: new Blob([JSON.stringify(terms), "\n", file]),
-  });
+  const form = new FormData();
+  form.append("terms", JSON.stringify(terms));
+  form.append("file", file, file.name.slice(0, LONGEST_NAME));
+  const answer = await ask("/v1/files", { method: "POST", headers: { "Idempotency-Key": idempotencyKey }, body: form });
   const { batch } = await answer.json();
   location.assign(`/?batch=${encodeURIComponent(batch.id)}`);
 };

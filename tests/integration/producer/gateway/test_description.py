@@ -36,6 +36,7 @@ def test_requests_made_from_the_description_are_answered_as_it_says(
                 f"--header=Authorization: Bearer {key}",
                 "--phases=examples,coverage,fuzzing",
                 f"--max-examples={EXAMPLES}",
+                "--exclude-path=/v1/events",  # it has no end of its own
                 "--seed=1",
                 "--continue-on-failure",
             ],

@@ -12,7 +12,6 @@ from tamis_producer.api_keys import Scope
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.example import CITATIONS, CRITERIA
 
-FILE = {"Content-Type": "application/vnd.tamis.file"}
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
 TABLE = "id,title\n1,Sieves\n2,Screens\n1,Sieves\n"
 
@@ -27,16 +26,17 @@ def http(client: Client) -> Iterator[httpx.Client]:
         yield http
 
 
-def upload(http: httpx.Client, content: bytes | str, /, **terms: object) -> httpx.Response:
+def upload(http: httpx.Client, content: bytes | str, /, name: str = "records.csv", **terms: object) -> httpx.Response:
     raw = content if isinstance(content, bytes) else content.encode()
-    line = json.dumps({"file": "records.csv", "operation": FILTER, **terms}).encode()
-    return http.post("/v1/files", content=line + b"\n" + raw, headers=FILE)
+    return http.post(
+        "/v1/files", data={"terms": json.dumps({"operation": FILTER, **terms})}, files={"file": (name, raw)}
+    )
 
 
 def test_the_example_is_screened_with_its_copies_and_rejections_kept_out(http: httpx.Client, client: Client) -> None:
     criteria = read_criteria(CRITERIA).model_dump(mode="json")
     operation = {"operation": "inclusion", "criteria": criteria, "unclear": "refer"}
-    answer = upload(http, CITATIONS.read_bytes(), file="citations.ris", operation=operation)
+    answer = upload(http, CITATIONS.read_bytes(), name="citations.ris", operation=operation)
     assert answer.status_code == 201, answer.text
     standing = answer.json()["batch"]
     assert answer.headers["Location"] == f"/v1/batches/{standing['id']}"
@@ -55,19 +55,9 @@ def test_copies_are_kept_out_unless_they_are_asked_for(http: httpx.Client) -> No
     assert (kept["excluded_by_filter"], kept["pending"]) == (0, 2)
 
 
-def test_a_file_comes_in_pieces_of_any_size(http: httpx.Client) -> None:
-    line = json.dumps({"file": "records.csv", "operation": FILTER}).encode()
-    body = line + b"\n" + TABLE.encode()
-    pieces = (body[place : place + 7] for place in range(0, len(body), 7))
-    answer = http.post("/v1/files", content=pieces, headers=FILE)
-    assert answer.status_code == 201, answer.text
-    assert answer.json()["batch"]["counts"]["n_items"] == 3
-
-
 def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Client) -> None:
-    line = json.dumps({"file": "records.csv", "operation": FILTER})
-    headers = {**FILE, "Idempotency-Key": "attempt-1"}
-    first, again = (http.post("/v1/files", content=f"{line}\n{TABLE}", headers=headers).json() for _ in range(2))
+    http.headers["Idempotency-Key"] = "attempt-1"
+    first, again = (upload(http, TABLE).json() for _ in range(2))
     assert first["batch"]["id"] == again["batch"]["id"]
     assert len(client.batches()) == 1
 
@@ -75,12 +65,12 @@ def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Cl
 @pytest.mark.parametrize(
     ("content", "terms", "told"),
     [
-        ("", {}, "there is no file behind line 1"),
+        ("", {}, "file: there is none"),
         ("%PDF-1.7 ...", {}, "records.csv: this is a PDF"),
         ('{"id": "1"}\n{"id": ', {}, "records.csv:2"),
-        (TABLE, {"color": "red"}, "line 1: color: Extra inputs are not permitted"),
-        (TABLE, {"file": ""}, "line 1: file"),
-        (TABLE, {"file": "a\nb"}, "a name is printable"),
+        (TABLE, {"color": "red"}, "terms: color: Extra inputs are not permitted"),
+        (TABLE, {"name": "a\u200bb"}, "file: its name"),
+        (TABLE, {"name": "n" * 201}, "file: its name"),
         (TABLE, {"operation": {"operation": "guess"}}, "operation"),
     ],
 )
@@ -94,18 +84,30 @@ def test_what_is_wrong_is_told_by_the_file_s_own_name_and_nothing_is_written(
     assert client.batches() == []
 
 
-def test_a_first_line_without_end_is_not_read_to_its_end(http: httpx.Client) -> None:
-    answer = http.post("/v1/files", content=b"{" * 1_000_100, headers=FILE)
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, "terms: there are none"),
+        ({"terms": "{"}, "terms is no JSON"),
+        ({"terms": "{" * 1_000_100}, "The request cannot be read"),
+        ({"terms": "{}", "more": "1"}, "The request cannot be read"),
+    ],
+)
+def test_a_form_without_terms_that_can_be_read_is_refused(
+    http: httpx.Client, client: Client, fields: dict[str, str], told: str
+) -> None:
+    answer = http.post("/v1/files", data=fields, files={"file": ("records.csv", TABLE)})
     assert answer.status_code == 422
-    assert "line 1" in answer.json()["detail"]
+    assert told in answer.text
+    assert client.batches() == []
 
 
 def test_another_media_type_is_refused(http: httpx.Client) -> None:
-    answer = http.post("/v1/files", content=TABLE, headers={"Content-Type": "multipart/form-data; boundary=x"})
+    answer = http.post("/v1/files", content=TABLE, headers={"Content-Type": "text/csv"})
     assert answer.status_code == 415
 
 
-def test_a_file_that_is_too_large_is_refused_while_it_comes(client: Client) -> None:
+def test_a_file_that_is_too_large_is_refused(client: Client) -> None:
     key = api_keys.create(client.engine, "Reviewer A", [Scope.SUBMIT])
     small = Client(client.settings.model_copy(update={"max_file_bytes": 1_000}))
     with small, gateway(small) as base, httpx.Client(base_url=base) as http:
