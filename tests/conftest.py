@@ -90,6 +90,13 @@ def database_url(postgres: Postgres) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def module_database_url(postgres: Postgres) -> Iterator[str]:
+    """A migrated ledger for all the tests of a module."""
+    with _own_database(postgres) as url:
+        yield url
+
+
 @pytest.fixture
 def broker_url(valkey: Valkey) -> str:
     """An empty broker, with empty databases for results and limiter after it."""
@@ -134,15 +141,14 @@ def environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def house(postgres: Postgres, valkey: Valkey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One worker for all the tests of a module, three calls an item; each test submits batches of its own."""
     _empty(valkey, HOUSE)  # the worker of another module was killed, and left messages unacknowledged
     with (
-        _own_database(postgres) as database_url,
         Double.start() as double,
         Client(
             ProducerSettings(
-                broker_url=next_database(valkey.url, HOUSE), database_url=database_url, shard_size=50, window=2
+                broker_url=next_database(valkey.url, HOUSE), database_url=module_database_url, shard_size=50, window=2
             )
         ) as client,
     ):

@@ -21,6 +21,18 @@ from .settings import ProducerSettings
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
 NOT_FOUND = "404"  # AMQP
+AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
+# RabbitMQ: a message is published once a majority of its servers has it. A classic queue loses some when a server dies.
+QUORUM = {"x-queue-type": "quorum"}
+# One that is short of memory or disk takes nothing and says nothing: without a bound a publisher would wait for ever.
+ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
+HEARTBEAT_ON_AMQP = 20  # s; a cable that is cut is noticed after two, and what that worker had is delivered to others
+REFUSED_ON_AMQP: dict[object, str] = {  # by the code of its reply
+    403: "refuses this user, its password or what it asks for",
+    530: "does not have this virtual host, or does not let this user into it",
+}
+USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
+REDIS_PORT = 6379
 BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 
 
@@ -32,6 +44,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
     backend = f"{BACKEND}+{settings.result_backend}"
     app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
     connections = 2 * concurrency + 50
+    on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
     app.conf.update(
         # An item's message is acknowledged after its result is committed, or delivered again.
         task_acks_late=True,
@@ -41,19 +54,8 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         task_ignore_result=True,
         worker_deduplicate_successful_tasks=False,  # a chord whose header is deduplicated hangs
         worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
-        broker_transport_options={
-            "visibility_timeout": settings.visibility_timeout,
-            "max_connections": connections,
-            "socket_timeout": 15,
-            "socket_connect_timeout": 5,
-            "socket_keepalive": True,
-            "health_check_interval": 25,
-            "unacked_restore_interval": 5,
-            "unacked_restore_throttle": 2,
-            "global_keyprefix": wire.KEY_PREFIX,
-            "queue_order_strategy": f"{WeightedOrder.__module__}:{WeightedOrder.__name__}",
-            "priority_steps": [0],  # priorities are queues of their own; one Redis list each
-        },
+        broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
+        broker_heartbeat=HEARTBEAT_ON_AMQP,
         result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
         redis_max_connections=connections,
         redis_socket_timeout=15,
@@ -74,7 +76,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         task_send_sent_event=False,
         task_default_queue=wire.ItemQueue(Priority.NORMAL, 0).name,
         task_queues=[
-            Queue(name, Exchange(name, type="direct"), routing_key=name)
+            Queue(name, Exchange(name, type="direct"), routing_key=name, queue_arguments=QUORUM if on_amqp else None)
             for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)
         ],
         task_routes={wire.AGGREGATE: {"queue": wire.CONTROL_QUEUE}},
@@ -84,24 +86,49 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
     return app
 
 
+def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
+    """Of kombu's transport for Redis. Times in seconds."""
+    return {
+        "visibility_timeout": settings.visibility_timeout,
+        "max_connections": connections,
+        "socket_timeout": 15,
+        "socket_connect_timeout": 5,
+        "socket_keepalive": True,
+        "health_check_interval": 25,
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 2,
+        "global_keyprefix": wire.KEY_PREFIX,
+        "queue_order_strategy": f"{WeightedOrder.__module__}:{WeightedOrder.__name__}",
+        "priority_steps": [0],  # priorities are queues of their own; one Redis list each
+    }
+
+
 @contextmanager
 def broker_errors(app: Celery) -> Iterator[None]:
     """The seam: what the broker raises inside comes out as `BrokerUnavailable`, without passwords."""
     try:
         yield
     except _transport_errors(app) as error:
-        where = urlsplit(str(app.conf.broker_url))
-        raise BrokerUnavailable(f"the broker at {where.hostname}:{where.port} {what_is_wrong(error)}") from error
+        where = place(str(app.conf.broker_url))
+        raise BrokerUnavailable(f"the broker at {where} {what_is_wrong(error)}") from error
+
+
+def place(url: str) -> str:
+    """Where a broker or another Redis is, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or parts.path}:{parts.port or USUAL_PORTS.get(parts.scheme, REDIS_PORT)}"
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Why Redis did not do what it was asked, in words that follow its name; without what was sent to it."""
+    """Why the broker did not do what it was asked, in words that follow its name; without what was sent to it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"shows a certificate that is not accepted: {cause.verify_message}"
         if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
             return _refusal(cause)
+        if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
+            return refused
         cause = cause.__cause__ or cause.__context__
     return "does not answer"
 
@@ -133,6 +160,7 @@ def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
     `within`: seconds that the server has to accept the connection, and again for each answer; nothing is tried twice.
     """
     impatient = {"max_retries": 1, "interval_start": 0, "socket_timeout": within, "socket_connect_timeout": within}
+    impatient |= {"read_timeout": within, "write_timeout": within}  # the same, as RabbitMQ's client names it
     options = app.conf.broker_transport_options | impatient
     with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:
         return {name: _depth(connection, name) for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)}

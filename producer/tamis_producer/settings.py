@@ -16,6 +16,8 @@ from tamis_schemas import ConfigurationError
 
 from .stack_file import StackFile
 
+REDIS_SCHEMES = ("redis", "rediss")
+
 
 class ProducerSettings(BaseSettings):
     """Frozen; every field can be set as `TAMIS_<NAME>`."""
@@ -111,12 +113,23 @@ class ProducerSettings(BaseSettings):
     @property
     def result_backend(self) -> str:
         """The result backend's URL: its own setting, else the database after the broker's."""
-        return verified(self.result_backend_url) if self.result_backend_url else next_database(self.broker, 1)
+        return (
+            verified(self.result_backend_url) if self.result_backend_url else self._beside_broker(1, "result_backend")
+        )
 
     @property
     def database(self) -> str:
         """The ledger's URL. Raises `ConfigurationError` where there is none."""
         return self.database_url or self._embedded().database_url
+
+    def _beside_broker(self, offset: int, name: str) -> str:
+        """Another database of the broker's server. Raises `ConfigurationError` where that is no Redis."""
+        if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
+            raise ConfigurationError(
+                f"TAMIS_{name.upper()}_URL is not set: the broker is no Redis server, and what is counted there needs "
+                "one: redis://:password@host:6379/0"
+            )
+        return next_database(self.broker, offset)
 
     def _embedded(self) -> StackFile:
         if self.stack is None:

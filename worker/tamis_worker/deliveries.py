@@ -21,6 +21,7 @@ from celery.worker import state
 from tamis_producer import telemetry
 from tamis_schemas import ConfigurationError
 
+from .consumer import PromptConsumer
 from .engine.backpressure import Backpressure, Server
 from .engine.evaluate import NotBegun
 from .ledger.claims import ItemKey
@@ -127,6 +128,7 @@ class Deliveries:
 
     def install(self, app: Celery) -> None:
         """Have the workers of an application settle; each of its item tasks takes this object as its `Strategy`."""
+        app.conf.worker_consumer = f"{PromptConsumer.__module__}:{PromptConsumer.__name__}"
         app.steps["consumer"].add(type("Settling", (_Settling,), {"deliveries": self}))
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:

@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from tamis_producer.settings import ProducerSettings, next_database, verified
+from tamis_producer.settings import ProducerSettings, verified
 from tamis_schemas import ConfigurationError
 
 from .evaluation.recall import RECALL_THRESHOLD
@@ -95,7 +95,7 @@ class WorkerSettings(ProducerSettings):
     @property
     def limiter(self) -> str:
         """The limiter's Redis URL: its own setting, else two databases after the broker's."""
-        return verified(self.limiter_url) if self.limiter_url else next_database(self.broker, 2)
+        return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def endpoint(self) -> str:

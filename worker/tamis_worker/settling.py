@@ -64,7 +64,7 @@ def _tell(deliveries: Sequence["Delivery"]) -> None:
 
 def _acknowledge(deliveries: Sequence["Delivery"]) -> None:
     channel = deliveries[0].message.channel
-    qos = channel.qos
+    qos = getattr(channel, "qos", None)  # RabbitMQ's have none
     if isinstance(qos, redis_transport.QoS):
         # As its own `ack` does for each one in a round trip, but for all of them in one.
         tags = [delivery.message.delivery_tag for delivery in deliveries]

@@ -1,6 +1,7 @@
 """How many messages wait: what the reconciler and the watchdog judge by."""
 
 import pytest
+import redis
 
 from stage import abstracts
 from tamis_producer import Client
@@ -21,6 +22,9 @@ def test_messages_that_wait_are_counted_queue_by_queue(client: Client) -> None:
         waiting = waiting_messages(app, within=5)
         assert {name: n for name, n in waiting.items() if n} == {"items.normal.0": 100, "items.high.0": 7}
         assert wire.CONTROL_QUEUE in waiting
+        with redis.Redis.from_url(client.settings.broker) as server:  # as a scaler asks, which knows nothing of Celery
+            assert server.llen(f"{wire.KEY_PREFIX}items.normal.0") == 100
+            assert server.llen(f"{wire.KEY_PREFIX}items.high.0") == 7
     finally:
         app.close()
 

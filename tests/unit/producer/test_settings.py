@@ -48,6 +48,16 @@ def test_broker_backend_and_limiter_use_three_databases(environ: Put) -> None:
     ]
 
 
+def test_beside_rabbitmq_the_redis_for_chords_and_limit_must_be_named(environ: Put) -> None:
+    environ(**SERVERS | {"TAMIS_BROKER_URL": "amqp://user:s3cret@rabbit.example//"})
+    for setting, variable in (("result_backend", "TAMIS_RESULT_BACKEND_URL"), ("limiter", "TAMIS_LIMITER_URL")):
+        with pytest.raises(ConfigurationError, match=f"{variable} is not set") as unset:
+            getattr(WorkerSettings.load(), setting)
+        assert "s3cret" not in str(unset.value)
+        environ(**{variable: "redis://h/1"})
+        assert getattr(WorkerSettings.load(), setting) == "redis://h/1"
+
+
 def test_no_password_and_no_key_is_in_a_repr(environ: Put) -> None:
     environ(**SERVERS, TAMIS_LLM_API_KEY="sk-s3cret")
     assert "s3cret" not in repr(WorkerSettings.load())

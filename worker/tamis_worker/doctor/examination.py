@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from alembic.script import ScriptDirectory
 
-from tamis_producer.broker import make_app, waiting_messages
+from tamis_producer.broker import make_app, place, waiting_messages
 from tamis_producer.ledger import connect
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS, read_repairs, read_workers
@@ -17,7 +17,7 @@ from ..settings import WorkerSettings
 from .endpoint import judge_endpoint, read_endpoint
 from .finding import Finding, failure, ok
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
-from .redis_server import RedisReading, judge_redis_server, place, read_redis_server
+from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
 
 ANSWER_WITHIN = 5.0  # s
@@ -37,17 +37,17 @@ def examine(settings: WorkerSettings, *, call: bool = False) -> Iterator[Finding
 def _examine(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
     ahead: dict[str, float] = {}
     try:
-        broker, database = settings.broker, settings.database
+        broker, database, redis_servers = settings.broker, settings.database, _redis_servers(settings)
     except ConfigurationError as error:
         yield failure("settings", str(error), "see docs/settings.md")
     else:
-        for subject, url in _redis_servers(settings).items():
+        for subject, url in redis_servers.items():
             redis = read_redis_server(url)
             if isinstance(redis, RedisReading):
                 ahead[subject] = redis.ahead
             yield from judge_redis_server(subject, place(url), redis)
         if not broker.startswith(REDIS):
-            yield ok("broker", f"{place(broker)} is no Redis: it is not examined")
+            yield _other_broker(settings)
         ledger = read_ledger_server(database)
         if isinstance(ledger, LedgerReading):
             ahead["ledger"] = ledger.ahead
@@ -62,6 +62,19 @@ def _examine(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
     if settings.stack is not None:
         yield judge_disk(str(settings.home), shutil.disk_usage(settings.home).free)
     yield from _endpoint(settings, call)
+
+
+def _other_broker(settings: WorkerSettings) -> Finding:
+    """Of a broker that is no Redis no more than that it answers is asked."""
+    app = make_app(settings)
+    try:
+        waiting_messages(app, within=ANSWER_WITHIN)
+    except BrokerUnavailable as error:
+        mend = "start it, or name the right one with TAMIS_BROKER_URL: amqp://user:password@host:5672/vhost"
+        return failure("broker", str(error), mend)
+    finally:
+        app.close()
+    return ok("broker", f"{place(settings.broker)} answers; it is no Redis, so how it keeps messages is not examined")
 
 
 def _redis_servers(settings: WorkerSettings) -> dict[str, str]:

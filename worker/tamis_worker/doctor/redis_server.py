@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import redis
 from redis.exceptions import NoPermissionError
@@ -36,12 +35,6 @@ class Unreachable:
 
     why: str
     refused: bool = False  # it answered, and took no password or none of ours
-
-
-def place(url: str) -> str:
-    """Where a server is, without user and password."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or parts.path}:{parts.port or 6379}"
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:

@@ -10,7 +10,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from tamis_producer.broker import what_is_wrong
+from tamis_producer.broker import place, what_is_wrong
+from tamis_producer.settings import REDIS_SCHEMES
 from tamis_schemas import wire
 
 from .backpressure import Backpressure, Server
@@ -32,26 +33,27 @@ class BrokerProbe:
         """
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
-        for url in urls:
-            parts = urlsplit(url)
-            if parts.scheme in ("redis", "rediss"):
-                self._urls.setdefault(f"{parts.hostname}:{parts.port or 6379}", url)
+        self._broker: str | None = None  # its place, where it is Redis
+        for number, url in enumerate(urls):
+            if urlsplit(url).scheme in REDIS_SCHEMES:
+                self._urls.setdefault(place(url), url)
+                self._broker = place(url) if number == 0 else self._broker
 
     async def run(self) -> None:
         """Ask until cancelled."""
         clients = {
-            place: Redis.from_url(
+            where: Redis.from_url(
                 url,
                 socket_timeout=ANSWER_WITHIN,
                 socket_connect_timeout=ANSWER_WITHIN,
                 retry=Retry(NoBackoff(), 0),  # the next look is the next try
             )
-            for place, url in self._urls.items()
+            for where, url in self._urls.items()
         }
         try:
             while True:
-                for place, client in clients.items():
-                    await self._look(place, client)
+                for where, client in clients.items():
+                    await self._look(where, client)
                 await asyncio.sleep(LOOK_EVERY)
         finally:
             for client in clients.values():
@@ -60,17 +62,17 @@ class BrokerProbe:
 
     def noticed(self, error: Exception) -> None:
         """Somebody else was refused something by the broker: it is in trouble until it is asked again."""
-        if self._urls:
-            self._failed(next(iter(self._urls)), error)
+        if self._broker is not None:
+            self._failed(self._broker, error)
 
-    async def _look(self, place: str, client: "Redis") -> None:
+    async def _look(self, where: str, client: "Redis") -> None:
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
                 await client.set(wire.PROBE_KEY, "1", ex=KEPT)
         except AWAY as error:
-            self._failed(place, error)
+            self._failed(where, error)
         else:
-            self._backpressure.worked(Server.BROKER, place)
+            self._backpressure.worked(Server.BROKER, where)
 
-    def _failed(self, place: str, error: Exception) -> None:
-        self._backpressure.failed(Server.BROKER, place, f"Redis at {place} {what_is_wrong(error)}")
+    def _failed(self, where: str, error: Exception) -> None:
+        self._backpressure.failed(Server.BROKER, where, f"Redis at {where} {what_is_wrong(error)}")

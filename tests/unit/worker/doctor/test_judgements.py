@@ -11,7 +11,7 @@ from tamis_schemas import LedgerUnavailable
 from tamis_worker.doctor.endpoint import EndpointReading, Obstacle, judge_endpoint
 from tamis_worker.doctor.finding import Finding, Level
 from tamis_worker.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server
-from tamis_worker.doctor.redis_server import RedisReading, Unreachable, judge_redis_server, place
+from tamis_worker.doctor.redis_server import RedisReading, Unreachable, judge_redis_server
 from tamis_worker.doctor.surroundings import (
     REPAIRED,
     judge_clocks,
@@ -68,11 +68,6 @@ def test_redis_that_does_not_answer_is_told_from_one_that_refuses_the_password()
     assert (silent.what, refused.what) == ("h:1 does not answer: why", "h:1 refuses us: why")
     assert "TAMIS_BROKER_URL" in (silent.mend or "")
     assert "password" in (refused.mend or "")
-
-
-def test_a_place_is_named_without_user_and_password() -> None:
-    assert place("rediss://user:s3cret@redis.example:6380/2") == "redis.example:6380"
-    assert place("redis://:p@h/0") == "h:6379"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""What a broker is told and asked, by what kind of server it is."""
+
+import pytest
+
+from tamis_producer import ProducerSettings
+from tamis_producer.broker import make_app, place, what_is_wrong
+from tamis_schemas import wire
+
+REDIS = "redis://:s3cret@redis.example/0"
+
+
+def settings(broker_url: str) -> ProducerSettings:
+    return ProducerSettings(broker_url=broker_url, result_backend_url=REDIS, database_url="postgresql+psycopg://h/d")
+
+
+def test_a_place_is_named_without_user_and_password() -> None:
+    assert place("rediss://user:s3cret@redis.example:6380/2") == "redis.example:6380"
+    assert place(REDIS) == "redis.example:6379"
+    assert place("amqp://user:s3cret@rabbit.example/tamis") == "rabbit.example:5672"
+    assert place("amqps://user:s3cret@rabbit.example/tamis") == "rabbit.example:5671"
+
+
+@pytest.mark.parametrize("scheme", ["amqp", "amqps", "pyamqp"])
+def test_on_rabbitmq_queues_are_replicated_and_a_publisher_waits_for_that_but_not_for_ever(scheme: str) -> None:
+    app = make_app(settings(f"{scheme}://user:s3cret@rabbit.example/tamis"))
+    options = app.conf.broker_transport_options
+    assert options["confirm_publish"] is True
+    assert 0 < options["read_timeout"] <= 30
+    assert 0 < options["write_timeout"] <= 30
+    assert {queue.name for queue in app.conf.task_queues} == {*wire.ITEM_QUEUES, wire.CONTROL_QUEUE}
+    assert all(queue.queue_arguments == {"x-queue-type": "quorum"} for queue in app.conf.task_queues)
+
+
+def test_on_redis_a_queue_is_one_list_under_our_prefix() -> None:
+    app = make_app(settings(REDIS))
+    options = app.conf.broker_transport_options
+    assert options["global_keyprefix"] == wire.KEY_PREFIX
+    assert options["priority_steps"] == [0]  # more would be lists of other names
+    assert all(queue.queue_arguments is None for queue in app.conf.task_queues)
+
+
+class Refusal(Exception):
+    """As RabbitMQ's client raises it."""
+
+    def __init__(self, reply_code: int) -> None:
+        super().__init__("Login was refused for user s3cret")
+        self.reply_code = reply_code
+
+
+@pytest.mark.parametrize(
+    ("reply_code", "says"), [(403, "refuses this user"), (530, "virtual host"), (541, "does not answer")]
+)
+def test_what_rabbitmq_refuses_is_said_without_what_was_sent(reply_code: int, says: str) -> None:
+    outer = OSError("outer")
+    outer.__cause__ = Refusal(reply_code)
+    assert says in what_is_wrong(outer)
+    assert "s3cret" not in what_is_wrong(outer)
