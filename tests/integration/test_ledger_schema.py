@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tamis_schemas import BatchStatus, ConfigurationError, ItemStatus, LedgerUnavailable
 from tamis_schemas.ledger import metadata
-from tamis_schemas.ledger.migrate import head, upgrade
+from tamis_schemas.ledger.migrate import demand, head, upgrade
 from tamis_schemas.status import BATCH_TRANSITIONS, ITEM_TRANSITIONS
 
 
@@ -55,6 +55,27 @@ def test_a_ledger_of_a_newer_release_is_refused(database_url: str) -> None:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(ConfigurationError, match="9999"):
         upgrade(database_url)
+
+
+@pytest.mark.parametrize(
+    ("revision", "says"), [("0004", "older"), (None, "no tables"), (head(), None), ("9999_of_tomorrow", None)]
+)
+def test_a_worker_wants_tables_of_its_own_release_or_of_a_newer_one(
+    database_url: str, revision: str | None, says: str | None
+) -> None:
+    engine = create_engine(database_url)
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM alembic_version"))
+        if revision is not None:
+            connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": revision})
+    try:
+        if says is None:
+            demand(engine)
+        else:
+            with pytest.raises(ConfigurationError, match=f"{says}.*tamis migrate"):
+                demand(engine)
+    finally:
+        engine.dispose()
 
 
 def test_a_ledger_that_does_not_answer_is_named() -> None:

@@ -39,7 +39,7 @@ def run(
     worker that stalls ends with `EXIT_STALLED`.
 
     Raises:
-        ConfigurationError: a setting is missing.
+        ConfigurationError: a setting is missing, or the ledger's tables are older than this release.
         LedgerUnavailable: the ledger does not answer at the start.
     """
     log_setup.configure(log_level, redact=Redaction.of(settings))

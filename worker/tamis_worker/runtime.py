@@ -21,6 +21,7 @@ from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
+from tamis_schemas.ledger.migrate import demand
 
 from .deliveries import Deliveries
 from .engine.asking import Asker, Patience
@@ -106,7 +107,11 @@ class Runtime:
         self.dispatcher = Dispatcher(self.dispatch_engine, app)
 
     def start(self) -> None:
-        """Open connections and begin to hold the lease. Raises `LedgerUnavailable`."""
+        """Open connections and begin to hold the lease.
+
+        Raises `LedgerUnavailable`, and `ConfigurationError` where its tables are older than this release.
+        """
+        demand(self.dispatch_engine)
         self._loop.start()
         self._loop.run(self._open())
 

@@ -6,7 +6,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import NullPool
 
@@ -27,6 +27,30 @@ def head() -> str:
     revision = ScriptDirectory.from_config(_config()).get_current_head()
     assert revision is not None, "there is always a first migration"  # noqa: S101 - a fact of this package
     return revision
+
+
+def demand(engine: Engine) -> None:
+    """Return where the ledger has the tables that this release works with: its own, or those of a newer one.
+
+    Raises:
+        LedgerUnavailable: Postgres does not answer.
+        ConfigurationError: there are no tables, or those of an older release.
+    """
+    try:
+        with engine.connect() as connection:
+            migrated = inspect(connection).has_table("alembic_version")
+            statement = text("SELECT max(version_num) FROM alembic_version")
+            current = connection.execute(statement).scalar_one() if migrated else None
+    except OperationalError as error:
+        raise LedgerUnavailable(f"Postgres does not answer: {_reason(error)}") from error
+    if current is None:
+        raise ConfigurationError("the ledger has no tables: run `tamis migrate` once")
+    older = {revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()} - {head()}
+    if current in older:
+        raise ConfigurationError(
+            f"the ledger's tables are older (revision {current}) than this release's ({head()}): run `tamis migrate`; "
+            "workers of the older release go on meanwhile"
+        )
 
 
 def upgrade(database_url: str) -> None:

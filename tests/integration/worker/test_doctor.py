@@ -110,7 +110,7 @@ def test_a_ledger_without_this_releases_tables_is_found(
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     older = [one for one in bad(worker_settings) if one.subject == "ledger"]
     assert "its tables are older (revision 0001)" in older[0].what
-    assert older[0].mend == "stop the workers, then run `tamis migrate`"
+    assert older[0].mend == "run `tamis migrate`; workers of the older release go on meanwhile"
 
 
 def test_the_command_ends_with_1_for_a_failure_and_prints_no_secret(

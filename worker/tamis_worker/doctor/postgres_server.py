@@ -98,7 +98,7 @@ def _tables(subject: str, revision: str | None, revisions: Revisions) -> Finding
         return failure(subject, "it has no tables yet", "run `tamis migrate`")
     if revision in revisions.known:
         what = f"its tables are older (revision {revision}) than this release's ({revisions.head})"
-        return failure(subject, what, "stop the workers, then run `tamis migrate`")
+        return failure(subject, what, "run `tamis migrate`; workers of the older release go on meanwhile")
     what = f"its tables are newer (revision {revision}) than this release's ({revisions.head})"
     return failure(subject, what, "install the newer release of Tamis on this machine")
 
