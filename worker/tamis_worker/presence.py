@@ -6,7 +6,7 @@ that does not answer keeps nobody from hearing from the other.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from redis.asyncio import Redis
@@ -37,8 +37,14 @@ class Presence:
         backpressure: Backpressure,
         *,
         lease: float,
+        lapsed: Callable[[], Awaitable[None]],
     ) -> None:
-        """`redis`: the broker's; None where the broker is another server."""
+        """`redis`: the broker's; None where the broker is another server.
+
+        `lapsed` is awaited when the lease was over for a while and is held again: others may have taken what was here.
+        It may raise `LedgerUnavailable`, and is awaited again then.
+        """
+        self._lapsed = lapsed
         self._backpressure = backpressure
         self._engine = engine
         self._redis = redis
@@ -51,23 +57,37 @@ class Presence:
         await heartbeat.renew(self._engine, self._look(), lease=self._lease)
 
     async def hold(self) -> None:
-        """Renew the lease until cancelled, at once where something `changed`."""
+        """Renew the lease until cancelled, at once where something `changed`.
+
+        A network that is cut says nothing: where a renewal takes longer than the lease, others take this worker for
+        dead, so it begins nothing more.
+        """
         usually = self._lease / BEATS
         pause = usually
+        loop = asyncio.get_running_loop()
+        renewed = loop.time()
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._changed.wait()
             self._changed.clear()
+            began = loop.time()
+            told = f"Postgres has not answered for {self._lease:g} s"
+            overdue = loop.call_later(self._lease, self._backpressure.failed, Server.LEDGER, "heartbeat", told)
             try:
                 await heartbeat.renew(self._engine, self._look(), lease=self._lease)
+                if loop.time() - renewed > self._lease:
+                    await self._lapsed()
             except LedgerUnavailable as error:
                 self._backpressure.failed(Server.LEDGER, "heartbeat", error)
                 pause = min(AGAIN, usually)
                 log.debug("heartbeat missed: %s", error)
             else:
+                renewed = began
                 self._backpressure.worked(Server.LEDGER, "heartbeat")
                 pause = usually
+            finally:
+                overdue.cancel()
 
     async def tell(self) -> None:
         """Say in Redis how the worker is, until cancelled."""

@@ -37,7 +37,7 @@ from .engine.limits import Limiters
 from .engine.llm import Llm
 from .ledger import pauses
 from .ledger.batches import TermsOfBatches
-from .ledger.claims import Claims
+from .ledger.claims import Claims, lost
 from .ledger.connection import connect
 from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
@@ -137,7 +137,12 @@ class Runtime:
         self.engine = connect(settings.database)
         self._groups_engine = connect(settings.database, single_statements=True)
         self._presence = Presence(
-            self.engine, _redis_of_broker(settings.broker), self.vitals.report, self.backpressure, lease=settings.lease
+            self.engine,
+            _redis_of_broker(settings.broker),
+            self.vitals.report,
+            self.backpressure,
+            lease=settings.lease,
+            lapsed=self._let_go_what_is_lost,
         )
         await self._presence.begin()
         self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
@@ -270,6 +275,13 @@ class Runtime:
             except BrokerUnavailable as error:
                 log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
         return [None for _ in returns]
+
+    async def _let_go_what_is_lost(self) -> None:
+        """The lease was over: of the items here, those that others have taken are theirs."""
+        theirs = await lost(self.engine, self.evaluator.held(), worker=self.worker_id)
+        if theirs:
+            log.warning("%d items were taken over while the lease was over", len(theirs))
+        self._halting.lose([(key.batch_id, key.index) for key in theirs])
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
         return await pauses.pause(self.engine, batch_id, pause)

@@ -98,6 +98,10 @@ class Evaluator:
         """Whether an item is claimed and being worked on here."""
         return key in self._held
 
+    def held(self) -> frozenset[ItemKey]:
+        """The items that are claimed and being worked on here."""
+        return frozenset(self._held)
+
     async def evaluate(self, key: ItemKey) -> None:
         """Return once the item's outcome is committed; at once where somebody else holds or finished the item.
 
@@ -113,7 +117,7 @@ class Evaluator:
             return
         self._held.add(key)
         try:
-            with self._halting.held(key.batch_id, asked):
+            with self._halting.held(key.batch_id, asked, index=key.index):
                 await self._traced(claim, since)
         finally:
             self._held.discard(key)

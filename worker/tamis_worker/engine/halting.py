@@ -1,13 +1,15 @@
 """Halting: a worker that stops, or a batch that no longer runs, lets calls in flight finish; what waits is given back.
 
 A batch may be paused or cancelled from anywhere, so the ledger is asked about the batches that have items here. A
-claim that was asked for after a batch was halted, and granted, proves that it runs again.
+claim that was asked for after a batch was halted, and granted, proves that it runs again. An item whose claim was lost
+to another worker is halted alone.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -34,6 +36,17 @@ class _Batch:
     halted: int | None = None  # since which moment it is known not to run
 
 
+Item: TypeAlias = tuple[UUID, int]  # batch and index
+
+_item: ContextVar[Item | None] = ContextVar("item", default=None)  # that a task works on, and tasks that it starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    batch_id: UUID
+    item: Item | None  # None: not claimed yet
+
+
 class Halting:
     """One per worker process; used on the worker's loop only."""
 
@@ -43,7 +56,8 @@ class Halting:
         self._stopped = False
         self._moments = 0
         self._batches: dict[UUID, _Batch] = {}
-        self._waiting: dict[asyncio.Task[Any], UUID] = {}
+        self._waiting: dict[asyncio.Task[Any], _Wait] = {}
+        self._lost: set[Item] = set()
         self._ended: set[asyncio.Task[Any]] = set()
         self._pausing = asyncio.Lock()
 
@@ -83,9 +97,17 @@ class Halting:
                 log.warning("batch=%s is paused: %s: %s", batch_id, pause.kind, pause.message)
             self._halt(batch_id)
 
+    def lose(self, items: Collection[Item]) -> None:
+        """Others have these items now: end their waits here, so that no call is made for them any more."""
+        self._lost.update(items)
+        self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._lost])
+
     @contextmanager
-    def held(self, batch_id: UUID, asked: int) -> Iterator[None]:
+    def held(self, batch_id: UUID, asked: int, *, index: int) -> Iterator[None]:
         """While an item of the batch is worked on, whose claim was asked for at the moment `asked`."""
+        item = (batch_id, index)
+        self._lost.discard(item)  # said too late, of a claim before this one
+        before = _item.set(item)
         batch = self._batches.setdefault(batch_id, _Batch())
         self._moments += 1
         batch.items += 1
@@ -95,16 +117,19 @@ class Halting:
         try:
             yield
         finally:
+            _item.reset(before)
+            self._lost.discard(item)
             batch.items -= 1  # what is known of it is kept until the ledger was asked once more
 
     @contextmanager
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
         """Around a wait on behalf of a batch: it ends with `Halted` where the worker stops or the batch is halted."""
-        if self._stopped or self._is_halted(batch_id):
+        item = _item.get()
+        if self._stopped or self._is_halted(batch_id) or item in self._lost:
             raise Halted
         task = asyncio.current_task()
         assert task is not None, "a coroutine on a loop runs in a task"  # noqa: S101 - a fact of asyncio
-        self._waiting[task] = batch_id
+        self._waiting[task] = _Wait(batch_id, item)
         try:
             yield
         except asyncio.CancelledError:
@@ -147,7 +172,7 @@ class Halting:
         if batch.halted is None:
             self._moments += 1
             batch.halted = self._moments
-        self._end_waits([task for task, of in self._waiting.items() if of == batch_id])
+        self._end_waits([task for task, wait in self._waiting.items() if wait.batch_id == batch_id])
 
     def _end_waits(self, tasks: Collection[asyncio.Task[Any]]) -> None:
         for task in tasks:

@@ -96,6 +96,21 @@ async def claim(
     return [granted.pop(key, None) for key in keys]
 
 
+_LOST = text("""
+SELECT i.batch_id, i.idx
+FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS held(batch_id, idx)
+JOIN items i USING (batch_id, idx)
+WHERE i.state <> 'running' OR i.worker IS DISTINCT FROM :worker
+""")
+
+
+async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
+    """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
+    asked = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys], "worker": worker}
+    async with transaction(engine) as connection:
+        return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, asked)]
+
+
 class Claims:
     """Claims for one worker, whose reply may be lost.
 

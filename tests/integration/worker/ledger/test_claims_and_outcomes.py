@@ -14,7 +14,7 @@ from tamis_producer.worker_view import WorkerReport
 from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, LedgerUnavailable, Provenance, Usage
 from tamis_worker.ledger import claims as claims_module
 from tamis_worker.ledger import heartbeat
-from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim
+from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim, lost
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
 from tamis_worker.operations import Decided, Failure
@@ -53,6 +53,16 @@ async def test_of_many_claims_at_once_one_is_granted(engine: AsyncEngine, batch:
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
     replies = await asyncio.gather(*(claim(engine, [key(batch, 5)], worker="w", max_claims=5) for _ in range(6)))
     assert sum(reply[0] is not None for reply in replies) == 1
+
+
+async def test_a_worker_learns_which_of_its_items_others_have_taken(engine: AsyncEngine, batch: Batch) -> None:
+    mine = await claimed(engine, batch, 0, 1, 2)
+    assert await lost(engine, [one.key for one in mine], worker="w1") == []
+    await record(engine, [decided(mine[2])])
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE items SET worker = 'w2' WHERE idx = 1"))
+    assert set(await lost(engine, [one.key for one in mine], worker="w1")) == {key(batch, 1), key(batch, 2)}
+    assert await lost(engine, [], worker="w1") == []
 
 
 async def test_the_claim_of_a_worker_without_a_lease_can_be_taken(engine: AsyncEngine, batch: Batch) -> None:

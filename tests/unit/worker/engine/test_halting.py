@@ -52,7 +52,7 @@ async def waiting(halting: Halting, batch_id: UUID) -> "asyncio.Task[str]":
 
     async def item() -> str:
         try:
-            with halting.held(batch_id, halting.moment), halting.interruptible(batch_id):
+            with halting.held(batch_id, halting.moment, index=0), halting.interruptible(batch_id):
                 await asyncio.Event().wait()
         except Halted:
             return "halted"
@@ -86,11 +86,51 @@ async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: Halti
     assert await ended(running) == "halted"
 
 
+async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_asked_for_it(halting: Halting) -> None:
+    async def item(index: int) -> str:
+        async def question() -> None:
+            with halting.interruptible(A):
+                await asyncio.Event().wait()
+
+        try:
+            with halting.held(A, halting.moment, index=index):
+                await asyncio.gather(question(), question())
+        except Halted:
+            return "halted"
+        return "went on"
+
+    async def not_claimed_yet() -> str:
+        with halting.interruptible(A):
+            await asyncio.Event().wait()
+        return "went on"
+
+    taken, kept, coming = (asyncio.create_task(one) for one in (item(1), item(2), not_claimed_yet()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    halting.lose([(A, 1)])
+    assert await ended(taken) == "halted"
+    await asyncio.sleep(0)
+    assert not kept.done()
+    assert not coming.done()
+    for task in (kept, coming):
+        task.cancel()
+    await asyncio.gather(kept, coming, return_exceptions=True)
+
+
+async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(halting: Halting) -> None:
+    with halting.held(A, halting.moment, index=1):
+        halting.lose([(A, 1)])  # while a call is in flight
+        with pytest.raises(Halted), halting.interruptible(A):
+            pass
+    with halting.held(A, halting.moment, index=1), halting.interruptible(A):
+        pass
+
+
 async def test_what_is_not_interruptible_is_finished(halting: Halting, ledger: Ledger) -> None:
     answer = asyncio.Event()
 
     async def call() -> str:
-        with halting.held(A, halting.moment):
+        with halting.held(A, halting.moment, index=0):
             await answer.wait()
             return "answered"
 
@@ -105,19 +145,19 @@ async def test_what_is_not_interruptible_is_finished(halting: Halting, ledger: L
 async def test_a_claim_asked_for_after_the_halt_and_granted_proves_that_the_batch_runs(
     halting: Halting, ledger: Ledger
 ) -> None:
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         ledger.halted = {A}
         await halting.look(ledger.not_running)
-    with halting.held(A, halting.moment), halting.interruptible(A):
+    with halting.held(A, halting.moment, index=0), halting.interruptible(A):
         pass
 
 
 async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: Halting, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         asked = halting.moment
         ledger.halted = {A}
         await halting.look(ledger.not_running)
-    with halting.held(A, asked), pytest.raises(Halted), halting.interruptible(A):
+    with halting.held(A, asked, index=0), pytest.raises(Halted), halting.interruptible(A):
         pass
 
 
@@ -130,7 +170,7 @@ async def test_an_answer_of_the_ledger_that_is_older_than_a_claim_halts_nothing(
         return {A}
 
     item: asyncio.Task[str] | None = None
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         await halting.look(resumed_meanwhile)
     await asyncio.sleep(0)
     assert item is not None
@@ -143,14 +183,14 @@ async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_
         await halting.pause(A, BAD_KEY)
         return set()
 
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         await halting.look(paused_meanwhile)
         with pytest.raises(Halted), halting.interruptible(A):
             pass
 
 
 async def test_a_batch_that_runs_again_is_halted_no_more(halting: Halting, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         ledger.halted = {A}
         await halting.look(ledger.not_running)
         ledger.halted = set()
@@ -161,7 +201,7 @@ async def test_a_batch_that_runs_again_is_halted_no_more(halting: Halting, ledge
 
 async def test_nothing_is_asked_where_nothing_is_held(halting: Halting, ledger: Ledger) -> None:
     assert await halting.look(ledger.not_running) == []
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         await halting.look(ledger.not_running)
     await halting.look(ledger.not_running)  # once more: how it stands now that its last item has ended here
     await halting.look(ledger.not_running)
@@ -170,14 +210,14 @@ async def test_nothing_is_asked_where_nothing_is_held(halting: Halting, ledger: 
 
 async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(halting: Halting, ledger: Ledger) -> None:
     ledger.halted = {A}
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         assert await halting.look(ledger.not_running) == []
     assert await halting.look(ledger.not_running) == [A]
     assert await halting.look(ledger.not_running) == []
 
 
 async def test_of_many_that_pause_a_batch_at_once_one_writes(halting: Halting, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment):
+    with halting.held(A, halting.moment, index=0):
         await asyncio.gather(*(halting.pause(A, BAD_KEY) for _ in range(50)))
     assert ledger.pauses == [(A, BAD_KEY)]
 
