@@ -21,15 +21,16 @@ def through(url: str) -> tuple[str, int]:
 
 
 class TcpProxy:
-    """Listens on 127.0.0.1 and passes everything on to a server, in a thread of its own, while the `with` block lasts.
+    """Listens on `host` and passes everything on to a server, in a thread of its own, while the `with` block lasts.
 
     `server` is a host and port, or the path of a Unix socket.
     """
 
     port: int
 
-    def __init__(self, server: tuple[str, int] | Path) -> None:
+    def __init__(self, server: tuple[str, int] | Path, *, host: str = "127.0.0.1") -> None:
         self._server = server
+        self._host = host
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="tcp proxy", daemon=True)
         self._listening = threading.Event()
@@ -43,7 +44,7 @@ class TcpProxy:
         """The same URL, through this proxy."""
         parts = urlsplit(direct)
         user, at, _ = parts.netloc.rpartition("@")
-        return urlunsplit(parts._replace(netloc=f"{user}{at}127.0.0.1:{self.port}"))
+        return urlunsplit(parts._replace(netloc=f"{user}{at}{self._host}:{self.port}"))
 
     def hold(self, *ways: str) -> None:
         """Keep connections open, but let nothing of "requests" or "replies" through; of both where none is named.
@@ -93,7 +94,7 @@ class TcpProxy:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        listener = self._loop.run_until_complete(asyncio.start_server(self._connected, "127.0.0.1", 0))
+        listener = self._loop.run_until_complete(asyncio.start_server(self._connected, self._host, 0))
         self.port = listener.sockets[0].getsockname()[1]
         self._listening.set()
         self._loop.run_forever()

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,15 +16,19 @@ STACKS_WITHIN = 2.0  # s
 
 
 class WorkerProcess:
-    """`tamis worker`, started with the given environment and waited for until it consumes."""
+    """`tamis worker`, started with the given environment and waited for until it consumes.
 
-    def __init__(self, folder: Path, name: str, env: Mapping[str, str]) -> None:
+    `prefix`: words before its command, of a program that becomes it.
+    """
+
+    def __init__(self, folder: Path, name: str, env: Mapping[str, str], *, prefix: Sequence[str] = ()) -> None:
         self.log = folder / f"{name}.log"
         ready = folder / f"{name}.ready"
         self.alive_file = folder / f"{name}.alive"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
+                    *prefix,
                     *(sys.executable, "-m", "tamis_worker", "worker"),
                     *("--ready-file", str(ready), "--alive-file", str(self.alive_file)),
                 ],

@@ -1,0 +1,110 @@
+"""Workers on three machines and one broker; one machine is cut off in the middle, silently, and comes back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from llm_double import Double
+from stage import Faults, TcpProxy, WorkerProcess, abstracts, reckon, through, wait_until
+from stage.machines import Machine, machines, needs_machines
+from tamis_producer import Client
+from tamis_schemas import Filter
+from tamis_worker.embedded.postgres import PORT, Postgres
+
+pytestmark = pytest.mark.chaos
+
+ONCOLOGY = Filter(criteria="Is this about oncology?")
+CONCURRENCY = 8  # items in flight in one worker
+LEASE = 2  # s
+GONE_WITHIN = 30.0  # s; the lease, and room for a busy machine
+BACK_WITHIN = 90.0  # s; connections that hung are given up, and made anew
+
+
+@dataclass(frozen=True)
+class Site:
+    """A machine and the worker that runs there."""
+
+    machine: Machine
+    worker: WorkerProcess
+
+
+@pytest.fixture
+def sites(
+    client: Client, environment: dict[str, str], double: Double, postgres: Postgres, tmp_path: Path
+) -> Iterator[list[Site]]:
+    """Three workers that have nothing but the network: the servers stand at an address of this machine."""
+    needs_machines()
+    with ExitStack() as stack:
+        net = stack.enter_context(machines(3))
+
+        def proxied(server: tuple[str, int] | Path) -> TcpProxy:
+            return stack.enter_context(TcpProxy(server, host=net.address))
+
+        broker = proxied(through(client.settings.broker)).url(client.settings.broker)
+        ledger_port = proxied(postgres.socket_folder / f".s.PGSQL.{PORT}").port
+        ledger = f"postgresql+psycopg://postgres@{net.address}:{ledger_port}{urlsplit(client.settings.database).path}"
+        llm = proxied(through(double.base_url)).url(double.base_url)
+        there = environment | {
+            "TAMIS_BROKER_URL": broker,
+            "TAMIS_DATABASE_URL": ledger,
+            "TAMIS_LLM_BASE_URL": llm,
+            "TAMIS_CONCURRENCY": str(CONCURRENCY),
+            "TAMIS_LEASE": str(LEASE),
+            "TAMIS_SWEEP": "1",
+            "TAMIS_CALL_TIMEOUT": "10",
+        }
+        found: list[Site] = []
+        try:
+            for number, machine in enumerate(net.each):
+                worker = WorkerProcess(tmp_path, f"machine-{number}", there, prefix=machine.prefix)
+                found.append(Site(machine, worker))
+            yield found
+        finally:
+            for site in found:
+                site.worker.kill()
+
+
+def workers_seen(client: Client) -> set[str]:
+    """The ids of the workers whose lease holds."""
+    return {view.id for view in client.workers()}
+
+
+def is_seen(client: Client, workers: int) -> Callable[[], bool]:
+    return lambda: len(workers_seen(client)) == workers
+
+
+@pytest.mark.timeout(400)
+def test_a_batch_completes_though_one_of_three_machines_is_cut_off_and_that_machine_works_again_once_it_is_back(
+    client: Client, sites: list[Site], double: Double, faults: Faults
+) -> None:
+    double.script(latency=0.4)
+    everybody = workers_seen(client)
+    assert len(everybody) == 3
+    lost = sites[0]
+    batch = client.submit(ONCOLOGY, abstracts(360))
+    wait_until(lambda: batch.status().counts.decided >= 60, within=60, what="a sixth is decided")
+    wait_until(lambda: double.in_flight() > 2 * CONCURRENCY, within=30, what="all three machines call")
+    lost.machine.cut()
+    assert not batch.status().finished
+    wait_until(is_seen(client, 2), within=GONE_WITHIN, what="two workers are left")
+    assert batch.wait(timeout=120).decided == 360
+    lost.worker.check()  # it waits: to end itself would mend nothing
+
+    double.wait(in_flight=0, bound=30)
+    lost.machine.mend()
+    wait_until(is_seen(client, 3), within=BACK_WITHIN, what="the third worker is back")
+    assert workers_seen(client) == everybody  # the same processes
+    for site in sites[1:]:
+        assert site.worker.stop() == 0
+    after = client.submit(ONCOLOGY, abstracts(60, words=41))
+    assert after.wait(timeout=BACK_WITHIN).decided == 60  # by the machine that was away, as no other is left
+    lost.worker.check()
+
+    calls_of_the_second = 60
+    reckoning = reckon(client, batch, double, asked_again=calls_of_the_second)
+    assert 0 <= reckoning.extra_calls <= CONCURRENCY  # those in flight at the cut; none is made for what others took
+    faults.record(row=8, reckoning=reckoning, faults=1, note="one of three machines cut off")
