@@ -190,6 +190,23 @@ def test_a_killed_worker_and_a_broker_that_goes_away_lose_nothing(beside: Beside
 
 @pytest.mark.slow
 @pytest.mark.chaos
+def test_a_batch_submitted_while_rabbitmq_is_short_of_memory_is_kept_and_completes_once_there_is_some(
+    beside: Beside, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(broker_module.ON_AMQP, "read_timeout", 2)
+    beside.double.reset()
+    beside.rabbitmq.ctl("set_vm_memory_high_watermark", "absolute", "1")
+    with Client(beside.client.settings) as client:
+        batch = client.submit(ONCOLOGY, abstracts(120, words=next(WORDS)))
+        assert batch.status().counts.n_items == 120
+    beside.rabbitmq.ctl("set_vm_memory_high_watermark", "0.4")
+    batch = beside.client.batch(batch.id)
+    assert batch.wait(timeout=120).decided == 120
+    assert reckon(beside.client, batch, beside.double).extra_calls == 0
+
+
+@pytest.mark.slow
+@pytest.mark.chaos
 def test_a_worker_that_rabbitmq_falls_silent_for_is_replaced_by_others_and_comes_back(
     beside: Beside, crew: Crew, tmp_path: Path
 ) -> None:
