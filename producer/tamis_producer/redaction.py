@@ -10,11 +10,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Self
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretStr
+
+from .setting_files import SUFFIX, files_named, text_of
 
 SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
 HIDDEN = "[secret]"
@@ -47,8 +50,16 @@ class Redaction:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Of the secrets in our environment variables, right or wrong as they are."""
-        ours = {name: value for name, value in environment.items() if name.startswith(VARIABLES)}
+        """Of the secrets in our environment variables and in the files they name, right or wrong as they are."""
+        files = files_named(environment)
+        ours = {
+            name: value
+            for name, value in environment.items()
+            if name.startswith(VARIABLES) and name.removesuffix(SUFFIX) not in files
+        }
+        for variable, path in files.items():
+            with suppress(OSError, UnicodeError):  # what cannot be read is said by whoever needs it
+                ours[variable] = text_of(path)
         named = [part for name, value in ours.items() if SECRET_NAMES.search(name) for part in (value, *_after(value))]
         return cls([*named, *(secret for value in ours.values() for secret in secrets_in(value))])
 

@@ -1,7 +1,8 @@
 """What a producer must know: where broker and ledger are, and how batches are cut.
 
-Read once from `TAMIS_*` environment variables. Where broker and ledger are not set, the embedded stack that
-`tamis up` runs from this folder is used: it writes where it listens into `.tamis/stack.json`.
+Read once from `TAMIS_*` environment variables, or from the files that `TAMIS_*_FILE` name. Where broker and ledger are
+not set, the embedded stack that `tamis up` runs from this folder is used: it writes where it listens into
+`.tamis/stack.json`.
 """
 
 from functools import cached_property
@@ -10,10 +11,11 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from tamis_schemas import ConfigurationError
 
+from .setting_files import SettingFiles
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
@@ -48,6 +50,18 @@ class ProducerSettings(BaseSettings):
     max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # that a schema asks for
     max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
     prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given, then variables, then the files that variables name."""
+        return init_settings, env_settings, SettingFiles(settings_cls)
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
