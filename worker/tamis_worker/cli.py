@@ -19,6 +19,7 @@ from tamis_producer.redaction import Redaction
 from tamis_producer.rehearsal import Planned, Rehearsal
 
 from .alive_file import FRESH, health_at
+from .flower_options import USUAL_PORT, become_flower
 from .settings import WorkerSettings
 from .telemetry.tracing import traced
 
@@ -111,6 +112,16 @@ def health(
     found = health_at(alive_file, within=within)
     out.print(found.line, highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(0 if found.well else 1)
+
+
+@app.command()
+def flower(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = USUAL_PORT,
+) -> None:
+    """Run Flower, the window on the queue: read-only, behind a password, its history kept in TAMIS_HOME."""
+    with needs("worker"):
+        import flower as _  # noqa: F401 - the process becomes it, and would say less clearly that it is missing
+    become_flower(WorkerSettings.load(), port=port)
 
 
 @app.command()

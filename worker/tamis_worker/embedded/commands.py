@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from tamis_producer.redaction import shown_url
+from tamis_worker.flower_options import PASSWORD_FILE, USER
 from tamis_worker.settings import WorkerSettings
 
 from .fetch_bar import fetch_with_bar
-from .flower import PASSWORD_FILE, USER
 from .llm import MODEL_NAME
 from .ports import HOST
 from .stack import LlmChoice, Stack

@@ -1,12 +1,11 @@
 """Flower behind a password, on 127.0.0.1 unless the settings say otherwise."""
 
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from tamis_schemas import ConfigurationError
+from tamis_worker.flower_options import FLOWER, PASSWORD_FILE, USER, USUAL_PORT, flower_environment
 from tamis_worker.settings import is_loopback
 
 from .http_check import answers
@@ -16,11 +15,7 @@ from .ports import HOST, free_port
 from .process import Command
 from .secret_file import kept_secret
 
-USER = "tamis"
-USUAL_PORT = 5555
-PASSWORD_FILE = "flower.password"  # noqa: S105 - the name of a file
 EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - told apart, not listened on
-SAVE_EVERY = 60_000  # milliseconds: what a killed Flower forgets
 
 
 class Flower(Part):
@@ -69,26 +64,14 @@ class Flower(Part):
     def prepare(self) -> Command:
         if self._port is None:
             self._port = free_port(self._usual_port)
-        inherited = {name: value for name, value in self._environment.items() if not name.startswith("FLOWER_")}
-        options = {
-            "FLOWER_ADDRESS": self._address,
-            "FLOWER_PORT": str(self._port),
-            # By environment: a command line is everybody's to read.
-            "FLOWER_BASIC_AUTH": f"{USER}:{self.password}",
-            "FLOWER_COOKIE_SECRET": kept_secret(self._home / "flower.cookie"),
-            "FLOWER_PERSISTENT": "true",
-            "FLOWER_DB": str(self._home / "flower.db"),
-            "FLOWER_STATE_SAVE_INTERVAL": str(SAVE_EVERY),
-            "FLOWER_READ_ONLY": "true",
-            "FLOWER_TASKS_COLUMNS": "name,args,state,received,runtime,worker",  # the arguments name the item
-            # Otherwise a flowerconfig.py in the folder where we stand would be run.
-            "FLOWER_CONF": os.devnull,
-        }
+        options = flower_environment(
+            self._home, self._environment, address=self._address, port=self._port, password=self.password
+        )
         return Command(
             name=self.name,
-            argv=(sys.executable, "-m", "celery", "--app", "tamis_worker.embedded.flower_app:app", "flower"),
+            argv=FLOWER,
             log=self._home / "log" / "flower.log",
-            env=inherited | options,
+            env=options,
         )
 
     def healthy(self) -> bool:

@@ -9,9 +9,10 @@ from typing import Literal, Self
 
 from tamis_producer.stack_file import StackFile
 from tamis_schemas import ConfigurationError
+from tamis_worker.flower_options import USUAL_PORT
 from tamis_worker.settings import WorkerSettings
 
-from .flower import USUAL_PORT, Flower
+from .flower import Flower
 from .llm import MODEL_NAME, Llm
 from .llm_server import PARALLEL
 from .lock import HomeLock
