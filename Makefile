@@ -1,10 +1,10 @@
 # The README's commands are the truth; these targets call them, in an environment where Tamis is installed.
 PYTHON ?= python
 
-.PHONY: help test chaos check audit
+.PHONY: help test chaos check audit wheels compose-check
 
 help: ## What there is to make.
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 test: ## All tests but the long ones.
 	$(PYTHON) -m pytest -n 4 --dist loadfile
@@ -20,3 +20,9 @@ check: ## Style, types, and who may import whom.
 
 audit: ## Known vulnerabilities of the pinned versions; needs the extra "audit" and a network.
 	$(PYTHON) -m pip_audit --requirement constraints.txt --no-deps --disable-pip --strict
+
+wheels: ## What the image installs, in dist/wheels: for a build without a network.
+	$(PYTHON) deploy/check/compose_check.py --wheels-only
+
+compose-check: ## docker-compose.yml for real, with faults; needs a Docker engine, and root where images are missing.
+	$(PYTHON) deploy/check/compose_check.py

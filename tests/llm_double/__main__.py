@@ -20,13 +20,13 @@ else:
 BACKLOG = 2048  # a worker opens all its connections at once
 
 
-async def _serve(port: int, options: Options, with_parent: bool) -> None:
+async def _serve(host: str, port: int, options: Options, with_parent: bool) -> None:
     server = Server(options)
     listening = await asyncio.get_running_loop().create_server(
-        lambda: Connection(server.respond), "127.0.0.1", port, backlog=BACKLOG
+        lambda: Connection(server.respond), host, port, backlog=BACKLOG
     )
-    host, bound = listening.sockets[0].getsockname()[:2]
-    print(f"http://{host}:{bound}/v1", flush=True)  # noqa: T201 (the first line of output is the interface)
+    shown, bound = listening.sockets[0].getsockname()[:2]
+    print(f"http://{shown}:{bound}/v1", flush=True)  # noqa: T201 (the first line of output is the interface)
     try:
         if with_parent:
             await asyncio.to_thread(sys.stdin.read)  # ends with the parent, however that ends
@@ -39,13 +39,14 @@ async def _serve(port: int, options: Options, with_parent: bool) -> None:
 def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(prog="llm_double", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--options", type=json.loads, default={}, help="llm_double.Options, as JSON")
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input ends")
     given = parser.parse_args()
     try:
         with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-            runner.run(_serve(given.port, Options.from_json(given.options), given.with_parent))
+            runner.run(_serve(given.host, given.port, Options.from_json(given.options), given.with_parent))
     except KeyboardInterrupt:
         return
 

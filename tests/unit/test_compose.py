@@ -1,0 +1,213 @@
+"""docker-compose.yml, its images and its secrets, as far as they can be judged without a Docker engine."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tamis_producer.redaction import SECRET_NAMES, secrets_in
+from tamis_worker.settings import WorkerSettings
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+CHECK: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "check" / "docker-compose.check.yml").read_text("utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = ("migrate", "worker", "gateway", "flower")
+SETTINGS = {f"TAMIS_{name.upper()}" for name in WorkerSettings.model_fields}
+PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.?\d*(-[\w.-]+)?")
+MODERN = {"deploy", "configs", "develop", "gpus", "models", "provider", "post_start", "pre_stop", "name", "include"}
+every_service = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def environment(service: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in service.get("environment", {}).items()}
+
+
+def test_these_are_the_services_and_two_of_them_only_come_with_a_profile() -> None:
+    assert set(SERVICES) == {"redis", "postgres", *OURS, "prometheus", "grafana"}
+    profiles = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
+    assert profiles == {"prometheus": ["observability"], "grafana": ["observability"]}
+
+
+@every_service
+def test_an_image_is_pinned_to_a_version(name: str) -> None:
+    image = SERVICES[name]["image"]
+    assert PINNED.fullmatch(image), image
+
+
+def test_the_images_that_ours_is_built_from_are_pinned_too_and_ours_is_of_this_version() -> None:
+    bases = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    assert len(bases) == 2
+    assert len(set(bases)) == 1
+    assert PINNED.fullmatch(bases[0])
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert version is not None
+    ours = {SERVICES[name]["image"] for name in OURS} | {CHECK["services"]["llm-double"]["image"]}
+    assert ours == {f"tamis:{version[1]}"}
+
+
+@every_service
+def test_a_service_has_bounds_and_a_user_that_is_not_root(name: str) -> None:
+    service = SERVICES[name]
+    assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
+    assert 0 < service["cpus"] <= 2
+    assert 0 < service["pids_limit"] <= 256
+    assert re.fullmatch(r"[1-9]\d*:\d+", service["user"]), "by number: a name would have to be known in the image"
+
+
+@every_service
+def test_a_service_may_do_nothing_beyond_its_work(name: str) -> None:
+    service = SERVICES[name]
+    assert not {"privileged", "cap_add", "network_mode", "pid", "ipc", "devices"} & set(service)
+    if name in OURS:
+        assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+@every_service
+def test_a_service_that_stays_has_a_health_check_and_is_started_again(name: str) -> None:
+    service = SERVICES[name]
+    if name == "migrate":
+        assert service["restart"] == "no"
+        return
+    assert service["restart"] == "always"
+    check = service["healthcheck"]
+    assert check["test"][0] in ("CMD", "CMD-SHELL")
+    assert {"interval", "timeout", "retries"} <= set(check)
+
+
+def test_the_worker_is_judged_by_its_progress_and_has_time_to_stop() -> None:
+    worker = SERVICES["worker"]
+    alive = worker["command"][worker["command"].index("--alive-file") + 1]
+    assert worker["healthcheck"]["test"] == ["CMD", "tamis", "health", alive]
+    longest = float(WorkerSettings.model_fields["call_timeout"].default)
+    assert re.fullmatch(r"\d+m", worker["stop_grace_period"])
+    assert 60 * int(worker["stop_grace_period"][:-1]) >= longest + 60
+
+
+def test_the_worker_can_be_scaled() -> None:
+    assert not {"container_name", "ports", "hostname"} & set(SERVICES["worker"])
+
+
+def test_ports_are_published_on_this_machine_alone() -> None:
+    published = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert len(published) == 4
+    assert all(port.startswith("127.0.0.1:") for port in published)
+
+
+def test_redis_keeps_what_it_is_given_and_evicts_nothing() -> None:
+    words = SERVICES["redis"]["command"]
+    options = dict(zip(words[1::2], words[2::2], strict=True))
+    assert options["--appendonly"] == "yes"
+    assert options["--appendfsync"] == "everysec"
+    assert options["--maxmemory-policy"] == "noeviction"
+    assert options["--maxmemory"].endswith("mb")
+    bound = int(options["--maxmemory"][:-2])
+    assert bound <= int(SERVICES["redis"]["mem_limit"][:-1]) / 2, "writing its file anew may take as much again"
+
+
+def test_the_servers_are_reached_by_these_services_alone() -> None:
+    assert COMPOSE["networks"]["servers"]["internal"] is True
+    for name in ("redis", "postgres"):
+        assert SERVICES[name]["networks"] == ["servers"]
+        assert "ports" not in SERVICES[name]
+
+
+def test_one_service_builds_the_image_and_makes_the_tables_and_the_others_wait_for_it() -> None:
+    assert [name for name, service in SERVICES.items() if "build" in service] == ["migrate"]
+    for name in ("worker", "gateway", "flower"):
+        assert SERVICES[name]["depends_on"] == {
+            "postgres": {"condition": "service_healthy"},
+            "redis": {"condition": "service_healthy"},
+            "migrate": {"condition": "service_completed_successfully"},
+        }
+
+
+@every_service
+def test_every_tamis_variable_is_a_setting(name: str) -> None:
+    for service in (SERVICES[name], CHECK["services"].get(name, {})):
+        named = {variable for variable in environment(service) if variable.startswith("TAMIS_")}
+        named |= {
+            variable for value in environment(service).values() for variable in re.findall(r"\$\{(TAMIS_\w+)", value)
+        }
+        assert {variable.removesuffix("_FILE") for variable in named} <= SETTINGS
+
+
+@every_service
+def test_secrets_come_as_files_and_never_as_variables_or_arguments(name: str) -> None:
+    service = SERVICES[name]
+    mounted = {f"/run/secrets/{secret}" for secret in service.get("secrets", [])}
+    named = set()
+    for variable, value in environment(service).items():
+        assert not list(secrets_in(value)), variable
+        if variable.endswith("_FILE"):
+            assert value in mounted, f"{variable} names a file that is not mounted"
+            named.add(value)
+        else:
+            assert not SECRET_NAMES.search(variable), variable
+    words = service.get("command", [])
+    named |= {word for word in words if word.startswith("/run/secrets/")}
+    assert named == mounted, "what is mounted is used, and what is used is mounted"
+    assert not any("password" in word and "--" in word for word in words)
+
+
+def test_every_secret_is_declared_as_a_file_and_made_by_the_script() -> None:
+    used = {secret for service in SERVICES.values() for secret in service.get("secrets", [])}
+    script = (ROOT / "deploy" / "make-secrets").read_text("utf-8")
+    assert used == set(COMPOSE["secrets"]) == set(re.findall(r"^ *keep (\w+) ", script, re.MULTILINE))
+    for name, secret in COMPOSE["secrets"].items():
+        assert secret == {"file": f"${{SECRETS_DIR:-./secrets}}/{name}"}
+
+
+def test_secrets_enter_neither_the_repository_nor_the_image() -> None:
+    assert "secrets/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    lines = [line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if not line.startswith("#")]
+    assert lines[0] == "*"
+    assert not any("secret" in line for line in lines)
+
+
+def test_the_rights_in_redis_are_those_of_the_document() -> None:
+    document = (ROOT / "docs" / "security.md").read_text("utf-8")
+    (rights,) = re.findall(r"```acl\n(.*?)```", document, re.DOTALL)
+    script = (ROOT / "deploy" / "make-secrets").read_text("utf-8")
+    (given,) = re.findall(r"^user tamis on >\$password (.*)\"$", script, re.MULTILINE)
+    assert given.split() == [word for word in rights.split() if word != "on"]
+
+
+def test_only_keys_are_used_that_both_versions_of_compose_know() -> None:
+    assert "version" not in COMPOSE
+    assert not MODERN & set(COMPOSE)
+    for service in SERVICES.values():
+        assert not MODERN & set(service)
+        assert all(isinstance(port, str) for port in service.get("ports", []))
+        assert all(isinstance(volume, str) for volume in service.get("volumes", []))
+        assert all(isinstance(secret, str) for secret in service.get("secrets", []))
+
+
+def test_prometheus_finds_the_workers_where_they_serve_their_figures() -> None:
+    configuration = yaml.safe_load((ROOT / "observability" / "prometheus.yml").read_text("utf-8"))
+    (found,) = configuration["scrape_configs"][0]["dns_sd_configs"]
+    worker = environment(SERVICES["worker"])
+    assert found["names"] == ["worker"]
+    assert str(found["port"]) == worker["TAMIS_METRICS_PORT"]
+    provider = yaml.safe_load(
+        (ROOT / "observability" / "grafana" / "provisioning" / "dashboards" / "tamis.yml").read_text("utf-8")
+    )["providers"][0]
+    mounts = dict(volume.split(":")[:2] for volume in SERVICES["grafana"]["volumes"])
+    assert mounts["./observability/grafana/dashboards"] == provider["options"]["path"]
+
+
+def test_every_file_that_is_mounted_exists() -> None:
+    for service in (*SERVICES.values(), *CHECK["services"].values()):
+        for volume in service.get("volumes", []):
+            if volume.startswith("./"):
+                assert (ROOT / volume.split(":")[0]).exists(), volume
+
+
+def test_every_volume_and_network_is_declared() -> None:
+    volumes = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
+    assert {volume for volume in volumes if not volume.startswith("./")} == set(COMPOSE["volumes"])
+    assert {network for service in SERVICES.values() for network in service["networks"]} == set(COMPOSE["networks"])
