@@ -11,6 +11,7 @@ from tamis_worker.flower_options import PASSWORD_FILE, USER
 from tamis_worker.settings import WorkerSettings
 
 from .fetch_bar import fetch_with_bar
+from .flower import Flower
 from .llm import MODEL_NAME
 from .ports import HOST
 from .stack import LlmChoice, Stack
@@ -74,14 +75,20 @@ def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
         "Workers": f"{workers} process{'' if workers == 1 else 'es'}",
     }
     if stack.flower is not None:
-        # A terminal is its reader's own; what else is written to may be kept, and read by others.
-        own = stack.settings.flower_password is not None
-        where = "TAMIS_FLOWER_PASSWORD" if own else str(stack.home / PASSWORD_FILE)
-        to_copy = console.is_terminal and not own
-        places["Flower"] = (
-            stack.flower.url if to_copy else f"http://{stack.flower.place} (user {USER}, password in {where})"
-        )
+        places["Flower"] = flower_place(stack.flower, stack, console)
     return places | {
         "Logs": str(stack.home / "log"),
         "Page": "tamis serve, in another terminal, opens one for browsers",
     }
+
+
+def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
+    """Where Flower is and who enters: to copy where `console` is a terminal, else without the password.
+
+    A terminal is its reader's own; what else is written to may be kept, and read by others.
+    """
+    own = stack.settings.flower_password is not None
+    if console.is_terminal and not own:
+        return flower.url
+    where = "TAMIS_FLOWER_PASSWORD" if own else stack.home / PASSWORD_FILE
+    return f"http://{flower.place} (user {USER}, password in {where})"

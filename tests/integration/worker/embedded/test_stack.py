@@ -14,9 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 import redis
+from rich.console import Console
 
 from tamis_producer.stack_file import StackFile
 from tamis_schemas import ConfigurationError, OperationFailed
+from tamis_worker.embedded.commands import flower_place
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.stack import Stack
 from tamis_worker.embedded.valkey import Valkey
@@ -184,7 +186,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_naming_the_variable(home: Path
         servers(home).start()
 
 
-def test_flower_wants_its_password_and_shows_it_on_no_command_line(home: Path) -> None:
+def test_flower_wants_its_password_which_a_terminal_is_shown_and_no_command_line_or_log(home: Path) -> None:
     stack = Stack(WorkerSettings(home=home), workers=0, flower_port=None)
     with stack:
         assert stack.flower is not None
@@ -194,6 +196,12 @@ def test_flower_wants_its_password_and_shows_it_on_no_command_line(home: Path) -
         assert stack.flower.password not in " ".join(psutil.Process(stack.flower.process.pid).cmdline())
         assert _status(stack.flower.url, with_password=False) == 401
         assert _status(stack.flower.url, with_password=True) == 200
+        on_terminal = flower_place(stack.flower, stack, Console(force_terminal=True))
+        assert on_terminal == f"http://tamis:{stack.flower.password}@{stack.flower.place}"
+        elsewhere = flower_place(stack.flower, stack, Console(force_terminal=False))
+        kept = stack.home / "flower.password"
+        assert elsewhere == f"http://{stack.flower.place} (user tamis, password in {kept})"
+        assert kept.read_text("utf-8").strip() == stack.flower.password
 
 
 def _status(url: str, *, with_password: bool) -> int:
