@@ -43,7 +43,9 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
     """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
     operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
     if operation not in EXCLUDES:
-        raise InvalidRequest(f"batch {batch_id} is of {operation}: only a filter or an inclusion decides about records")
+        raise InvalidRequest(
+            f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
+        )
     return figures(
         _system(connection, batch_id, operation), _overridden(connection, batch_id), read_audits(connection, batch_id)
     )

@@ -87,7 +87,7 @@ def revoke(engine: Engine, key_id: str) -> None:
     dead = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(revoked_at=sql.now())
     with ledger_errors(), engine.begin() as connection:
         if connection.execute(dead).rowcount == 0:
-            raise InvalidRequest(f"no key {key_id!r} is valid: tamis keys list")
+            raise InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
 
 
 def _key(row: Row[tuple[object, ...]]) -> ApiKey:

@@ -125,10 +125,14 @@ def _include(connection: Connection, audit: Audit) -> list[Override]:
 def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if batch.operation not in EXCLUDES:
-        raise InvalidRequest(f"batch {batch_id} is of {batch.operation}: it excludes nothing that could be audited")
+        raise InvalidRequest(
+            f"batch {batch_id} is of {batch.operation}: it excludes nothing that could be audited, as "
+            "`tamis screen` and `tamis filter` do"
+        )
     if batch.state != BatchStatus.COMPLETED:
         raise InvalidRequest(
-            f"batch {batch_id} is {batch.state}: an audit is of all exclusions, and begins when the batch is completed"
+            f"batch {batch_id} is {batch.state}: an audit is of all exclusions, and begins when it is completed: "
+            f"`tamis status {batch_id} --watch` follows it"
         )
     each = outcomes(batch_id, batch.operation).subquery("each")
     wanted = [outcome.value for outcome in _OUTCOMES[stratum]]
@@ -137,7 +141,10 @@ def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> lis
     if not places:
         by = {Stratum.RULES: "no rule", Stratum.MODEL: "the model"}.get(stratum, "nothing")
         excluded = "excluded no record" if stratum is Stratum.MODEL else "excluded a record"
-        raise InvalidRequest(f"batch {batch_id}: {by} {excluded} that no human has decided about yet")
+        raise InvalidRequest(
+            f"batch {batch_id}: {by} {excluded} that no human has decided about yet; "
+            f"`tamis results {batch_id}` shows every decision"
+        )
     return places
 
 

@@ -105,7 +105,10 @@ class Batch:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 done = view.counts.finished
-                raise WaitTimeout(f"batch {self.id}: {done} of {view.counts.n_items} items done after {timeout:g} s")
+                raise WaitTimeout(
+                    f"batch {self.id}: {done} of {view.counts.n_items} items done after {timeout:g} s; it goes on: "
+                    f"`tamis status {self.id} --watch` follows it"
+                )
             time.sleep(pause if left is None else min(pause, left))
             pause = min(SLOWEST_POLL, pause * 1.5)
 

@@ -27,7 +27,9 @@ def amount_of(given: object) -> Decimal:
 
 def has_none(batch_id: object) -> InvalidParameters:
     """Of a batch that was submitted without a budget, and is given one later."""
-    return InvalidParameters(f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one")
+    return InvalidParameters(
+        f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
+    )
 
 
 def budget_of(given: object | None, model: str | None, own_prices: Path | None) -> Decimal | None:

@@ -140,7 +140,10 @@ def current_stage(engine: Engine, review_id: UUID, verb: str) -> UUID:
     elif stage.finished_at is None:
         return begun
     if begun == stage.id:
-        raise IllegalTransition(f"review {review_id} is finished: there is nothing to {verb}")
+        raise IllegalTransition(
+            f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
+            "came of it"
+        )
     return begun
 
 
@@ -150,7 +153,10 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
     if batch is None:
         raise UnknownBatch(f"there is no batch {batch_id}")
     if batch.state == BatchStatus.COMPLETED or (batch.state == BatchStatus.CANCELLED and verb != "cancel"):
-        raise IllegalTransition(f"batch {batch_id} is {batch.state}: there is nothing to {verb}")
+        raise IllegalTransition(
+            f"batch {batch_id} is {batch.state}: there is nothing to {verb}; `tamis status {batch_id}` shows what came "
+            "of it"
+        )
     return batch
 
 

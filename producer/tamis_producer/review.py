@@ -60,7 +60,10 @@ class Review:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 begun, planned = len(view.stages), len(view.planned)
-                raise WaitTimeout(f"review {self.id}: in stage {begun} of {planned} after {timeout:g} s; it goes on")
+                raise WaitTimeout(
+                    f"review {self.id}: in stage {begun} of {planned} after {timeout:g} s; it goes on: "
+                    f"`tamis review status {self.id} --watch` follows it"
+                )
             time.sleep(pause if left is None else min(pause, left))
             pause = min(SLOWEST_POLL, pause * 1.5)
 

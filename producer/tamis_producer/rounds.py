@@ -175,7 +175,7 @@ def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
         case BatchStatus.CANCELLED if batch.finished_at is None:
             raise IllegalTransition(
                 f"batch {batch_id} is cancelled, and its last calls are still in flight or its summary is to be "
-                "written: try again in a moment, while a worker runs"
+                f"written: try again in a moment, while a worker runs; `tamis status {batch_id}` says when"
             )
     return batch
 

@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from tamis_producer.cli import app, run
+from tamis_producer.cli import EXIT_FAILED, EXIT_OK, app, run
 from tamis_producer.cli.app import out
 from tamis_producer.cli.dry_run import install
+from tamis_producer.cli.json_document import AsJson, print_json
 from tamis_producer.extras import needs
 from tamis_producer.redaction import Redaction
 from tamis_producer.rehearsal import Planned, Rehearsal
@@ -53,7 +54,7 @@ def _rehearse(planned: Planned) -> Rehearsal:
 install(_rehearse)
 
 
-@app.command()
+@app.command(examples=("tamis up", "tamis up --workers 4 --llm remote"))
 def up(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 2,
     llm: Annotated[
@@ -71,7 +72,7 @@ def up(
     raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, console=out))
 
 
-@app.command()
+@app.command(examples=("tamis demo --report demo.html",))
 def demo(
     report: Annotated[
         Path | None, typer.Option(help="Keep the report of the screening as this HTML file.", show_default=False)
@@ -83,7 +84,7 @@ def demo(
     raise typer.Exit(run_demo(out, report=report))
 
 
-@app.command()
+@app.command(examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
 def worker(
     ready_file: Annotated[
         Path | None, typer.Option(help="Created once the worker consumes; for supervisors.", show_default=False)
@@ -101,20 +102,24 @@ def worker(
     raise typer.Exit(run(settings, ready_file=ready_file, alive_file=alive_file, log_level=log_level.upper()))
 
 
-@app.command()
+@app.command(examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
 def health(
     alive_file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.", show_default=False)
     ],
     within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 where it does not."""
     found = health_at(alive_file, within=within)
-    out.print(found.line, highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(0 if found.well else 1)
+    if as_json:
+        print_json(found)
+    else:
+        out.print(found.line, highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(EXIT_OK if found.well else EXIT_FAILED)
 
 
-@app.command()
+@app.command(examples=("tamis flower", "tamis flower --port 5556"))
 def flower(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = USUAL_PORT,
 ) -> None:
@@ -124,9 +129,9 @@ def flower(
     become_flower(WorkerSettings.load(), port=port)
 
 
-@app.command()
+@app.command(examples=("tamis doctor", "tamis doctor --call --json"))
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
+    as_json: AsJson = False,
     call: Annotated[bool, typer.Option("--call", help="Put one short question to the model; it is paid for.")] = False,
 ) -> None:
     """Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong.
@@ -134,20 +139,24 @@ def doctor(
     Exit code 0 without failures, 1 with one.
     """
     from .doctor import examine
-    from .doctor.command import show, to_json
+    from .doctor.command import show
+    from .doctor.finding import Level
 
     findings = examine(WorkerSettings.load(), call=call)
     if as_json:
-        told = to_json(findings)
-        typer.echo(told.text)
-        raise typer.Exit(0 if told.well else 1)
-    raise typer.Exit(0 if show(findings, out) else 1)
+        found = list(findings)
+        print_json(found)
+        raise typer.Exit(EXIT_FAILED if any(one.level is Level.FAILURE for one in found) else EXIT_OK)
+    raise typer.Exit(EXIT_OK if show(findings, out) else EXIT_FAILED)
 
 
-@app.command()
-def migrate() -> None:
+@app.command(examples=("tamis migrate",))
+def migrate(as_json: AsJson = False) -> None:
     """Create the ledger's tables, or bring them up to this release."""
     from tamis_schemas.ledger.migrate import head, upgrade
 
     upgrade(WorkerSettings.load().database)
-    out.print(f"the ledger is at revision {head()}", highlight=False)
+    if as_json:
+        print_json({"revision": head()})
+    else:
+        out.print(f"the ledger is at revision {head()}", highlight=False)

@@ -1,32 +1,52 @@
 """The command line's frame: the application, its consoles, and how errors end it."""
 
 import logging
+import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 
-import typer
 from rich.markup import escape
+from typer.main import get_install_completion_arguments
 
 from tamis_schemas import TamisError
 
 from ..redaction import Redaction
+from .commands import Commands
 from .console import PlainConsole
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_WRONG_USE = 2
-EXIT_INTERRUPTED = 130
+__all__ = [
+    "COMPLETE_VARIABLE",
+    "EXIT_FAILED",
+    "EXIT_INTERRUPTED",
+    "EXIT_OK",
+    "EXIT_WRONG_USE",
+    "NAME",
+    "app",
+    "err",
+    "know_the_shells",
+    "load_commands",
+    "out",
+    "run",
+    "say_error",
+]
+
+NAME = "tamis"
+COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
 
-app = typer.Typer(
-    name="tamis",
+app = Commands(
+    name=NAME,
     help="Push records through LLM evaluation and keep what passes.",
     no_args_is_help=True,
+    # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:
+    # `tamis completion` prints the script instead.
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -44,7 +64,23 @@ def run() -> None:
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
-    # Importing a command adds it to `app`.
+    load_commands()
+    if COMPLETE_VARIABLE in os.environ:
+        know_the_shells()
+    try:
+        app(prog_name=NAME)
+    except TamisError as error:
+        say_error(error, redact)
+        sys.exit(EXIT_WRONG_USE)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:  # `tamis results ... | head`
+        sys.stderr.close()
+        sys.exit(EXIT_OK)
+
+
+def load_commands() -> None:
+    """Add every command of a producer to `app`: importing one does that."""
     from . import (  # noqa: F401
         audit,
         control,
@@ -52,6 +88,7 @@ def run() -> None:
         evaluate,
         initial_filter,
         judge,
+        manual,
         override,
         read,
         report,
@@ -62,16 +99,18 @@ def run() -> None:
         workers,
     )
 
-    try:
-        app()
-    except TamisError as error:
-        err.print(f"[bold red]tamis:[/] {escape(redact(str(error)))}", soft_wrap=True, highlight=False)
-        sys.exit(EXIT_WRONG_USE)
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:  # `tamis results ... | head`
-        sys.stderr.close()
-        sys.exit(EXIT_OK)
+
+def know_the_shells() -> None:
+    """Have Typer know how each shell asks; it learns that only where its own `--install-completion` is offered."""
+    get_install_completion_arguments()
+
+
+def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
+    """An error on standard error: what is wrong, and the next step, where a note of the error names one."""
+    said = redact(str(error))
+    before = "\n" if "\n" in said else " "  # what quotes a log has many lines; anything else is one line with its step
+    steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
+    err.print(f"[bold red]tamis:[/] {escape(said)}{steps}", soft_wrap=True, highlight=False)
 
 
 class _Redacting(logging.Formatter):

@@ -1,6 +1,5 @@
 """`tamis audit`: a random sample of what the software excluded, judged by a human, and what that says of all of it."""
 
-import json
 import secrets
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,8 @@ from ..client import Client
 from ..overrides import RefusedDecision
 from ..results_file import replacing
 from .app import app, err, out
+from .commands import Commands
+from .json_document import AsJson, print_json
 from .override import NOT_FOLLOWING, BatchId, Reviewer, batch_of
 
 DRAW = "draw"
@@ -36,7 +37,7 @@ class DrawUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-audit_app = typer.Typer(
+audit_app = Commands(
     name="audit",
     cls=DrawUnlessNamed,
     help="Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
@@ -48,7 +49,7 @@ app.add_typer(audit_app)
 AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.", show_default=False)]
 
 
-@audit_app.command(DRAW)
+@audit_app.command(DRAW, examples=("tamis audit 3f2a91c0 --n 50 --seed 1", "tamis audit draw 3f2a91c0 --from rules"))
 def draw(
     batch_id: BatchId,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = 50,
@@ -66,6 +67,7 @@ def draw(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: audit-AUDIT.csv[/]")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a sample of the excluded records, as a table that a human fills in."""
     with Client() as client:
@@ -74,6 +76,9 @@ def draw(
         drawn = batch.draw_audit(n, seed=seed, stratum=stratum)
         output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
+    if as_json:
+        print_json(_facts(drawn) | {"written_to": output})
+        return
     err.print(
         f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
         f"written to {output}.",
@@ -89,7 +94,7 @@ def draw(
     )
 
 
-@audit_app.command()
+@audit_app.command(examples=("tamis audit record audit-9b1c.csv", "tamis audit record audit-9b1c.csv --override"))
 def record(
     file: Annotated[Path, typer.Argument(help="The table, filled in as far as you are.", show_default=False)],
     reviewer: Reviewer = None,
@@ -99,7 +104,7 @@ def record(
     override: Annotated[
         bool, typer.Option("--override", help="Include the records that should have been, by an override each.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read the decisions of a sample back; the bound on what was missed. All of the table counts, or nothing."""
     filled = read_sample(file, reviewer=reviewer)
@@ -112,7 +117,7 @@ def record(
             raise InputError(str(refused), path=file, line=filled.lines[refused.number]) from refused
         later = bool(done.overrides) and client.batch(audit.batch_id).later_stage()
     if as_json:
-        _print_json(done.audit)
+        print_json(_facts(done.audit))
         return
     out.print(f"audit {audit.id}: {done.new:,} new decisions recorded.", highlight=False, soft_wrap=True)
     if done.overrides:
@@ -129,7 +134,7 @@ def record(
         )
 
 
-@audit_app.command()
+@audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
 def show(
     audit_id: AuditId,
     output: Annotated[
@@ -138,7 +143,7 @@ def show(
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the table why each was excluded.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how far an audit is, and what it says of all that was excluded."""
     with Client() as client:
@@ -146,17 +151,20 @@ def show(
         if output is not None:
             _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
     if as_json:
-        _print_json(audit)
+        print_json(_facts(audit))
     else:
         _print(audit)
 
 
-@audit_app.command(name="list")
-def list_(batch_id: BatchId) -> None:
+@audit_app.command("list", examples=("tamis audit list 3f2a91c0",))
+def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the audits of a batch."""
     with Client() as client:
         batch = batch_of(client, batch_id)
         found = batch.audits()
+    if as_json:
+        print_json([_facts(audit) for audit in found])
+        return
     if not found:
         out.print(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample", soft_wrap=True)
         return
@@ -221,7 +229,6 @@ def _print(audit: Audit) -> None:
         )
 
 
-def _print_json(audit: Audit) -> None:
+def _facts(audit: Audit) -> dict[str, Any]:
     said = verdict(audit)
-    fields = {**audit.model_dump(mode="json"), "verdict": {**said.model_dump(mode="json"), "sentence": said.sentence}}
-    typer.echo(json.dumps(fields, ensure_ascii=False))
+    return audit.model_dump(mode="json") | {"verdict": said.model_dump(mode="json") | {"sentence": said.sentence}}

@@ -13,10 +13,12 @@ from ..criteria_file import read_criteria
 from ..criteria_template import TEMPLATE
 from ..screening import InitialFilter
 from .app import app, out
+from .commands import Commands
+from .json_document import AsJson, print_json
 
 STANDARD_OUTPUT = Path("-")
 
-criteria_app = typer.Typer(
+criteria_app = Commands(
     name="criteria",
     help="Begin a file of criteria, and see how one is understood.",
     no_args_is_help=True,
@@ -25,7 +27,7 @@ criteria_app = typer.Typer(
 app.add_typer(criteria_app)
 
 
-@criteria_app.command()
+@criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))
 def init(
     file: Annotated[Path, typer.Argument(help="The file to write; - writes to standard output.")] = Path(
         "criteria.yaml"
@@ -49,13 +51,19 @@ def init(
     )
 
 
-@criteria_app.command()
+@criteria_app.command(examples=("tamis criteria check criteria.yaml",))
 def check(
     file: Annotated[Path, typer.Argument(help="The review's criteria, YAML or JSON.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """Read a review's criteria and show each under its label, with what is probably not meant."""
     criteria = read_criteria(file)
     switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
+    found = doubts(criteria)
+    if as_json:
+        named = [{"label": one.label, "text": one.text, "excludes": one.excludes} for one in criteria.labelled()]
+        print_json({"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found})
+        return
     _say(f"[bold]{escape(criteria.research_question)}[/]")
     for name, value in _told(criteria).items():
         _say(f"[dim]{name}[/]  {escape(value)}")
@@ -67,7 +75,6 @@ def check(
             _say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}")
     for rule, why in switched_off.items():
         _say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
-    found = doubts(criteria)
     for doubt in found:
         _say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())

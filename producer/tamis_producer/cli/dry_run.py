@@ -1,7 +1,9 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +19,7 @@ from ..new_batch import parameters, rows_of
 from ..rehearsal import Planned, Rehearsal, Rehearse, Sample
 from ..settings import ProducerSettings
 from .app import out
+from .json_document import print_json
 
 _installed: list[Rehearse] = []
 
@@ -26,18 +29,36 @@ def install(rehearse: Rehearse) -> None:
     _installed[:] = [rehearse]
 
 
-def dry_run(planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
-    """Rehearse a batch and show it.
+def dry_run(
+    planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
+) -> None:
+    """Rehearse a batch and show it; raises as `rehearsed` does."""
+    if as_json:
+        print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
+    else:
+        show(rehearsed(planned), out, max_cost=max_cost, note=note)
+
+
+def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
+    """A rehearsal for programs; raises as `rehearsed` does."""
+    found = rehearsed(planned)
+    return {**asdict(found), "calls": found.calls, "max_cost": max_cost}
+
+
+def rehearsed(planned: Planned) -> Rehearsal:
+    """What a batch would ask and cost.
 
     Raises `ConfigurationError` where no worker's part is installed, and what submitting it would raise.
     """
     if not _installed:
-        raise ConfigurationError("--dry-run renders prompts as the workers do: it needs `tamis` as a whole")
+        raise ConfigurationError(
+            "--dry-run renders prompts as the workers do: it needs `tamis` as a whole: pip install 'tamis[worker]'"
+        )
     if planned.items:  # what could not be submitted is not rehearsed either
         bounds = Bounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
-    show(_installed[0](planned), out, max_cost=max_cost, note=note)
+    return _installed[0](planned)
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:

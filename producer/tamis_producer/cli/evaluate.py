@@ -1,7 +1,6 @@
 """`tamis evaluate` and `tamis calibrate`: what a batch's decisions are worth, by a human's labels."""
 
 import csv
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -26,6 +25,7 @@ from ..quality.reliability_svg import draw_reliability
 from ..results_file import replacing
 from ..view import BatchView
 from .app import EXIT_FAILED, app, err, out
+from .json_document import AsJson, print_json
 from .read import BatchId
 from .render import DECIDING
 
@@ -45,10 +45,11 @@ LabelColumn = Annotated[
         help="The column with 1 for included, 0 for excluded.  [dim]default: label, include, included or decision[/]",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
-@app.command()
+@app.command(
+    examples=("tamis evaluate 3f2a91c0 --labels labels.csv", "tamis evaluate 3f2a91c0 --labels labels.csv -o gold.html")
+)
 def evaluate(
     batch_id: BatchId,
     labels: Labels,
@@ -70,7 +71,7 @@ def evaluate(
         found = evaluate_matched(_matched(client, batch, labels, label_column))
     if as_json:
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **found.model_dump(mode="json")}
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
     else:
         _print(found, view)
     if output is not None:
@@ -89,7 +90,7 @@ def evaluate(
         err.print(f"evaluation of batch {view.id} written to {output}", highlight=False, markup=False)
 
 
-@app.command()
+@app.command(examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
 def calibrate(
     batch_id: BatchId,
     labels: Labels,
@@ -111,9 +112,7 @@ def calibrate(
     if as_json:
         below = [one.item_id for one in found.records if not found.kept(one)] if refusal is None else []
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), "refusal": refusal}
-        typer.echo(
-            json.dumps(facts | found.calibration.model_dump(mode="json") | {"below_ids": below}, ensure_ascii=False)
-        )
+        print_json(facts | found.calibration.model_dump(mode="json") | {"below_ids": below})
     if refusal is not None:
         if not as_json:
             err.print(f"[bold red]no threshold:[/] {escape(refusal)}", highlight=False, soft_wrap=True)

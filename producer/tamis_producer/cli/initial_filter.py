@@ -1,7 +1,7 @@
 """`tamis initial-filter`: tier 1 of a screening alone, without a server or a model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,13 +12,20 @@ from ..results_file import replacing
 from ..settings import ProducerSettings
 from ..tier_one import TierOne, filter_files, write_outcomes
 from .app import app, err, out
+from .json_document import AsJson, print_json
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
 ]
 
 
-@app.command("initial-filter")
+@app.command(
+    "initial-filter",
+    examples=(
+        "tamis initial-filter citations.ris --criteria criteria.yaml",
+        "tamis initial-filter labelled.csv --criteria criteria.yaml --labels included -o outcomes.csv",
+    ),
+)
 def initial_filter(
     files: Files,
     criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
@@ -29,20 +36,45 @@ def initial_filter(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A CSV file with the outcome of every record.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Say which records tier 1 rejects, by which rule, before anything is asked of a model."""
     tier_one = filter_files(
         files, read_criteria(criteria), label=labels, max_bytes=ProducerSettings.load().max_file_bytes
     )
-    _print_counts(tier_one, labelled=labels is not None)
-    if labels is not None:
-        _print_lost(tier_one)
-    for rule, why in tier_one.switched_off.items():
-        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}", highlight=False)
+    if as_json:
+        print_json(_facts(tier_one, labelled=labels is not None))
+    else:
+        _print(tier_one, labelled=labels is not None)
     if output is not None:
         with replacing(output) as stream:
             rows = write_outcomes(tier_one, stream)
         err.print(f"{rows} records written to {escape(str(output))}", highlight=False)
+
+
+def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
+    """Counts, and the included records that are rejected; without labels nobody knows of these."""
+    lost = [
+        {"file": one.file, "index": one.index, "id": one.item_id, "rule": one.result.rule, "reason": one.result.reason}
+        for one in tier_one.lost
+    ]
+    return {
+        "records": len(tier_one.outcomes),
+        "passed": tier_one.passed,
+        "rules": tier_one.rules,
+        "switched_off": dict(tier_one.switched_off),
+        "included": tier_one.labelled(included=True) if labelled else None,
+        "excluded": tier_one.labelled(included=False) if labelled else None,
+        "lost": lost if labelled else None,
+    }
+
+
+def _print(tier_one: TierOne, *, labelled: bool) -> None:
+    _print_counts(tier_one, labelled=labelled)
+    if labelled:
+        _print_lost(tier_one)
+    for rule, why in tier_one.switched_off.items():
+        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}", highlight=False)
 
 
 def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:

@@ -13,16 +13,18 @@ from ..client import Client
 from ..intake.decode import read_text
 from ..judging import to_judge
 from ..rehearsal import Planned
-from .app import app, out
+from .app import EXIT_INTERRUPTED, app, err, out
 from .dry_run import dry_run
+from .facts import batch_facts
+from .json_document import print_json
 from .read import BatchId
 from .submission import Submission, submitting
-from .submit import follow, made
+from .submit import follow, made, say_submitted
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
-@app.command()
+@app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
 @submitting("keep_duplicates")
 def judge(
     submission: Submission,
@@ -40,13 +42,19 @@ def judge(
         judged = client.batch(batch_id)
         view = judged.status()
         if not view.state.terminal:
-            raise InvalidRequest(f"batch {judged.id} is {view.state.value}: judge it when it is finished")
+            raise InvalidRequest(
+                f"batch {judged.id} is {view.state.value}: judge it when it is finished; "
+                f"`tamis status {judged.id} --watch` follows it"
+            )
         items = list(to_judge(judged.results()))
         if not items:
-            raise InvalidRequest(f"batch {judged.id} has no result with a reasoning: there is nothing to judge")
+            raise InvalidRequest(
+                f"batch {judged.id} has no result with a reasoning: there is nothing to judge; "
+                f"`tamis results {judged.id}` shows what it has"
+            )
         if submission.dry_run:
             planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
-            dry_run(planned, max_cost=submission.max_cost)
+            dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
         batch = client.submit(
             operation,
@@ -59,12 +67,16 @@ def judge(
             max_cost=submission.max_cost,
         )
         if submission.detach:
-            typer.echo(batch.id)
+            say_submitted(batch, submission)
             return
         left = view.counts.n_items - len(items)
-        out.print(f"batch [bold]{batch.id}[/]: {len(items)} results, {left} without a reasoning", highlight=False)
-        code = follow(batch)
-        _say_what_is_blocked(batch)
+        told = err if submission.as_json else out
+        told.print(f"batch [bold]{batch.id}[/]: {len(items)} results, {left} without a reasoning", highlight=False)
+        code = follow(batch, told, summarise=not submission.as_json)
+        if not submission.as_json:
+            _say_what_is_blocked(batch)
+        elif code != EXIT_INTERRUPTED:
+            print_json(batch_facts(batch))
     raise typer.Exit(code)
 
 

@@ -20,6 +20,7 @@ from ..overrides import HumanDecision, RefusedDecision
 from ..quality import Agreement
 from ..review import Review
 from .app import app, out
+from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
 Reviewer = Annotated[
@@ -31,7 +32,13 @@ NOT_FOLLOWING = (
 )
 
 
-@app.command()
+@app.command(
+    examples=(
+        'tamis override 3f2a91c0 12 include --reviewer "Reviewer A" --note "Randomised, see page 3"',
+        "tamis override 3f2a91c0 --file decisions.csv",
+        "tamis override 3f2a91c0 12 --withdraw",
+    )
+)
 def override(
     batch_id: BatchId,
     record: Annotated[
@@ -60,6 +67,7 @@ def override(
             show_default=False,
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours."""
     if file is not None:
@@ -71,7 +79,7 @@ def override(
         raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
     with Client() as client:
         batch = batch_of(client, batch_id)
-        done = _from_file(batch, file, reviewer) if file else None
+        done = _from_file(batch, file, reviewer, quiet=as_json) if file else None
         if record is not None:
             index = find_record(record, batch.item_ids())
             if not (reviewer or "").strip():
@@ -82,25 +90,27 @@ def override(
         titles = {
             row.index: str(row.item.get("title") or "") for row in batch.results([one.index for one in done or ()])
         }
+    if as_json:
+        print_json({"decisions": done or [], "later_stage_has_begun": later})
+        return
     for one in done or ():
         out.print(_line(one, titles.get(one.index, "")), highlight=False, soft_wrap=True)
     if later and done:
         out.print(NOT_FOLLOWING, soft_wrap=True)
 
 
-@app.command()
+@app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
 def overrides(
     batch_id: BatchId,
     history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    as_json: AsJsonLines = False,
 ) -> None:
     """List what people decided about a batch's records."""
     with Client() as client:
         batch = batch_of(client, batch_id)
         found = batch.overrides(history=history)
     if as_json:
-        for one in found:
-            typer.echo(one.model_dump_json())
+        print_json_lines(found)
         return
     if not found:
         out.print(f"batch {batch.id}: no human has decided about a record. `tamis override` does.", soft_wrap=True)
@@ -117,17 +127,17 @@ def overrides(
     out.print(table, highlight=False)
 
 
-@app.command()
+@app.command(examples=("tamis agreement 3f2a91c0",))
 def agreement(
     batch_id: BatchId,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how far the software agrees with the people who decided about the same records: kappa and AC1."""
     with Client() as client:
         batch = batch_of(client, batch_id)
         figures = batch.agreement()
     if as_json:
-        typer.echo(json.dumps({"id": batch.id, **figures.model_dump(mode="json")}, ensure_ascii=False))
+        print_json({"id": batch.id, **figures.model_dump(mode="json")})
         return
     if not figures.together.n and not figures.undecided:
         out.print(
@@ -166,7 +176,7 @@ def batch_of(client: Client, of: str) -> Batch:
     return found
 
 
-def _from_file(batch: Batch, file: Path, reviewer: str | None) -> list[Override]:
+def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -> list[Override]:
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
@@ -174,7 +184,7 @@ def _from_file(batch: Batch, file: Path, reviewer: str | None) -> list[Override]
         done = batch.decide(table.decisions)
     except RefusedDecision as refused:
         raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
-    if table.blank:
+    if table.blank and not quiet:
         out.print(f"{table.blank:,} rows without a decision are left as they are.", highlight=False)
     return done
 

@@ -1,6 +1,5 @@
 """`tamis batches`, `tamis status` and `tamis results`: read what the ledger holds."""
 
-import json
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +18,8 @@ from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
 from .app import app, err, out
 from .console import for_data
+from .facts import batch_facts, view_facts
+from .json_document import AsJson, print_json
 from .render import print_humans, print_summary, print_view, print_views
 from .rounds import print_rounds, say_failed
 from .submit import follow
@@ -34,18 +35,22 @@ class ResultsFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@app.command()
-def batches(limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20) -> None:
+@app.command(examples=("tamis batches", "tamis batches --limit 5 --json"))
+def batches(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: AsJson = False
+) -> None:
     """List the latest batches."""
     with Client() as client:
         views = client.batches(limit)
-    if views:
+    if as_json:
+        print_json([view_facts(view) for view in views])
+    elif views:
         print_views(views, out)
     else:
         out.print("no batches yet: `tamis screen FILE --criteria FILE` submits one")
 
 
-@app.command()
+@app.command(examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json"))
 def status(
     batch_id: Annotated[
         str | None,
@@ -54,7 +59,7 @@ def status(
         ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how a batch stands; without an ID, which workers there are and which batches are open."""
     if watch and as_json:
@@ -68,15 +73,10 @@ def status(
         batch = client.batch(batch_id)
         if watch:
             raise typer.Exit(follow(batch))
-        view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
         if as_json:
-            fields = view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump()
-            fields["waits_for"] = view.waits_for
-            fields["human_decisions"] = len(humans)
-            fields["overridden"] = sum(not one.confirms for one in humans)
-            fields["rounds"] = [one.model_dump(mode="json", include={"round", "counts", "errors"}) for one in summaries]
-            typer.echo(json.dumps(fields, ensure_ascii=False))
+            print_json(batch_facts(batch))
             return
+        view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
         print_view(view, out)
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
@@ -87,7 +87,7 @@ def status(
             say_failed(batch.id, out)
 
 
-@app.command()
+@app.command(examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
 def results(
     batch_id: BatchId,
     form: Annotated[
@@ -96,8 +96,13 @@ def results(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file.  [dim]default: the terminal[/]")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Write every item of a batch in its order, with its result."""
+    if as_json:
+        if form is ResultsFormat.CSV:
+            raise InvalidRequest("--json and --format csv do not go together")
+        form = ResultsFormat.JSONL
     if form is None:
         jsonl = output is not None and output.suffix in {".jsonl", ".ndjson"}
         form = ResultsFormat.JSONL if jsonl else ResultsFormat.CSV
@@ -111,7 +116,9 @@ def results(
         err.print(f"{rows} items written to {output}", highlight=False)
 
 
-@app.command()
+@app.command(
+    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include")
+)
 def export(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.", show_default=False)],
@@ -125,6 +132,7 @@ def export(
     only: Annotated[
         list[str] | None, typer.Option(help="Records of this decision alone; repeatable.", show_default=False)
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write the records back, each with its decision, as reference managers read them."""
     with Client() as client:
@@ -140,4 +148,7 @@ def export(
             f"--format {source.value} or --format {ending.value}"
         )
     write_records(records, output, format=form or (ending if source is None else None))
+    if as_json:
+        print_json({"batch": batch.id, "records": len(records), "written_to": output})
+        return
     err.print(f"{len(records):,} records written to {output}", highlight=False, markup=False)

@@ -25,7 +25,7 @@ ENDINGS = {
 }
 
 
-@app.command()
+@app.command(examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
 def report(
     subject: Annotated[
         str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.", show_default=False)
@@ -42,8 +42,13 @@ def report(
             "json: all figures.  [dim]default: as the file ends, else html[/]",
         ),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Write a report: PRISMA 2020 flow, figures, every decision with its reasons, and methods."""
+    if as_json:
+        if form not in {None, ReportForm.JSON}:
+            raise InvalidRequest(f"--json and --format {form} do not go together")
+        form = ReportForm.JSON
     if form is None:
         form = _form_of(output)
     with Client() as client:

@@ -1,6 +1,5 @@
 """`tamis retry` and `tamis failures`: ask about failed items again, and see what failed."""
 
-import json
 import sys
 from decimal import Decimal
 from typing import Annotated
@@ -17,12 +16,14 @@ from ..budget import amount_of
 from ..client import Client
 from ..review import Review
 from ..rounds import Retryable
-from .app import EXIT_FAILED, app, out
+from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .facts import batch_facts
+from .json_document import AsJson, print_json
 from .rounds import print_failures
 from .submit import follow
 
 
-@app.command()
+@app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
 def retry(
     batch_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)
@@ -44,6 +45,7 @@ def retry(
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the batch to its end.")] = False,
     all_failed: Annotated[bool, typer.Option("--all-failed", help="Every completed batch with failures.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all-failed: do not ask.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask about the failed items of a batch once more, in a new round; nothing that is decided changes."""
     kinds = None if kind is None else [name.strip() for given in kind for name in given.split(",") if name.strip()]
@@ -55,16 +57,17 @@ def retry(
         raise InvalidRequest("--cancelled, --max-cost and --watch are of one batch: `tamis retry ID ...`")
     with Client() as client:
         if batch_id is None:
-            code = _all_failed(client, kinds, ask=not yes)
+            code = _all_failed(client, kinds, ask=not yes, as_json=as_json)
         else:
-            code = _one(_batch(client, batch_id), kinds, cancelled=cancelled, max_cost=amount, watch=watch)
+            batch = _batch(client, batch_id)
+            code = _one(batch, kinds, cancelled=cancelled, max_cost=amount, watch=watch, as_json=as_json)
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(examples=("tamis failures 3f2a91c0",))
 def failures(
     batch_id: Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
     with Client() as client:
@@ -72,7 +75,7 @@ def failures(
         bias = batch.failures()
         failed = batch.status().counts.failed
     if as_json:
-        typer.echo(json.dumps({"id": batch.id, **bias.model_dump(mode="json")}, ensure_ascii=False))
+        print_json({"id": batch.id, **bias.model_dump(mode="json")})
         return
     if not bias.rounds:
         out.print(f"batch {batch.id}: no item failed.", highlight=False, soft_wrap=True)
@@ -92,8 +95,20 @@ def _batch(client: Client, of: str) -> Batch:
     return found
 
 
-def _one(batch: Batch, kinds: list[str] | None, *, cancelled: bool, max_cost: Decimal | None, watch: bool) -> int:
+def _one(
+    batch: Batch,
+    kinds: list[str] | None,
+    *,
+    cancelled: bool,
+    max_cost: Decimal | None,
+    watch: bool,
+    as_json: bool,
+) -> int:
     count = batch.retry(kinds, cancelled=cancelled, max_cost=max_cost)
+    if as_json:
+        code = follow(batch, err, summarise=False) if watch else EXIT_OK
+        print_json({"retried": count} | batch_facts(batch))
+        return code
     view = batch.status()
     next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
     out.print(
@@ -109,21 +124,23 @@ def _one(batch: Batch, kinds: list[str] | None, *, cancelled: bool, max_cost: De
     return follow(batch) if watch else 0
 
 
-def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool) -> int:
+def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
+    """Whoever sits at the terminal is asked first, on standard error: `--json` pays for nothing that it does not."""
     found = client.retryable(kinds)
-    if not found:
+    asked = ask and bool(found) and sys.stdin.isatty() and err.is_terminal
+    agreed = not asked or typer.confirm(f"Retry {_measure(found)}?", err=True)
+    each = client.retry_all_failed(kinds) if found and agreed else []
+    if as_json:
+        print_json([{"id": one.batch.id, "retried": one.items, "refused": one.refused} for one in each])
+    elif not found:
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
-        return 0
-    if ask and sys.stdin.isatty() and out.is_terminal and not typer.confirm(f"Retry {_measure(found)}?"):
-        return EXIT_FAILED
-    refused = False
-    for done in client.retry_all_failed(kinds):
-        if done.refused is None:
-            out.print(f"batch {done.batch.id}: {_items(done.items)} again", soft_wrap=True, highlight=False)
-        else:
-            refused = True
-            out.print(f"[red]not retried:[/] {escape(done.refused)}", soft_wrap=True, highlight=False)
-    return EXIT_FAILED if refused else 0
+    else:
+        for one in each:
+            said = f"batch {one.batch.id}: {_items(one.items)} again"
+            if one.refused is not None:
+                said = f"[red]not retried:[/] {escape(one.refused)}"
+            out.print(said, soft_wrap=True, highlight=False)
+    return EXIT_OK if agreed and all(one.refused is None for one in each) else EXIT_FAILED
 
 
 def _measure(found: list[Retryable]) -> str:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from tamis_schemas import BatchPaused, Item, Judge, ReviewPlan, dollars
+from tamis_schemas import BatchPaused, InvalidRequest, Item, Judge, ReviewPlan, dollars
 from tamis_schemas.wire import SHORT_ID
 
 from ..client import Client
@@ -20,20 +20,23 @@ from ..rehearsal import Planned
 from ..review import Review
 from ..settings import ProducerSettings
 from ..view import BatchView, ReviewView
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
-from .dry_run import dry_run
+from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .commands import Commands
+from .dry_run import dry_run, rehearsal_facts
+from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
+from .json_document import AsJson, print_json
 from .progress import detail, paused, say_paused
 from .render import paid, print_summary
 from .submission import Submission, submitting
 
-reviews = typer.Typer(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
+reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
 app.add_typer(reviews)
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.", show_default=False)]
 
 
-@reviews.command()
+@reviews.command(examples=("tamis review run plan.yaml", "tamis review run plan.yaml --dry-run"))
 @submitting("model", "idempotency_key", "keep_duplicates", "max_cost")
 def run(
     submission: Submission,
@@ -51,7 +54,8 @@ def run(
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
-        _rehearse(planned.plan, identified.asked, use_cache=not submission.no_cache)
+        rehearse = _rehearsal_facts if submission.as_json else _rehearse
+        rehearse(planned.plan, identified.asked, use_cache=not submission.no_cache)
         return
     with Client() as client:
         review = client.submit_review(
@@ -65,37 +69,50 @@ def run(
             priority=submission.priority,
         )
         if submission.detach:
-            typer.echo(review.id)
+            if submission.as_json:
+                print_json(review_facts(review))
+            else:
+                typer.echo(review.id)
             return
+        told = err if submission.as_json else out
         stages = " -> ".join(stage.name for stage in planned.plan.stages)
-        out.print(f"review [bold]{review.id}[/]: {escape(stages)}", highlight=False)
-        code = follow(review)
+        told.print(f"review [bold]{review.id}[/]: {escape(stages)}", highlight=False)
+        code = follow(review, told, summarise=not submission.as_json)
+        if submission.as_json and code != EXIT_INTERRUPTED:
+            print_json(review_facts(review))
     raise typer.Exit(code)
 
 
-@reviews.command()
+@reviews.command(examples=("tamis review status 7c01 --watch", "tamis review status 7c01 --json"))
 def status(
     review_id: ReviewId,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the review to its end.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how a review stands, stage by stage."""
+    if watch and as_json:
+        raise InvalidRequest("--watch and --json do not go together")
     with Client() as client:
         review = client.review(review_id)
         if watch:
             raise typer.Exit(follow(review))
+        if as_json:
+            print_json(review_facts(review))
+            return
         view = review.status()
-    if as_json:
-        typer.echo(view.model_dump_json())
-    else:
-        _print_view(view, out)
+    _print_view(view, out)
 
 
-@reviews.command(name="list")
-def list_(limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20) -> None:
+@reviews.command("list", examples=("tamis review list",))
+def list_(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: AsJson = False
+) -> None:
     """List the latest reviews."""
     with Client() as client:
         views = client.reviews(limit)
+    if as_json:
+        print_json([review_view_facts(view) for view in views])
+        return
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return
@@ -109,16 +126,23 @@ def list_(limit: Annotated[int, typer.Option(min=1, help="How many, newest first
     out.print(table, highlight=False)
 
 
-def follow(review: Review) -> int:
+def follow(review: Review, console: Console = out, *, summarise: bool = True) -> int:
     """Watch a review to its end, print each stage's summary, and return the exit code that says how it went."""
     try:
-        view = _watch(review, out)
+        view = _watch(review, console)
     except KeyboardInterrupt:
-        out.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
+        console.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
         return EXIT_INTERRUPTED
     except BatchPaused as reason:
         say_paused(reason)
         return EXIT_FAILED
+    if summarise:
+        _summarise(review, view)
+    whole = all(stage.counts.failed == 0 and stage.counts.cancelled == 0 for stage in view.stages)
+    return EXIT_OK if whole else EXIT_FAILED
+
+
+def _summarise(review: Review, view: ReviewView) -> None:
     for batch, stage in zip(review.stages(), view.stages, strict=True):
         out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]", highlight=False)
         if (summary := batch.summary()) is not None:
@@ -128,8 +152,16 @@ def follow(review: Review) -> int:
     if view.cost or view.unpriced:
         out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}", highlight=False)
     out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.", highlight=False)
-    whole = all(stage.counts.failed == 0 and stage.counts.cancelled == 0 for stage in view.stages)
-    return EXIT_OK if whole else EXIT_FAILED
+
+
+def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
+    """Each stage that can be rehearsed, as if every record passed the stages before it."""
+    told = []
+    for stage in plan.stages:
+        judges = isinstance(stage.operation, Judge)
+        planned = Planned(stage.operation, records, stage.model, use_cache)
+        told.append({"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)})
+    print_json({"dry_run": True, "stages": told})
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:

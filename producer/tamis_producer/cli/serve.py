@@ -10,12 +10,14 @@ from ..api_keys import Scope
 from ..client import Client
 from ..extras import needs
 from .app import app, out
+from .commands import Commands
+from .json_document import AsJson, print_json
 
-keys = typer.Typer(help="Keys of the HTTP gateway.", no_args_is_help=True)
+keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
 
 
-@app.command()
+@app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,
@@ -35,23 +37,31 @@ def serve(
         run(client, host=host, port=port, ready=ready)
 
 
-@keys.command()
+@keys.command(examples=('tamis keys create "Reviewer A" --scope read --scope decide',))
 def create(
     label: Annotated[str, typer.Argument(metavar="LABEL", help="Whose it is, for example a reviewer's name.")],
     scope: Annotated[
         list[Scope] | None, typer.Option(help="What it allows; may be given several times.", show_default="read")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key and print it; it cannot be shown again."""
     with Client() as client:
-        typer.echo(api_keys.create(client.engine, label, scope or [Scope.READ]))
+        key = api_keys.create(client.engine, label, scope or [Scope.READ])
+    if as_json:
+        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})})
+    else:
+        typer.echo(key)
 
 
-@keys.command("list")
-def list_keys() -> None:
+@keys.command("list", examples=("tamis keys list",))
+def list_keys(as_json: AsJson = False) -> None:
     """Say which keys there are; none of them can be read."""
     with Client() as client:
         found = api_keys.read_all(client.engine)
+    if as_json:
+        print_json(found)
+        return
     table = Table("key", "whose", "allows", "made", "revoked", box=None, pad_edge=False)
     for key in found:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
@@ -59,11 +69,15 @@ def list_keys() -> None:
     out.print(table if found else "there are no keys: [bold]tamis keys create LABEL[/]")
 
 
-@keys.command()
+@keys.command(examples=("tamis keys revoke 1f9c02",))
 def revoke(
     key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """Let a key open nothing any more."""
     with Client() as client:
         api_keys.revoke(client.engine, key)
+    if as_json:
+        print_json({"id": key, "revoked": True})
+        return
     out.print(f"key {key} opens nothing any more", highlight=False, markup=False)

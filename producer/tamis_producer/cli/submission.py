@@ -12,6 +12,7 @@ import typer
 from tamis_schemas import InvalidParameters, Priority
 
 from ..budget import amount_of
+from .json_document import AsJson
 
 P = ParamSpec("P")
 
@@ -49,6 +50,7 @@ class Submission:
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")
     ] = False
+    as_json: AsJson = False
 
 
 def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], None]], Callable[..., None]]:

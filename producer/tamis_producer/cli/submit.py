@@ -5,11 +5,13 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from pydantic import BaseModel, ValidationError
+from rich.console import Console
 from rich.markup import escape
 
 from tamis_schemas import (
     Answer,
     BatchPaused,
+    Counts,
     EvaluationResult,
     Extract,
     ExtractFields,
@@ -31,9 +33,11 @@ from ..identification import identify
 from ..rehearsal import Planned
 from ..schema_file import read_schema
 from ..settings import ProducerSettings
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, out
+from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
 from .dry_run import dry_run
+from .facts import batch_facts
 from .intake import say_what_was_read
+from .json_document import print_json
 from .progress import say_paused, watch
 from .render import print_summary
 from .rounds import say_failed
@@ -47,7 +51,13 @@ File = Annotated[
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
 
-@app.command()
+@app.command(
+    examples=(
+        "tamis screen citations.ris --criteria criteria.yaml --dry-run",
+        "tamis screen citations.ris --criteria criteria.yaml --max-cost 5",
+        "tamis screen citations.ris --criteria criteria.yaml --detach --json",
+    )
+)
 @submitting()
 def screen(
     submission: Submission,
@@ -66,7 +76,7 @@ def screen(
     submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 
-@app.command(name="filter")
+@app.command("filter", examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
 @submitting()
 def filter_(
     submission: Submission,
@@ -79,7 +89,7 @@ def filter_(
     submit(operation, file, submission)
 
 
-@app.command()
+@app.command(examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",))
 @submitting()
 def score(
     submission: Submission,
@@ -102,7 +112,12 @@ def score(
     submit(operation, file, submission)
 
 
-@app.command()
+@app.command(
+    examples=(
+        "tamis extract citations.ris --instruction 'How many people took part?' --type number",
+        "tamis extract citations.ris --instruction 'Which design?' --type enum --value RCT --value cohort",
+    )
+)
 @submitting()
 def extract(
     submission: Submission,
@@ -125,7 +140,11 @@ def extract(
     submit(operation, file, submission)
 
 
-@app.command()
+@app.command(
+    examples=(
+        "tamis fields citations.ris --schema fields.yaml --instructions 'Extract what the record says of the trial.'",
+    )
+)
 @submitting()
 def fields(
     submission: Submission,
@@ -148,7 +167,11 @@ def fields(
     submit(operation, file, submission)
 
 
-@app.command()
+@app.command(
+    examples=(
+        "tamis answer --instruct 'What is a sieve?' --format 'One sentence' --criteria 'Correct, and clear at once'",
+    )
+)
 @submitting()
 def answer(
     submission: Submission,
@@ -175,23 +198,36 @@ def answer(
     submit(operation, file, submission)
 
 
-def follow(batch: Batch) -> int:
+def follow(batch: Batch, console: Console = out, *, summarise: bool = True) -> int:
     """Watch a batch to its end, print its summary, and return the exit code that says how it went."""
     try:
-        counts = watch(batch, out).counts
+        counts = watch(batch, console).counts
     except KeyboardInterrupt:
-        out.print(f"\nDetached; the batch goes on. Watch it with [bold]tamis status {batch.id} --watch[/]")
+        console.print(f"\nDetached; the batch goes on. Watch it with [bold]tamis status {batch.id} --watch[/]")
         return EXIT_INTERRUPTED
     except BatchPaused as reason:
         say_paused(reason)
         return EXIT_FAILED
+    if summarise:
+        _summarise(batch, counts, console)
+    return EXIT_OK if counts.failed == 0 and counts.cancelled == 0 else EXIT_FAILED
+
+
+def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
     summary = batch.summary()
     if summary is not None:
-        print_summary(summary, out)
-    out.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.", highlight=False)
+        print_summary(summary, console)
+    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.", highlight=False)
     if counts.failed:
-        say_failed(batch.id, out)
-    return EXIT_OK if counts.failed == 0 and counts.cancelled == 0 else EXIT_FAILED
+        say_failed(batch.id, console)
+
+
+def say_submitted(batch: Batch, submission: Submission) -> None:
+    """The id alone, as long as nobody asks for JSON: a shell takes it from there."""
+    if submission.as_json:
+        print_json(batch_facts(batch))
+    else:
+        typer.echo(batch.id)
 
 
 def made(kind: type[Made], **parameters: Any) -> Made:
@@ -218,7 +254,7 @@ def submit(
     if submission.dry_run:
         items = [{"id": "answer"}] if identified is None else identified.asked
         planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
-        dry_run(planned, max_cost=submission.max_cost)
+        dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
     with Client() as client:
         batch = client.submit(
@@ -234,21 +270,25 @@ def submit(
             max_cost=submission.max_cost,
         )
         if submission.detach:
-            typer.echo(batch.id)
+            say_submitted(batch, submission)
             return
         asked = 1 if identified is None else len(identified.asked)
         source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
-        out.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
-        code = follow(batch)
-        if isinstance(operation, Answer) and file is None:
-            _print_answer(batch)
+        told = err if submission.as_json else out
+        told.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
+        code = follow(batch, told, summarise=not submission.as_json)
+        alone = isinstance(operation, Answer) and file is None
+        if submission.as_json and code != EXIT_INTERRUPTED:
+            print_json(batch_facts(batch) | ({"answer": _answer(batch)} if alone else {}))
+        elif alone and (text := _answer(batch)) is not None:
+            typer.echo(f"\n{printable(text)}")
     raise typer.Exit(code)
 
 
-def _print_answer(batch: Batch) -> None:
-    row = next(batch.results())
-    if isinstance(row.result, EvaluationResult) and row.result.error is None:
-        typer.echo(f"\n{printable(str(row.result.value))}")
+def _answer(batch: Batch) -> str | None:
+    """The one answer of a batch without records; None where there is none."""
+    result = next(batch.results()).result
+    return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
 
 
 def _named(text: str) -> tuple[str, str]:

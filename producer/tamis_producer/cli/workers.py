@@ -1,8 +1,6 @@
 """`tamis workers`, and what `tamis status` says without an id."""
 
-import json
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,20 +12,22 @@ from tamis_schemas import LedgerUnavailable
 from ..client import Client
 from ..view import BatchView
 from ..worker_view import NO_WORKER, WorkerState, WorkerView
-from .app import EXIT_OK, EXIT_WRONG_USE, app, err, out
+from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
+from .json_document import AsJson, print_json
+from .next_step import next_step
 from .render import print_views
 
 OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
 
 
-@app.command()
-def workers(as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False) -> None:
+@app.command(examples=("tamis workers", "tamis workers --json"))
+def workers(as_json: AsJson = False) -> None:
     """List the workers that are there: what each does, and why, where it does nothing."""
     with Client() as client:
         views = client.workers()
     if as_json:
-        typer.echo(json.dumps([view.model_dump(mode="json") for view in views], ensure_ascii=False))
+        print_json(views)
     else:
         print_workers(views, out, datetime.now(UTC))
 
@@ -43,11 +43,7 @@ def overview(*, as_json: bool) -> None:
         except LedgerUnavailable as error:
             away = error
     if as_json:
-        told = {
-            "workers": [view.model_dump(mode="json") for view in views],
-            "open_batches": [view.model_dump(mode="json") for view in batches],
-        }
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        print_json({"workers": views, "open_batches": batches})
     else:
         print_workers(views, out, datetime.now(UTC))
         if batches:
@@ -56,7 +52,9 @@ def overview(*, as_json: bool) -> None:
         elif away is None:
             out.print("no batch is open; `tamis batches` lists the latest")
     if away is not None:
-        err.print(f"[bold red]tamis:[/] {escape(str(away))}", soft_wrap=True, highlight=False)
+        if (step := next_step(away, "status")) is not None:
+            away.add_note(step)
+        say_error(away)
     raise typer.Exit(EXIT_WRONG_USE if away else EXIT_OK)
 
 

@@ -46,7 +46,10 @@ def find_either(connection: Connection, prefix: str) -> Found:
     review = _find(connection, reviews, prefix, "batch or review")
     batch = _find(connection, batches, prefix, "batch or review")
     if review is not None and batch is not None:
-        raise InvalidRequest(f"a review and a batch begin with {prefix!r}: give more of the id")
+        raise InvalidRequest(
+            f"a review and a batch begin with {prefix!r}: give more of the id; `tamis batches --json` and "
+            "`tamis review list --json` show them whole"
+        )
     if review is None and batch is None:
         raise UnknownBatch(f"there is no batch or review {prefix!r}: `tamis batches` and `tamis review list` list them")
     return Found(batch_id=batch, review_id=review)
@@ -60,5 +63,9 @@ def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID 
     text_id = func.cast(table.c.id, type_=items.c.item_id.type)
     found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
     if len(found) > 1:
-        raise InvalidRequest(f"several {table.name} begin with {prefix!r}: give more of the id")
+        listing = {"reviews": "review list", "audits": "audit list ID"}.get(table.name, "batches")
+        raise InvalidRequest(
+            f"several {table.name} begin with {prefix!r}: give more of the id; `tamis {listing} --json` shows them "
+            "whole"
+        )
     return UUID(str(found[0])) if found else None

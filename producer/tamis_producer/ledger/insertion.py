@@ -33,7 +33,8 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             if earlier.content_sha256 != batch.content_sha256:
                 raise IdempotencyConflict(
                     f"idempotency key {batch.idempotency_key!r} belongs to batch {earlier.id}, "
-                    "which has another operation, model or other items"
+                    "which has another operation, model or other items: use another key; "
+                    f"`tamis status {earlier.id}` shows that batch"
                 )
             check_budget(f"batch {earlier.id}", has=earlier.max_cost, asked=batch.max_cost)
             return UUID(str(earlier.id))

@@ -1,8 +1,6 @@
 """What `tamis doctor` prints."""
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.markup import escape
@@ -36,18 +34,3 @@ def show(findings: Iterable[Finding], console: Console) -> bool:
     )
     console.print(f"\n{failures}, {warnings}, {counted[Level.OK]} ok", highlight=False)
     return counted[Level.FAILURE] == 0
-
-
-@dataclass(frozen=True)
-class Told:
-    """Findings for programs."""
-
-    text: str  # one JSON array
-    well: bool  # none is a failure
-
-
-def to_json(findings: Iterable[Finding]) -> Told:
-    """The findings as one JSON array."""
-    found = list(findings)
-    text = json.dumps([asdict(finding) for finding in found], ensure_ascii=False)
-    return Told(text, well=all(finding.level is not Level.FAILURE for finding in found))

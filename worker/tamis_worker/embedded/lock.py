@@ -20,7 +20,9 @@ class HomeLock:
         try:
             file = self.path.open("a+", encoding="ascii")
         except OSError as error:
-            raise ConfigurationError(f"{self.path} cannot be opened ({error}): is it another user's?") from error
+            raise ConfigurationError(
+                f"{self.path} cannot be opened ({error}): is it another user's? Name another folder with TAMIS_HOME"
+            ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

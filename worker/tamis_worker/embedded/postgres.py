@@ -174,7 +174,8 @@ class Postgres(Part):
         found = self.socket_folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != self._owner:
             raise ConfigurationError(
-                f"{self.socket_folder} belongs to another user: Postgres would put its socket there"
+                f"{self.socket_folder} belongs to another user: Postgres would put its socket there; name another "
+                "folder with TAMIS_HOME"
             )
         self.socket_folder.chmod(0o700)
 
@@ -190,7 +191,8 @@ class Postgres(Part):
         _, alive = psutil.wait_procs(self._processes_on_data(), timeout=self._patience)
         if alive:
             raise ConfigurationError(
-                f"a Postgres server (process {min(one.pid for one in alive)}) runs on {self.data} already"
+                f"a Postgres server (process {min(one.pid for one in alive)}) runs on {self.data} already: end it, "
+                "or name another folder with TAMIS_HOME"
             )
         pid_file.unlink(missing_ok=True)
 

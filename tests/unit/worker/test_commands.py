@@ -1,0 +1,189 @@
+"""The whole command line: each command has examples that it takes, and JSON; exit codes stand in one place."""
+
+import json
+import re
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from tamis_producer.cli.app import NAME, know_the_shells, load_commands
+from tamis_producer.cli.commands import Page, pages
+from tamis_producer.cli.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
+from tamis_worker import watchdog
+from tamis_worker.alive_file import AliveFile
+from tamis_worker.cli import app
+from tamis_worker.embedded import commands as embedded_commands
+
+load_commands()
+
+ROOT = Path(__file__).parents[3]
+RUNNER = CliRunner()
+PAGES = {page.path: page for page in pages(get_command(app))}
+WIDE = {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"}
+
+
+def documented(heading: str) -> list[list[str]]:
+    """The cells of each row of the tables under a heading of docs/cli.md, without heads."""
+    section = (ROOT / "docs" / "cli.md").read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    heads = {place for at, line in enumerate(rows) if line.startswith("|---") for place in (at - 1, at)}
+    return [[cell.strip() for cell in line.strip("|").split("|")] for at, line in enumerate(rows) if at not in heads]
+
+
+def named(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def parse(command: Any, words: list[str]) -> str:
+    """The path of the command that takes these words; a wrong option or value raises, and nothing is called."""
+    path: list[str] = []
+    ctx: Any = None
+    name: str | None = "tamis"
+    while isinstance(command, TyperGroup):
+        ctx = command.make_context(name, words, parent=ctx)
+        name, command, words = command.resolve_command(ctx, [*ctx._protected_args, *ctx.args])
+        path.append(str(name))
+    command.make_context(name, words, parent=ctx)
+    return " ".join(path)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
+def test_every_command_says_what_it_does_and_has_examples_that_it_takes(page: Page) -> None:
+    assert page.told()["help"]
+    assert page.examples, f"tamis {page.path} has no example"
+    for example in page.examples:
+        words = shlex.split(example.split(" > ")[0])
+        assert words[0] == "tamis"
+        assert parse(get_command(app), words[1:]) == page.path
+
+
+def test_an_example_with_an_option_that_does_not_exist_would_be_found() -> None:
+    with pytest.raises(Exception, match="No such option"):
+        parse(get_command(app), ["status", "--no-such-option"])
+
+
+def test_every_command_has_json_or_stands_among_those_that_need_none() -> None:
+    rows = [(named(row[0]), row[1]) for row in documented("JSON")]
+    assert all(text for _, text in rows)
+    listed = [command for commands, _ in rows for command in commands]
+    assert sorted(listed) == sorted(PAGES)  # each once
+    without = {"up", "demo", "worker", "serve", "criteria init", "completion"}
+    assert {path for path, page in PAGES.items() if "--json" not in page.options} == without
+    assert set(listed[-len(without) :]) == without  # the second table
+
+
+def test_the_exit_codes_in_the_document_and_the_readme_are_those_of_the_code() -> None:
+    assert {int(code): meaning for code, meaning in documented("Exit codes")} == dict(EXIT_CODES)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "docs/cli.md" in readme
+    assert (EXIT_STALLED, EXIT_INTERRUPTED) == (watchdog.EXIT_STALLED, embedded_commands.INTERRUPTED)
+
+
+def test_the_completion_in_the_document_is_that_of_the_examples() -> None:
+    assert [named(row[-1])[-1] for row in documented("Completion")] == list(PAGES["completion"].examples)
+
+
+def test_help_shows_the_page_of_a_command_with_its_examples_as_they_are() -> None:
+    by_name = RUNNER.invoke(app, ["help", "review", "run"], env=WIDE)
+    by_option = RUNNER.invoke(app, ["review", "run", "--help"], env=WIDE)
+    assert (by_name.exit_code, by_option.exit_code) == (0, 0), by_name.output
+    for said in (by_name.output, by_option.output):
+        assert "Begin the review of a plan" in said
+        assert "\n   tamis review run plan.yaml --dry-run\n" in said
+        assert "`tamis help exit-codes`" in said
+
+
+def test_an_example_is_not_wrapped_however_narrow_the_terminal() -> None:
+    narrow = RUNNER.invoke(app, ["help", "fields"], env=WIDE | {"COLUMNS": "40"}).output
+    assert f"   {PAGES['fields'].examples[0]}\n" in narrow
+
+
+def test_help_alone_lists_all_commands_and_exit_codes_have_a_page() -> None:
+    everything = RUNNER.invoke(app, ["help"], env=WIDE).output
+    for path in PAGES:
+        assert f" {path.split()[0]} " in everything
+    codes = RUNNER.invoke(app, ["help", "exit-codes"], env=WIDE).output
+    for code, meaning in EXIT_CODES.items():
+        assert f"{code:>3}  {meaning}" in codes
+
+
+def test_help_tells_programs_every_page() -> None:
+    told = json.loads(RUNNER.invoke(app, ["help", "--json"], env=WIDE).output)
+    assert [page["command"] for page in told] == list(PAGES)
+    (one,) = json.loads(RUNNER.invoke(app, ["help", "keys", "list", "--json"], env=WIDE).output)
+    assert one["command"] == "keys list"
+    assert "--json" in one["options"]
+
+
+def test_help_of_no_command_says_how_to_find_one() -> None:
+    done = RUNNER.invoke(app, ["help", "review", "walk"], env=WIDE)
+    assert "no command 'review walk': `tamis help` lists them all" in str(done.exception)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_and_changes_no_file(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = RUNNER.invoke(app, ["completion", shell], env=WIDE)
+    assert done.exit_code == 0, done.output
+    assert "_TAMIS_COMPLETE" in done.output
+    assert f"complete_{shell}" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("line", "offered", "others"),
+    [
+        ("tamis rev", ("review",), ("retry",)),
+        ("tamis review ", ("run", "status", "list"), ("screen",)),
+        ("tamis status --j", ("--json",), ("--watch",)),
+        ("tamis completion ", ("bash", "zsh", "fish"), ("run",)),
+        ("tamis priority 3f2a ", ("low", "normal", "high"), ("urgent",)),
+    ],
+)
+def test_commands_options_and_choices_are_completed(
+    shell: str, line: str, offered: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    asked = {
+        "_TAMIS_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    know_the_shells()
+    answer = RUNNER.invoke(app, [], prog_name=NAME, env=asked).output
+    for name in offered:
+        assert name in answer
+    for name in others:
+        assert name not in answer
+
+
+def test_a_probe_tells_programs_whether_the_worker_is_well_with_the_exit_code_of_it(tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    missing = RUNNER.invoke(app, ["health", str(alive), "--json"], env=WIDE)
+    assert (missing.exit_code, json.loads(missing.output)["well"]) == (1, False)
+    AliveFile(1, time.monotonic(), "working").write(alive)
+    there = RUNNER.invoke(app, ["health", str(alive), "--json"], env=WIDE)
+    assert (there.exit_code, json.loads(there.output)["well"]) == (0, True)
+
+
+def test_no_option_installs_anything() -> None:
+    root: Any = get_command(app)
+    assert not [name for param in root.params for name in param.opts if "completion" in name]
+
+
+def test_a_command_of_a_plain_typer_group_is_a_page_too() -> None:
+    plain = typer.Typer()
+    plain.command("one")(lambda: None)
+    plain.command("two")(lambda: None)
+    assert [(page.path, page.examples) for page in pages(get_command(plain))] == [("one", ()), ("two", ())]
