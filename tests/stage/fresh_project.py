@@ -1,0 +1,112 @@
+"""A Python project in a virtual environment of its own, with the built wheel of Tamis and nothing of the tests'."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .command import Finished
+
+ROOT = Path(__file__).parents[2]
+BUILT_WITHIN = 120.0  # s
+INSTALLED_WITHIN = 400.0  # s; the packages may come over the network
+FINISHED_WITHIN = 180.0  # s
+OWN = ("PYTHON", "VIRTUAL_ENV", "TAMIS_", "OPENAI_", "OTEL_", "COV_")  # variables of the process that runs the tests
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel, built without a network by the build backend that is installed here."""
+    _done(
+        [
+            *(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index"),
+            *("--quiet", "--wheel-dir", str(folder), str(ROOT)),
+        ],
+        within=BUILT_WITHIN,
+    )
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def members(wheel: Path) -> list[str]:
+    """The paths of all files in it."""
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+@dataclass(frozen=True)
+class FreshProject:
+    """A project's folder, and the environment that it runs in."""
+
+    folder: Path
+    environment: Path
+
+    @classmethod
+    def with_wheel(cls, folder: Path, environment: Path, wheel: Path) -> "FreshProject":
+        """The project beside the base install of the wheel, at the pinned versions."""
+        _done([sys.executable, "-m", "venv", "--without-pip", str(environment)], within=INSTALLED_WITHIN)
+        _done(
+            [
+                *(*_pip(environment), "install", "--quiet", "--no-input", "--no-compile"),
+                *("--constraint", str(ROOT / "constraints.txt"), str(wheel)),
+            ],
+            within=INSTALLED_WITHIN,
+        )
+        return cls(folder, environment)
+
+    def program(self, name: str) -> str:
+        """The path of a program of its environment."""
+        return str(self.environment / "bin" / name)
+
+    def packages(self) -> set[str]:
+        """The distributions that are installed, in small letters and with hyphens."""
+        listed = _done([*_pip(self.environment), "list", "--format", "json"], within=FINISHED_WITHIN)
+        return {one["name"].lower().replace("_", "-") for one in json.loads(listed)}
+
+    def call(self, program: str, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
+        """Run a program of its environment in the project's folder, to its end."""
+        done = subprocess.run(
+            [self.program(program), *arguments],
+            env={**_clean(), **(env or {})},
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=FINISHED_WITHIN,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    def told(self, *arguments: str, env: Mapping[str, str] | None = None) -> Any:
+        """The JSON that a Python program of the project prints."""
+        done = self.call("python", *arguments, env=env)
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+
+def _clean() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
+
+
+def _pip(environment: Path) -> list[str]:
+    """The tests' own pip at work in another environment, which then needs none (a third of what making it costs)."""
+    return [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "--disable-pip-version-check"]
+
+
+def _done(command: list[str], *, within: float) -> str:
+    """What it printed."""
+    done = subprocess.run(
+        command,
+        env=_clean(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=within,
+        check=False,
+    )
+    assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
