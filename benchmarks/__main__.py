@@ -16,6 +16,7 @@ from .redis_memory import redis_memory
 from .report import Machine, Report, Table
 from .submit_rate import submit_rate
 from .summary_delay import summary_delay
+from .tablizer import tablizer
 from .throughput import NAMES, scaling, throughput
 
 Benchmark: TypeAlias = Callable[[Parts, Options], list[Table]]
@@ -26,6 +27,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "submit": submit_rate,
     "memory": redis_memory,
     "summary": summary_delay,
+    "tablizer": tablizer,
     "scaling": scaling,
     "recovery": recovery,
 }

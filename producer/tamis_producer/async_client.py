@@ -9,7 +9,7 @@ from typing import Any
 
 from tamis_schemas import InvalidParameters, ItemResult, Operation, Pause, WaitTimeout
 
-from .batch import FIRST_POLL, SLOWEST_POLL, Batch
+from .batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
 from .client import Client
 from .conversion import to_item
 from .view import BatchView
@@ -121,7 +121,7 @@ class AsyncClient:
                 warned = True
                 log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
             await asyncio.sleep(pause if left is None else min(pause, left))
-            pause = min(SLOWEST_POLL, pause * 1.5)
+            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 FIRST_POLL = 0.05  # s
 SLOWEST_POLL = 1.0  # s
+POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the time waited after it, at most
 
 
 class Batch:
@@ -110,7 +111,7 @@ class Batch:
                     f"`tamis status {self.id} --watch` follows it"
                 )
             time.sleep(pause if left is None else min(pause, left))
-            pause = min(SLOWEST_POLL, pause * 1.5)
+            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
 
     def pause(self) -> None:
         """Begin no further item. Calls in flight are finished; what waits is pending again within seconds.

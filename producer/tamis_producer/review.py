@@ -11,7 +11,7 @@ from uuid import UUID
 from tamis_schemas import BatchPaused, IllegalTransition, Priority, WaitTimeout
 
 from . import control
-from .batch import FIRST_POLL, SLOWEST_POLL, Batch
+from .batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
 from .ledger import ledger_errors, read_reviews
 from .view import ReviewView
 
@@ -65,7 +65,7 @@ class Review:
                     f"`tamis review status {self.id} --watch` follows it"
                 )
             time.sleep(pause if left is None else min(pause, left))
-            pause = min(SLOWEST_POLL, pause * 1.5)
+            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
 
     def wait(self, timeout: float | None = None) -> ReviewView:
         """The last view, once nothing more happens. Raises as `watch` does."""
