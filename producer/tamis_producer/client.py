@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Self
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -29,9 +30,7 @@ from . import audits, telemetry
 from .audits import AuditDecision, Recorded
 from .batch import Batch
 from .bounds import Bounds
-from .broker import make_app
 from .budget import budget_of
-from .dispatch import Dispatcher
 from .ledger import (
     connect,
     find_audit,
@@ -51,7 +50,9 @@ from .settings import ProducerSettings
 from .stages import begin
 from .view import BatchView, ReviewView
 from .worker_view import WorkerView
-from .workers import read_workers
+
+if TYPE_CHECKING:
+    from .dispatch import Dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +78,9 @@ class Client:
         """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
         self.settings = settings or ProducerSettings.load()
         self.engine: Engine = connect(self.settings.database)
-        self._app = make_app(self.settings)
-        self._dispatcher = Dispatcher(self.engine, self._app)
+        self._broker = self.settings.broker
+        self._lock = Lock()
+        self._made: Dispatcher | None = None
 
     def submit(
         self,
@@ -303,26 +305,41 @@ class Client:
 
         Raises `LedgerUnavailable` where neither answers.
         """
-        return read_workers(self.engine, self.settings.broker)
+        from .workers import read_workers  # with the client of Redis, which nothing else here needs
+
+        return read_workers(self.engine, self._broker)
 
     def close(self) -> None:
         """Give every connection back."""
         self.engine.dispose()
-        self._app.close()
+        with self._lock:
+            made, self._made = self._made, None
+        if made is not None:
+            made.close()
 
     def dispatch(self, batch_id: UUID) -> None:
         """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
         try:
-            self._dispatcher.fill_window(batch_id)
+            self._dispatcher().fill_window(batch_id)
         except BrokerUnavailable as error:
             log.warning("batch %s is in the ledger; the workers will dispatch it: %s", batch_id, error)
 
     def conclude(self, batch_id: UUID) -> None:
         """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
         try:
-            self._dispatcher.conclude(batch_id)
+            self._dispatcher().conclude(batch_id)
         except BrokerUnavailable as error:
             log.warning("batch %s is cancelled; the workers will summarise it: %s", batch_id, error)
+
+    def _dispatcher(self) -> "Dispatcher":
+        """Made when something is published: who only reads need not wait for Celery to be imported."""
+        with self._lock:
+            if self._made is None:
+                from .broker import make_app
+                from .dispatch import Dispatcher
+
+                self._made = Dispatcher(self.engine, make_app(self.settings))
+            return self._made
 
     def __enter__(self) -> Self:
         return self

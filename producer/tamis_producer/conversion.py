@@ -11,16 +11,18 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import UUID
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import Row, inspect
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import InstanceState
 
 from tamis_schemas import InvalidParameters
+
+if TYPE_CHECKING:  # who has a mapped instance has imported it; nobody else need wait for that
+    from sqlalchemy.orm import InstanceState
 
 
 def to_item(source: object) -> dict[str, Any]:
@@ -52,12 +54,12 @@ def _object(source: object, place: str) -> dict[str, Any] | None:
     """The object's fields as JSON values; None for what is no object with fields."""
     # A mapped class may be a dataclass or a pydantic model too: its columns are what it holds.
     state = inspect(source, raiseerr=False)
-    if isinstance(state, InstanceState):
+    if _of_an_instance(state):
         return _columns(source, state, place)
     match source:
         case Row():
             only = source[0] if len(source) == 1 else None
-            if isinstance(inspect(only, raiseerr=False), InstanceState):
+            if _of_an_instance(inspect(only, raiseerr=False)):
                 return _object(only, place)
             return _mapping(source._mapping, place)
         case Mapping():
@@ -72,7 +74,11 @@ def _object(source: object, place: str) -> dict[str, Any] | None:
     return None
 
 
-def _columns(source: object, state: InstanceState[Any], place: str) -> dict[str, Any]:
+def _of_an_instance(state: Any) -> "TypeGuard[InstanceState[Any]]":
+    return bool(getattr(state, "is_instance", False))
+
+
+def _columns(source: object, state: "InstanceState[Any]", place: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for column in state.mapper.column_attrs:
         try:

@@ -55,6 +55,10 @@ class Dispatcher:
         self._engine = engine
         self._app = app
 
+    def close(self) -> None:
+        """Give the broker's connections back."""
+        self._app.close()
+
     def fill_window(self, batch_id: UUID) -> int:
         """Dispatch shards of a batch until its window is full; the number dispatched.
 

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from llm_double import Double, Fault, Kind
 from stage import Faults, WorkerProcess, abstracts, reckon, tamis, wait_until
 from tamis_producer import Batch, Client
+from tamis_producer.broker import make_app
 from tamis_schemas import BatchStatus, ErrorKind, Filter, wire
 
 pytestmark = pytest.mark.chaos
@@ -94,7 +95,7 @@ def test_stale_chord_parts_and_aggregates_of_an_old_round_do_not_close_the_new_o
     double.script(latency=30.0)
     assert batch.retry() == 10
     wait_until(lambda: batch.status().counts.running == 10, within=30, what="the new round asks")
-    app = client._app  # as a worker of the old round would send them
+    app = make_app(client.settings)  # as a worker of the old round would send them
     for shard in (0, 1):
         app.send_task(wire.AGGREGATE, args=(batch.id, 1, shard), queue=wire.CONTROL_QUEUE, ignore_result=True)
     for index in (7, 17):

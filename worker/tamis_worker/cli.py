@@ -1,13 +1,13 @@
 """The whole `tamis` command: what a producer can do, and what runs workers and the embedded stack.
 
 What a command needs beyond a producer's parts is imported when it is called, so that the command line works with any
-of the extras installed.
+of the extras installed, and none waits for what it does not need.
 """
 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,8 +21,10 @@ from tamis_producer.rehearsal import Planned, Rehearsal
 
 from .alive_file import FRESH, health_at
 from .flower_options import USUAL_PORT, become_flower
-from .settings import WorkerSettings
 from .telemetry.tracing import traced
+
+if TYPE_CHECKING:
+    from .settings import WorkerSettings
 
 __all__ = ["app", "main"]
 
@@ -45,10 +47,16 @@ class LlmChoice(StrEnum):
     REMOTE = "remote"
 
 
+def _settings() -> "WorkerSettings":
+    from .settings import WorkerSettings
+
+    return WorkerSettings.load()
+
+
 def _rehearse(planned: Planned) -> Rehearsal:
     with needs("worker"):
         from .rehearsal import rehearse
-    return rehearse(planned, WorkerSettings.load())
+    return rehearse(planned, _settings())
 
 
 install(_rehearse)
@@ -68,7 +76,7 @@ def up(
     """Run the whole stack here, in the foreground: Postgres, Redis, workers, Flower, and an LLM if none is named."""
     with needs("local"):
         from .embedded.commands import up as run_stack
-    settings = WorkerSettings.load()
+    settings = _settings()
     raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, console=out))
 
 
@@ -98,7 +106,7 @@ def worker(
     """Run one worker process against the servers that the environment names."""
     with needs("worker"):
         from .run import run
-    settings = WorkerSettings.load()
+    settings = _settings()
     raise typer.Exit(run(settings, ready_file=ready_file, alive_file=alive_file, log_level=log_level.upper()))
 
 
@@ -126,7 +134,7 @@ def flower(
     """Run Flower, the window on the queue: read-only, behind a password, its history kept in TAMIS_HOME."""
     with needs("worker"):
         import flower as _  # noqa: F401 - the process becomes it, and would say less clearly that it is missing
-    become_flower(WorkerSettings.load(), port=port)
+    become_flower(_settings(), port=port)
 
 
 @app.command(examples=("tamis doctor", "tamis doctor --call --json"))
@@ -142,7 +150,7 @@ def doctor(
     from .doctor.command import show
     from .doctor.finding import Level
 
-    findings = examine(WorkerSettings.load(), call=call)
+    findings = examine(_settings(), call=call)
     if as_json:
         found = list(findings)
         print_json(found)
@@ -155,7 +163,7 @@ def migrate(as_json: AsJson = False) -> None:
     """Create the ledger's tables, or bring them up to this release."""
     from tamis_schemas.ledger.migrate import head, upgrade
 
-    upgrade(WorkerSettings.load().database)
+    upgrade(_settings().database)
     if as_json:
         print_json({"revision": head()})
     else:

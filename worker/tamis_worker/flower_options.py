@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .embedded.secret_file import kept_secret
-from .settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from .settings import WorkerSettings
 
 USER = "tamis"
 USUAL_PORT = 5555
@@ -39,7 +41,7 @@ def flower_environment(
     }
 
 
-def become_flower(settings: WorkerSettings, *, port: int) -> NoReturn:
+def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
     """Flower in the place of this process, for the servers of `settings`; signals reach it directly.
 
     The password is that of the settings, else the random one that is kept in `flower.password`.

@@ -5,9 +5,10 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import TracebackType
+from importlib import import_module
+from types import MappingProxyType, TracebackType
 
 from rich.markup import escape
 from typer.main import get_install_completion_arguments
@@ -38,6 +39,27 @@ __all__ = [
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
 
+# Each module with its commands: a command that is called needs no other module.
+MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "audit": ("audit",),
+        "control": ("pause", "resume", "cancel", "priority"),
+        "criteria": ("criteria",),
+        "evaluate": ("evaluate", "calibrate"),
+        "initial_filter": ("initial-filter",),
+        "judge": ("judge",),
+        "override": ("override", "overrides", "agreement"),
+        "read": ("batches", "status", "results", "export"),
+        "report": ("report",),
+        "retry": ("retry", "failures"),
+        "review": ("review",),
+        "serve": ("serve", "keys"),
+        "submit": ("screen", "filter", "score", "extract", "fields", "answer"),
+        "workers": ("workers",),
+        "manual": (),  # it tells of all the others
+    }
+)
+
 out = PlainConsole()
 err = PlainConsole(stderr=True)
 
@@ -64,9 +86,11 @@ def run() -> None:
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
-    load_commands()
     if COMPLETE_VARIABLE in os.environ:
         know_the_shells()
+        load_commands()
+    else:
+        load_commands(*sys.argv[1:2])
     try:
         app(prog_name=NAME)
     except TamisError as error:
@@ -79,25 +103,12 @@ def run() -> None:
         sys.exit(EXIT_OK)
 
 
-def load_commands() -> None:
-    """Add every command of a producer to `app`: importing one does that."""
-    from . import (  # noqa: F401
-        audit,
-        control,
-        criteria,
-        evaluate,
-        initial_filter,
-        judge,
-        manual,
-        override,
-        read,
-        report,
-        retry,
-        review,
-        serve,
-        submit,
-        workers,
-    )
+def load_commands(name: str | None = None) -> None:
+    """Add the commands of a producer to `app`; of one that is called alone its module only, and what that imports."""
+    own = {one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands}
+    homes = [module for module, commands in MODULES.items() if name in commands]
+    for module in homes or ([] if name in own else MODULES):
+        import_module(f".{module}", __package__)
 
 
 def know_the_shells() -> None:

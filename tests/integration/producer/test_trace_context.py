@@ -11,7 +11,7 @@ from sqlalchemy import select
 from stage import abstracts
 from stage.trace_receiver import traced_here
 from tamis_producer import Client
-from tamis_producer.dispatch import Dispatcher, ItemAddress
+from tamis_producer.dispatch import ItemAddress
 from tamis_schemas import Filter, wire
 from tamis_schemas.ledger import batches
 
@@ -54,6 +54,6 @@ def test_a_message_that_is_published_again_continues_the_trace(client: Client, b
         batch = client.submit(ASKED, abstracts(1))
     with redis.Redis.from_url(broker_url) as broker:
         broker.flushall()
-    Dispatcher(client.engine, client._app).republish(batch.id, "filter", [ItemAddress(0, "r0")])
+    client._dispatcher().republish(batch.id, "filter", [ItemAddress(0, "r0")])
     (message,) = messages(broker_url)
     assert message["headers"]["traceparent"] == kept(client, batch.id)

@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tamis_producer.cli.app import NAME, know_the_shells, load_commands
+from tamis_producer.cli.app import MODULES, NAME, know_the_shells, load_commands
 from tamis_producer.cli.commands import Page, pages
 from tamis_producer.cli.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
 from tamis_worker import watchdog
@@ -180,6 +182,38 @@ def test_a_probe_tells_programs_whether_the_worker_is_well_with_the_exit_code_of
 def test_no_option_installs_anything() -> None:
     root: Any = get_command(app)
     assert not [name for param in root.params for name in param.opts if "completion" in name]
+
+
+def test_a_command_that_is_called_needs_only_the_module_that_names_it() -> None:
+    root: Any = get_command(app)
+    homes = {name: _module(command) for name, command in root.commands.items()}
+    producers = {name: module for name, module in homes.items() if module.startswith("tamis_producer.cli.")}
+    listed = {name: f"tamis_producer.cli.{module}" for module, names in MODULES.items() for name in names}
+    assert {name: module for name, module in producers.items() if module != "tamis_producer.cli.manual"} == listed
+
+
+@pytest.mark.parametrize(("called", "stranger"), [("status", "cli.audit"), ("worker", "cli.submit")])
+def test_a_command_that_reads_and_one_of_the_workers_wait_for_no_import_that_they_do_not_need(
+    called: str, stranger: str
+) -> None:
+    script = f"""
+import sys
+from tamis_worker.cli import app
+from tamis_producer.cli.app import load_commands
+load_commands({called!r})
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    imported = set(done.stdout.split())
+    not_needed = {"celery", "redis", "jinja2", "sqlalchemy.orm", "tamis_worker.settings", f"tamis_producer.{stranger}"}
+    assert not not_needed & imported
+
+
+def _module(command: Any) -> str:
+    """Where a command, or the first of a group, is written."""
+    while isinstance(command, TyperGroup):
+        command = next(iter(command.commands.values()))
+    return str(command.callback.__module__)
 
 
 def test_a_command_of_a_plain_typer_group_is_a_page_too() -> None:
