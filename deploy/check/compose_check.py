@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from services import ROOT, CheckFailed, Services, ran, say, wait_until
-
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.intake.reading import read_records
 

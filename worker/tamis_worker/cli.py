@@ -13,6 +13,7 @@ import typer
 
 from tamis_producer.cli import EXIT_FAILED, EXIT_OK, app, run
 from tamis_producer.cli.app import out
+from tamis_producer.cli.commands import Theme
 from tamis_producer.cli.dry_run import install
 from tamis_producer.cli.json_document import AsJson, print_json
 from tamis_producer.extras import needs
@@ -62,7 +63,7 @@ def _rehearse(planned: Planned) -> Rehearsal:
 install(_rehearse)
 
 
-@app.command(examples=("tamis up", "tamis up --workers 4 --llm remote"))
+@app.command(theme=Theme.RUN, examples=("tamis up", "tamis up --workers 4 --llm remote"))
 def up(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 2,
     llm: Annotated[
@@ -80,7 +81,7 @@ def up(
     raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, console=out))
 
 
-@app.command(examples=("tamis demo --report demo.html",))
+@app.command(theme=Theme.RUN, examples=("tamis demo --report demo.html",))
 def demo(
     report: Annotated[
         Path | None, typer.Option(help="Keep the report of the screening as this HTML file.", show_default=False)
@@ -92,7 +93,7 @@ def demo(
     raise typer.Exit(run_demo(out, report=report))
 
 
-@app.command(examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
+@app.command(theme=Theme.RUN, examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
 def worker(
     ready_file: Annotated[
         Path | None, typer.Option(help="Created once the worker consumes; for supervisors.", show_default=False)
@@ -110,7 +111,7 @@ def worker(
     raise typer.Exit(run(settings, ready_file=ready_file, alive_file=alive_file, log_level=log_level.upper()))
 
 
-@app.command(examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
+@app.command(theme=Theme.RUN, examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
 def health(
     alive_file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.", show_default=False)
@@ -127,7 +128,7 @@ def health(
     raise typer.Exit(EXIT_OK if found.well else EXIT_FAILED)
 
 
-@app.command(examples=("tamis flower", "tamis flower --port 5556"))
+@app.command(theme=Theme.RUN, examples=("tamis flower", "tamis flower --port 5556"))
 def flower(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = USUAL_PORT,
 ) -> None:
@@ -137,7 +138,7 @@ def flower(
     become_flower(_settings(), port=port)
 
 
-@app.command(examples=("tamis doctor", "tamis doctor --call --json"))
+@app.command(theme=Theme.RUN, examples=("tamis doctor", "tamis doctor --call --json"))
 def doctor(
     as_json: AsJson = False,
     call: Annotated[bool, typer.Option("--call", help="Put one short question to the model; it is paid for.")] = False,
@@ -158,7 +159,7 @@ def doctor(
     raise typer.Exit(EXIT_OK if show(findings, out) else EXIT_FAILED)
 
 
-@app.command(examples=("tamis migrate",))
+@app.command(theme=Theme.RUN, examples=("tamis migrate",))
 def migrate(as_json: AsJson = False) -> None:
     """Create the ledger's tables, or bring them up to this release."""
     from tamis_schemas.ledger.migrate import head, upgrade

@@ -16,7 +16,7 @@ from typer.main import get_install_completion_arguments
 from tamis_schemas import TamisError
 
 from ..redaction import Redaction
-from .commands import Commands
+from .commands import ByTheme, Commands
 from .console import PlainConsole
 from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
 
@@ -42,19 +42,19 @@ COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could co
 # Each module with its commands: a command that is called needs no other module.
 MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "audit": ("audit",),
-        "control": ("pause", "resume", "cancel", "priority"),
-        "criteria": ("criteria",),
-        "evaluate": ("evaluate", "calibrate"),
-        "initial_filter": ("initial-filter",),
+        "submit": ("screen", "filter", "score", "extract", "fields", "answer"),
         "judge": ("judge",),
-        "override": ("override", "overrides", "agreement"),
+        "initial_filter": ("initial-filter",),
+        "criteria": ("criteria",),
+        "review": ("review",),
         "read": ("batches", "status", "results", "export"),
         "report": ("report",),
+        "control": ("pause", "resume", "cancel", "priority"),
         "retry": ("retry", "failures"),
-        "review": ("review",),
+        "evaluate": ("evaluate", "calibrate"),
+        "override": ("override", "overrides", "agreement"),
+        "audit": ("audit",),
         "serve": ("serve", "keys"),
-        "submit": ("screen", "filter", "score", "extract", "fields", "answer"),
         "workers": ("workers",),
         "manual": (),  # it tells of all the others
     }
@@ -65,6 +65,7 @@ err = PlainConsole(stderr=True)
 
 app = Commands(
     name=NAME,
+    cls=ByTheme,
     help="Push records through LLM evaluation and keep what passes.",
     no_args_is_help=True,
     # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:

@@ -19,7 +19,7 @@ from ..client import Client
 from ..overrides import RefusedDecision
 from ..results_file import replacing
 from .app import app, err, out
-from .commands import Commands
+from .commands import Commands, Theme
 from .json_document import AsJson, print_json
 from .override import NOT_FOLLOWING, BatchId, Reviewer, batch_of
 
@@ -44,7 +44,7 @@ audit_app = Commands(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-app.add_typer(audit_app)
+app.add_typer(audit_app, rich_help_panel=Theme.CHECK)
 
 AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.", show_default=False)]
 
@@ -96,7 +96,9 @@ def draw(
 
 @audit_app.command(examples=("tamis audit record audit-9b1c.csv", "tamis audit record audit-9b1c.csv --override"))
 def record(
-    file: Annotated[Path, typer.Argument(help="The table, filled in as far as you are.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.", show_default=False)
+    ],
     reviewer: Reviewer = None,
     correct: Annotated[
         bool, typer.Option("--correct", help="Take over decisions that were changed since they were recorded.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import typer
@@ -9,9 +10,21 @@ from typer.core import TyperCommand, TyperGroup
 
 from tamis_schemas import TamisError
 
+from .layout import laid_out
 from .next_step import next_step
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Theme(StrEnum):
+    """What a command is about: the headings of `tamis help`, in this order."""
+
+    ASK = "Ask about records"
+    READ = "See what came of it"
+    STEER = "Steer what runs"
+    CHECK = "Check it, and decide yourself"
+    RUN = "Run the parts"
+    HELP = "Help"
 
 
 class Documented(TyperCommand):
@@ -20,8 +33,8 @@ class Documented(TyperCommand):
     examples: tuple[str, ...] = ()  # whole command lines
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # of the click that typer brings along, here and below
-        """As always, then the examples, a line each, never wrapped: they are there to be copied."""
-        super().format_help(ctx, formatter)
+        """The page, then the examples, a line each, never wrapped: they are there to be copied."""
+        formatter.write(laid_out(self, ctx))
         if self.examples:
             formatter.write(" Examples\n\n" + "".join(f"   {line}\n" for line in self.examples))
         formatter.write("\n `tamis help exit-codes` says what exit codes mean.\n")
@@ -36,14 +49,25 @@ class Documented(TyperCommand):
             raise
 
 
+class ByTheme(TyperGroup):
+    """Commands in the order of their themes."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Those of one theme as they were declared; those without one at the end."""
+        order: list[str | None] = [*Theme]
+        themes = {name: getattr(command, "rich_help_panel", None) for name, command in self.commands.items()}
+        places = {name: order.index(theme) if theme in order else len(order) for name, theme in themes.items()}
+        return sorted(self.commands, key=places.__getitem__)
+
+
 class Commands(typer.Typer):
     """A group of documented commands."""
 
     def command(
-        self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
+        self, name: str | None = None, *, examples: Sequence[str] = (), theme: Theme | None = None, **options: Any
     ) -> Callable[[Function], Function]:
-        """As Typer's, with whole command lines that show what the command is for."""
-        return super().command(name, cls=_with(tuple(examples)), **options)
+        """As Typer's, with whole command lines that show what the command is for; a group's has its group's theme."""
+        return super().command(name, cls=_with(tuple(examples)), rich_help_panel=theme, **options)
 
 
 def path_of(ctx: Any) -> str:

@@ -13,7 +13,7 @@ from ..criteria_file import read_criteria
 from ..criteria_template import TEMPLATE
 from ..screening import InitialFilter
 from .app import app, out
-from .commands import Commands
+from .commands import Commands, Theme
 from .json_document import AsJson, print_json
 
 STANDARD_OUTPUT = Path("-")
@@ -24,14 +24,14 @@ criteria_app = Commands(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-app.add_typer(criteria_app)
+app.add_typer(criteria_app, rich_help_panel=Theme.ASK)
 
 
 @criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))
 def init(
-    file: Annotated[Path, typer.Argument(help="The file to write; - writes to standard output.")] = Path(
-        "criteria.yaml"
-    ),
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write; - writes to standard output.")
+    ] = Path("criteria.yaml"),
 ) -> None:
     """Write a commented template for a review's criteria. A file that is there already is left as it is."""
     if file == STANDARD_OUTPUT:
@@ -53,7 +53,9 @@ def init(
 
 @criteria_app.command(examples=("tamis criteria check criteria.yaml",))
 def check(
-    file: Annotated[Path, typer.Argument(help="The review's criteria, YAML or JSON.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The review's criteria, YAML or JSON.", show_default=False)
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Read a review's criteria and show each under its label, with what is probably not meant."""

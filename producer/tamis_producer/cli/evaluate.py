@@ -25,6 +25,7 @@ from ..quality.reliability_svg import draw_reliability
 from ..results_file import replacing
 from ..view import BatchView
 from .app import EXIT_FAILED, app, err, out
+from .commands import Theme
 from .json_document import AsJson, print_json
 from .read import BatchId
 from .render import DECIDING
@@ -48,7 +49,11 @@ LabelColumn = Annotated[
 
 
 @app.command(
-    examples=("tamis evaluate 3f2a91c0 --labels labels.csv", "tamis evaluate 3f2a91c0 --labels labels.csv -o gold.html")
+    theme=Theme.CHECK,
+    examples=(
+        "tamis evaluate 3f2a91c0 --labels labels.csv",
+        "tamis evaluate 3f2a91c0 --labels labels.csv -o gold.html",
+    ),
 )
 def evaluate(
     batch_id: BatchId,
@@ -90,7 +95,7 @@ def evaluate(
         err.print(f"evaluation of batch {view.id} written to {output}", highlight=False, markup=False)
 
 
-@app.command(examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
+@app.command(theme=Theme.CHECK, examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
 def calibrate(
     batch_id: BatchId,
     labels: Labels,

@@ -12,6 +12,7 @@ from ..results_file import replacing
 from ..settings import ProducerSettings
 from ..tier_one import TierOne, filter_files, write_outcomes
 from .app import app, err, out
+from .commands import Theme
 from .json_document import AsJson, print_json
 
 Files = Annotated[
@@ -21,6 +22,7 @@ Files = Annotated[
 
 @app.command(
     "initial-filter",
+    theme=Theme.ASK,
     examples=(
         "tamis initial-filter citations.ris --criteria criteria.yaml",
         "tamis initial-filter labelled.csv --criteria criteria.yaml --labels included -o outcomes.csv",

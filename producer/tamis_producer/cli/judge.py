@@ -14,6 +14,7 @@ from ..intake.decode import read_text
 from ..judging import to_judge
 from ..rehearsal import Planned
 from .app import EXIT_INTERRUPTED, app, err, out
+from .commands import Theme
 from .dry_run import dry_run
 from .facts import batch_facts
 from .json_document import print_json
@@ -24,7 +25,7 @@ from .submit import follow, made, say_submitted
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
-@app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
+@app.command(theme=Theme.ASK, examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
 @submitting("keep_duplicates")
 def judge(
     submission: Submission,

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from tamis_schemas import InvalidRequest
 
 from .app import COMPLETE_VARIABLE, NAME, app, know_the_shells, out
-from .commands import pages, path_of
+from .commands import Theme, pages, path_of
 from .exit_codes import EXIT_CODES
 from .json_document import AsJson, print_json
 
@@ -25,12 +25,12 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-@app.command("help", examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
+@app.command("help", theme=Theme.HELP, examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
 def help_(
     ctx: typer.Context,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND]...", help="For example: screen, or: review run.", show_default=False),
+        typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,11 +50,12 @@ def help_(
 
 
 @app.command(
+    theme=Theme.HELP,
     examples=(
         "tamis completion bash > ~/.local/share/bash-completion/completions/tamis",
         "tamis completion zsh > ~/.zfunc/_tamis",
         "tamis completion fish > ~/.config/fish/completions/tamis.fish",
-    )
+    ),
 )
 def completion(
     ctx: typer.Context,

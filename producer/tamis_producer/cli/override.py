@@ -20,6 +20,7 @@ from ..overrides import HumanDecision, RefusedDecision
 from ..quality import Agreement
 from ..review import Review
 from .app import app, out
+from .commands import Theme
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
@@ -33,11 +34,12 @@ NOT_FOLLOWING = (
 
 
 @app.command(
+    theme=Theme.CHECK,
     examples=(
         'tamis override 3f2a91c0 12 include --reviewer "Reviewer A" --note "Randomised, see page 3"',
         "tamis override 3f2a91c0 --file decisions.csv",
         "tamis override 3f2a91c0 12 --withdraw",
-    )
+    ),
 )
 def override(
     batch_id: BatchId,
@@ -99,7 +101,7 @@ def override(
         out.print(NOT_FOLLOWING, soft_wrap=True)
 
 
-@app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
+@app.command(theme=Theme.CHECK, examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
 def overrides(
     batch_id: BatchId,
     history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
@@ -127,7 +129,7 @@ def overrides(
     out.print(table, highlight=False)
 
 
-@app.command(examples=("tamis agreement 3f2a91c0",))
+@app.command(theme=Theme.CHECK, examples=("tamis agreement 3f2a91c0",))
 def agreement(
     batch_id: BatchId,
     as_json: AsJson = False,

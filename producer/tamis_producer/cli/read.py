@@ -17,6 +17,7 @@ from ..intake.recognise import format_named
 from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
 from .app import app, err, out
+from .commands import Theme
 from .console import for_data
 from .facts import batch_facts, view_facts
 from .json_document import AsJson, print_json
@@ -35,7 +36,7 @@ class ResultsFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@app.command(examples=("tamis batches", "tamis batches --limit 5 --json"))
+@app.command(theme=Theme.READ, examples=("tamis batches", "tamis batches --limit 5 --json"))
 def batches(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: AsJson = False
 ) -> None:
@@ -50,12 +51,14 @@ def batches(
         out.print("no batches yet: `tamis screen FILE --criteria FILE` submits one")
 
 
-@app.command(examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json"))
+@app.command(
+    theme=Theme.READ, examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json")
+)
 def status(
     batch_id: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID]", help="A batch's id, or how it begins; none: workers and open batches.", show_default=False
+            metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.", show_default=False
         ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
@@ -87,7 +90,7 @@ def status(
             say_failed(batch.id, out)
 
 
-@app.command(examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
+@app.command(theme=Theme.READ, examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
 def results(
     batch_id: BatchId,
     form: Annotated[
@@ -117,7 +120,8 @@ def results(
 
 
 @app.command(
-    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include")
+    theme=Theme.READ,
+    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include"),
 )
 def export(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],

@@ -13,6 +13,7 @@ from ..client import Client
 from ..report import ReportForm, resolve, write_report
 from ..results_file import replacing
 from .app import app, err
+from .commands import Theme
 from .console import for_data
 
 ENDINGS = {
@@ -25,7 +26,7 @@ ENDINGS = {
 }
 
 
-@app.command(examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
+@app.command(theme=Theme.READ, examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
 def report(
     subject: Annotated[
         str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.", show_default=False)

@@ -17,13 +17,17 @@ from ..client import Client
 from ..review import Review
 from ..rounds import Retryable
 from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .commands import Theme
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .rounds import print_failures
 from .submit import follow
 
 
-@app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
+@app.command(
+    theme=Theme.STEER,
+    examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"),
+)
 def retry(
     batch_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)
@@ -64,7 +68,7 @@ def retry(
     raise typer.Exit(code)
 
 
-@app.command(examples=("tamis failures 3f2a91c0",))
+@app.command(theme=Theme.STEER, examples=("tamis failures 3f2a91c0",))
 def failures(
     batch_id: Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)],
     as_json: AsJson = False,

@@ -21,7 +21,7 @@ from ..review import Review
 from ..settings import ProducerSettings
 from ..view import BatchView, ReviewView
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
-from .commands import Commands
+from .commands import Commands, Theme
 from .dry_run import dry_run, rehearsal_facts
 from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
@@ -31,7 +31,7 @@ from .render import paid, print_summary
 from .submission import Submission, submitting
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
-app.add_typer(reviews)
+app.add_typer(reviews, rich_help_panel=Theme.ASK)
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.", show_default=False)]
 
@@ -40,7 +40,7 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or h
 @submitting("model", "idempotency_key", "keep_duplicates", "max_cost")
 def run(
     submission: Submission,
-    plan: Annotated[Path, typer.Argument(help="The plan, YAML or JSON.", show_default=False)],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.", show_default=False)],
     again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
 ) -> None:
     """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""

@@ -10,14 +10,14 @@ from ..api_keys import Scope
 from ..client import Client
 from ..extras import needs
 from .app import app, out
-from .commands import Commands
+from .commands import Commands, Theme
 from .json_document import AsJson, print_json
 
 keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
-app.add_typer(keys, name="keys")
+app.add_typer(keys, name="keys", rich_help_panel=Theme.RUN)
 
 
-@app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
+@app.command(theme=Theme.RUN, examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,

@@ -34,6 +34,7 @@ from ..rehearsal import Planned
 from ..schema_file import read_schema
 from ..settings import ProducerSettings
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .commands import Theme
 from .dry_run import dry_run
 from .facts import batch_facts
 from .intake import say_what_was_read
@@ -46,17 +47,21 @@ from .submission import Submission, submitting
 Made = TypeVar("Made", bound=BaseModel)
 
 File = Annotated[
-    Path, typer.Argument(help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False
+    ),
 ]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
 
 @app.command(
+    theme=Theme.ASK,
     examples=(
         "tamis screen citations.ris --criteria criteria.yaml --dry-run",
         "tamis screen citations.ris --criteria criteria.yaml --max-cost 5",
         "tamis screen citations.ris --criteria criteria.yaml --detach --json",
-    )
+    ),
 )
 @submitting()
 def screen(
@@ -76,7 +81,7 @@ def screen(
     submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 
-@app.command("filter", examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
+@app.command("filter", theme=Theme.ASK, examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
 @submitting()
 def filter_(
     submission: Submission,
@@ -89,7 +94,10 @@ def filter_(
     submit(operation, file, submission)
 
 
-@app.command(examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",))
+@app.command(
+    theme=Theme.ASK,
+    examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",),
+)
 @submitting()
 def score(
     submission: Submission,
@@ -113,10 +121,11 @@ def score(
 
 
 @app.command(
+    theme=Theme.ASK,
     examples=(
         "tamis extract citations.ris --instruction 'How many people took part?' --type number",
         "tamis extract citations.ris --instruction 'Which design?' --type enum --value RCT --value cohort",
-    )
+    ),
 )
 @submitting()
 def extract(
@@ -141,9 +150,10 @@ def extract(
 
 
 @app.command(
+    theme=Theme.ASK,
     examples=(
         "tamis fields citations.ris --schema fields.yaml --instructions 'Extract what the record says of the trial.'",
-    )
+    ),
 )
 @submitting()
 def fields(
@@ -168,9 +178,10 @@ def fields(
 
 
 @app.command(
+    theme=Theme.ASK,
     examples=(
         "tamis answer --instruct 'What is a sieve?' --format 'One sentence' --criteria 'Correct, and clear at once'",
-    )
+    ),
 )
 @submitting()
 def answer(
@@ -179,7 +190,10 @@ def answer(
     resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
     eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
     file: Annotated[
-        Path | None, typer.Argument(help="Records, each answered for.  [dim]default: one answer[/]", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Records, each answered for.  [dim]default: one answer[/]", show_default=False
+        ),
     ] = None,
     iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
     score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,

@@ -13,6 +13,7 @@ from ..client import Client
 from ..view import BatchView
 from ..worker_view import NO_WORKER, WorkerState, WorkerView
 from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
+from .commands import Theme
 from .json_document import AsJson, print_json
 from .next_step import next_step
 from .render import print_views
@@ -21,7 +22,7 @@ OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
 
 
-@app.command(examples=("tamis workers", "tamis workers --json"))
+@app.command(theme=Theme.RUN, examples=("tamis workers", "tamis workers --json"))
 def workers(as_json: AsJson = False) -> None:
     """List the workers that are there: what each does, and why, where it does nothing."""
     with Client() as client:

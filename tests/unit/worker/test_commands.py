@@ -16,7 +16,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tamis_producer.cli.app import MODULES, NAME, know_the_shells, load_commands
-from tamis_producer.cli.commands import Page, pages
+from tamis_producer.cli.commands import Page, Theme, pages
 from tamis_producer.cli.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
 from tamis_worker import watchdog
 from tamis_worker.alive_file import AliveFile
@@ -107,10 +107,30 @@ def test_an_example_is_not_wrapped_however_narrow_the_terminal() -> None:
     assert f"   {PAGES['fields'].examples[0]}\n" in narrow
 
 
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_no_name_of_an_argument_or_option_is_cut_however_narrow_the_terminal(columns: str) -> None:
+    for path in ("screen", "evaluate"):
+        page = RUNNER.invoke(app, ["help", path], env=WIDE | {"COLUMNS": columns}).output
+        for name in PAGES[path].options:
+            assert re.search(rf"(?<![\w-]){name}(?![\w…-])", page), name
+        assert "…" not in page
+
+
+def test_help_tells_what_is_required_and_what_is_taken_otherwise() -> None:
+    page = RUNNER.invoke(app, ["help", "screen"], env=WIDE).output
+    assert "\n   --criteria <path>\n       The review's criteria, YAML or JSON.  [required]\n" in page
+    assert "\n   --priority <low|normal|high>\n       Who goes first where batches wait.  [default: normal]\n" in page
+    assert "Usage: tamis screen [OPTIONS] {FILE}\n" in page
+    assert " \n" not in page
+
+
 def test_help_alone_lists_all_commands_and_exit_codes_have_a_page() -> None:
     everything = RUNNER.invoke(app, ["help"], env=WIDE).output
     for path in PAGES:
         assert f" {path.split()[0]} " in everything
+    places = [everything.index(f" {theme} ") for theme in Theme]
+    assert places == sorted(places)
+    assert " Commands " not in everything  # the heading of those without a theme
     codes = RUNNER.invoke(app, ["help", "exit-codes"], env=WIDE).output
     for code, meaning in EXIT_CODES.items():
         assert f"{code:>3}  {meaning}" in codes
