@@ -59,7 +59,7 @@ def cancel(of: Id, as_json: AsJson = False) -> None:
 @app.command(theme=Theme.STEER, examples=("tamis priority 3f2a91c0 high",))
 def priority(
     of: Id,
-    level: Annotated[Priority, typer.Argument(metavar="low|normal|high", help="Who goes first.", show_default=False)],
+    level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
     """Put it before, or behind, other batches; effective on all workers within seconds."""

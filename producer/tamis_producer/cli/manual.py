@@ -4,12 +4,12 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from typer.completion import shell_complete
+from typer.completion import get_completion_script  # type: ignore[attr-defined]  # imported there, not listed
 from typer.core import TyperGroup
 
 from tamis_schemas import InvalidRequest
 
-from .app import COMPLETE_VARIABLE, NAME, app, know_the_shells, out
+from .app import COMPLETE_VARIABLE, NAME, app, out
 from .commands import Theme, pages, path_of
 from .exit_codes import EXIT_CODES
 from .json_document import AsJson, print_json
@@ -58,13 +58,13 @@ def help_(
     ),
 )
 def completion(
-    ctx: typer.Context,
-    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.", show_default=False)],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="Your shell.", show_default=False)],
 ) -> None:
     """Print the script with which your shell completes commands, options and choices. It changes no file of yours."""
-    know_the_shells()
-    root: Any = ctx.find_root().command
-    raise typer.Exit(shell_complete(root, {}, NAME, COMPLETE_VARIABLE, f"source_{shell.value}"))
+    script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell.value)
+    if shell is Shell.ZSH:  # read from `fpath` at the first Tab, the script only defines what that Tab has to call
+        script += f'\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _{NAME}_completion "$@"'
+    typer.echo(script)
 
 
 def _page(ctx: typer.Context, names: list[str]) -> Any:

@@ -158,6 +158,7 @@ def test_completion_prints_a_script_and_changes_no_file(
     assert done.exit_code == 0, done.output
     assert "_TAMIS_COMPLETE" in done.output
     assert f"complete_{shell}" in done.output
+    assert shell != "zsh" or done.output.startswith("#compdef tamis\n")  # in no other line does zsh look for it
     assert list(tmp_path.iterdir()) == []
 
 
