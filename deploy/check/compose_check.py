@@ -20,9 +20,9 @@ from typing import Any
 
 from services import ROOT, CheckFailed, Services, ran, say, wait_until
 from tamis_producer.criteria_file import read_criteria
+from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.intake.reading import read_records
 
-DEMO = ROOT / "worker" / "tamis_worker" / "demo"
 WHEELS = ROOT / "dist" / "wheels"
 STAND_INS = str(ROOT / "deploy" / "check" / "stand-ins")
 REDIS_AWAY = 20.0  # s
@@ -67,7 +67,7 @@ class Pipeline:
         self._headers = {"Authorization": f"Bearer {made.strip().splitlines()[-1]}"}
 
     def submit(self, items: list[dict[str, Any]]) -> str:
-        criteria = read_criteria(DEMO / "criteria.yaml").model_dump(mode="json")
+        criteria = read_criteria(CRITERIA).model_dump(mode="json")
         body = {"operation": {"operation": "inclusion", "criteria": criteria}, "items": items, "label": "compose check"}
         standing = json.loads(asked(self._port, "POST", "/v1/batches", body=body, headers=self._headers))
         return str(standing["batch"]["id"])
@@ -92,7 +92,7 @@ class Pipeline:
 
 def citations(copies: int) -> list[dict[str, Any]]:
     """The demonstration's records so many times, each copy with a number, so that no answer serves for two."""
-    records = read_records(DEMO / "citations.ris")
+    records = read_records(CITATIONS)
     return [
         record | {"id": f"{record['id']}-{copy}", "title": f"{record['title']} (copy {copy})"}
         for copy in range(copies)
@@ -205,7 +205,7 @@ def check(*, short: bool) -> None:
     with Services(TAMIS_LIMIT_CONCURRENCY="8", TAMIS_CONCURRENCY=str(CONCURRENCY)) as services:
         pipeline = Pipeline(services)
         check_containers(services)
-        batch = pipeline.submit(read_records(DEMO / "citations.ris"))
+        batch = pipeline.submit(read_records(CITATIONS))
         counts = pipeline.wait(batch, within=SCREENED_WITHIN)
         expect(counts["decided"] == counts["n_items"], f"the demonstration's citations: {counts}")
         say(f"{counts['n_items']} citations are screened through the gateway")

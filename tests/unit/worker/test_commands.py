@@ -76,7 +76,7 @@ def test_every_command_has_json_or_stands_among_those_that_need_none() -> None:
     assert all(text for _, text in rows)
     listed = [command for commands, _ in rows for command in commands]
     assert sorted(listed) == sorted(PAGES)  # each once
-    without = {"up", "demo", "worker", "serve", "criteria init", "completion"}
+    without = {"up", "demo", "worker", "serve", "flower", "criteria init", "completion"}
     assert {path for path, page in PAGES.items() if "--json" not in page.options} == without
     assert set(listed[-len(without) :]) == without  # the second table
 
