@@ -20,6 +20,7 @@ class StackFile(BaseModel):
     broker_url: str
     database_url: str
     flower_url: str | None = None
+    page_url: str | None = None  # of the gateway
     llm_base_url: str | None = None  # of the embedded model; None where a real endpoint is used
     model: str | None = None  # the model that workers use unless a batch names one
 

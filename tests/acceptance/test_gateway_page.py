@@ -185,6 +185,23 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     assert not any(key in url for url in browser.requests)
 
 
+def test_an_address_with_a_key_signs_in_and_keeps_the_key_nowhere_but_in_the_tab(key: str, opened: Open) -> None:
+    browser = opened()
+    browser.page.goto(f"{browser.base}/?new#key={key}")
+    expect(browser.page.get_by_text("Signed in as Reviewer A")).to_be_visible()
+    assert browser.page.url == f"{browser.base}/?new"
+    assert not any(key in url for url in browser.requests)
+    assert browser.said == []
+
+
+def test_an_address_with_a_key_that_opens_nothing_asks_for_another(opened: Open) -> None:
+    browser = opened()
+    browser.page.goto(f"{browser.base}/#key=tamis_0123456789ab_wrong")
+    expect(browser.page.get_by_label("API key")).to_be_focused()
+    expect(browser.page.get_by_text("This key opens nothing here")).to_be_visible()
+    assert browser.page.url == f"{browser.base}/"
+
+
 def test_the_example_is_a_button_away(key: str, opened: Open) -> None:
     page = opened().sign_in(key, "/?new")
     page.get_by_role("button", name="Fill in the example").click()

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import getpass
 import io
 import json
 import shutil
@@ -16,10 +17,13 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from playwright.sync_api import expect
 
 from stage import tamis, wait_until
+from stage.browser import chromium, needs_chromium
 from stage.running_stack import DOWN_WITHIN, RunningStack, running_stack
 from stage.shared_data import DATA, needs_real_records
+from tamis_producer.redaction import shown_url
 from tamis_producer.stack_file import StackFile
 
 CRITERIA = """\
@@ -106,8 +110,19 @@ def test_flower_asks_for_its_password(up: RunningStack) -> None:
         flower(up, "/api/tasks", authenticated=False)
 
 
-def test_it_says_how_to_open_the_page(up: RunningStack) -> None:
-    assert "\nPage      tamis serve" in up.log.read_text("utf-8")
+@needs_chromium
+def test_the_page_that_it_names_shows_the_batch_to_who_has_its_key(up: RunningStack) -> None:
+    key_file = up.folder / ".tamis" / "page.key"
+    assert f"\nPage      {up.stack.page_url} (key in {key_file})\n" in up.log.read_text("utf-8")
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{up.stack.page_url}#key={key_file.read_text('utf-8')}")
+        expect(page.get_by_text(f"Signed in as {getpass.getuser()}")).to_be_visible()
+        assert page.url == up.stack.page_url  # without the key
+        expect(page.get_by_role("link", name="records.csv")).to_be_visible()
+        flower_link = page.get_by_role("link", name="Flower").get_attribute("href")
+    assert up.stack.flower_url is not None
+    assert flower_link == shown_url(up.stack.flower_url)
 
 
 def test_a_second_stack_in_the_same_folder_is_refused(up: RunningStack) -> None:

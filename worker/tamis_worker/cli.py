@@ -73,12 +73,13 @@ def up(
         ),
     ] = LlmChoice.AUTO,
     flower: Annotated[bool, typer.Option(help="Run Flower, the window on the queue.")] = True,
+    page: Annotated[bool, typer.Option(help="Run the HTTP gateway, with its page for browsers.")] = True,
 ) -> None:
-    """Run the whole stack here, in the foreground: Postgres, Redis, workers, Flower, and an LLM if none is named."""
+    """Run the whole stack here, in the foreground: Postgres, Redis, workers, page, and an LLM if none is named."""
     with needs("local"):
         from .embedded.commands import up as run_stack
     settings = _settings()
-    raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, console=out))
+    raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, page=page, console=out))
 
 
 @app.command(theme=Theme.RUN, examples=("tamis demo --report demo.html",))

@@ -12,6 +12,7 @@ from tamis_worker.settings import WorkerSettings
 
 from .fetch_bar import fetch_with_bar
 from .flower import Flower
+from .gateway import KEY_FILE, Gateway
 from .llm import MODEL_NAME
 from .ports import HOST
 from .stack import LlmChoice, Stack
@@ -25,6 +26,7 @@ def up(
     workers: int,
     llm: Literal["auto", "local", "remote"],
     flower: bool,
+    page: bool,
     console: Console,
 ) -> int:
     """Run the stack in the foreground until a signal stops it; the process's exit status.
@@ -40,7 +42,13 @@ def up(
         console.print(escape(line), highlight=False)
 
     stack = Stack(
-        settings, workers=workers, llm=choice, flower=flower, announce=announce, fetch=partial(fetch_with_bar, console)
+        settings,
+        workers=workers,
+        llm=choice,
+        flower=flower,
+        page=page,
+        announce=announce,
+        fetch=partial(fetch_with_bar, console),
     )
     console.print(f"Starting in {escape(str(stack.home))} ...", highlight=False)
     try:
@@ -76,10 +84,9 @@ def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
     }
     if stack.flower is not None:
         places["Flower"] = flower_place(stack.flower, stack, console)
-    return places | {
-        "Logs": str(stack.home / "log"),
-        "Page": "tamis serve, in another terminal, opens one for browsers",
-    }
+    if stack.gateway is not None:
+        places["Page"] = page_place(stack.gateway, stack, console)
+    return places | {"Logs": str(stack.home / "log")}
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
@@ -92,3 +99,8 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
         return flower.url
     where = "TAMIS_FLOWER_PASSWORD" if own else stack.home / PASSWORD_FILE
     return f"http://{flower.place} (user {USER}, password in {where})"
+
+
+def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
+    """Where the page is: signed in where `console` is a terminal, else without the key, for the same reason."""
+    return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

@@ -1,4 +1,4 @@
-"""The embedded stack: servers, model, workers and Flower as children of one process."""
+"""The embedded stack: servers, model, workers, Flower and gateway as children of one process."""
 
 import os
 import threading
@@ -13,6 +13,7 @@ from tamis_worker.flower_options import USUAL_PORT
 from tamis_worker.settings import WorkerSettings
 
 from .flower import Flower
+from .gateway import KEY_FILE, Gateway, keep_key
 from .llm import MODEL_NAME, Llm
 from .llm_server import PARALLEL
 from .lock import HomeLock
@@ -50,6 +51,7 @@ class Stack:
         llm: LlmChoice = "none",
         flower: bool = True,
         flower_port: int | None = USUAL_PORT,
+        page: bool = False,
         worker_patience: float = STOP_WITHIN,
         announce: Callable[[str], None] = _silent,
         fetch: Callable[[], Path] = lambda: fetch_model(model_folder()),
@@ -62,6 +64,7 @@ class Stack:
             llm: "local" serves the small model, "remote" insists on an LLM that the settings name.
             flower: whether Flower runs.
             flower_port: the port it gets where that is free; None: any.
+            page: whether the gateway runs, with its page; needs the extra `http`.
             worker_patience: seconds that calls in flight have to come back when the stack stops.
             announce: told, line by line, what happens while the stack runs and stops.
             fetch: brings the model's file; called for "local" only.
@@ -72,6 +75,7 @@ class Stack:
         self._llm_choice = llm
         self._wants_flower = flower
         self._flower_port = flower_port
+        self._wants_page = page
         self._worker_patience = worker_patience
         self._announce = announce
         self._fetch = fetch
@@ -84,6 +88,7 @@ class Stack:
         self.valkey: Valkey | None = None
         self.llm: Llm | None = None
         self.flower: Flower | None = None
+        self.gateway: Gateway | None = None
         self.workers: list[Worker] = []
 
     @property
@@ -141,7 +146,7 @@ class Stack:
         StackFile.remove(self.home)
         parts = self._parts()
         for part in parts:
-            if part is self.flower or part in self.workers:
+            if part in (self.flower, self.gateway, *self.workers):
                 part.process.ask_to_stop()  # all of them at once; each is waited for below
         for part in reversed(parts):
             if not part.stop(self._signals.hurry):
@@ -210,9 +215,15 @@ class Stack:
                 address=self.settings.flower_address,
                 password=None if own is None else own.get_secret_value(),
             )
-        users = [part for part in (*self.workers, self.flower) if part is not None]
+        users: list[Part] = [part for part in (*self.workers, self.flower) if part is not None]
         for part in users:
             part.launch()
+        if self._wants_page:
+            keep_key(self.database_url, self.home / KEY_FILE)
+            links = {} if self.flower is None else {"TAMIS_FLOWER_URL": f"http://{self.flower.place}"}
+            self.gateway = Gateway(self.home, {**environment, **links}, self._children)
+            self.gateway.launch()
+            users.append(self.gateway)
         for part in users:
             part.wait_until_healthy()
 
@@ -242,13 +253,14 @@ class Stack:
             broker_url=self.broker_url,
             database_url=self.database_url,
             flower_url=self.flower.url if self.flower else None,
+            page_url=self.gateway.url if self.gateway else None,
             llm_base_url=self.llm.base_url if self.llm else None,
             model=self.model,
         )
 
     def _parts(self) -> list[Part]:
         """Every part that has been launched, in the order of the start."""
-        parts: list[Part | None] = [self.postgres, self.valkey, self.llm, *self.workers, self.flower]
+        parts: list[Part | None] = [self.postgres, self.valkey, self.llm, *self.workers, self.flower, self.gateway]
         return [part for part in parts if part is not None and part.launched]
 
 

@@ -56,12 +56,22 @@ const begin = async () => {
   }
 };
 
+const IS_KEY = /^[\x21-\x7e]+$/; // what no header could carry is none
+
+// The address that `tamis up` shows has the key behind its #, which is sent to nobody; it does not stay there.
+const keyOfTheAddress = () => {
+  const given = location.hash.match(/^#key=(.+)$/);
+  if (!given) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  if (IS_KEY.test(given[1])) key.set(given[1]);
+};
+
 at("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   calm();
   const given = at("key").value.trim();
   at("key").value = "";
-  if (!/^[\x21-\x7e]+$/.test(given)) { // what no header could carry is no key
+  if (!IS_KEY.test(given)) {
     complain("That is no key: a key begins with tamis_.");
     return;
   }
@@ -75,5 +85,6 @@ at("sign-out").addEventListener("click", () => {
   location.assign("/");
 });
 
+keyOfTheAddress();
 if (key.get()) begin();
 else signIn();

@@ -1,0 +1,89 @@
+"""The HTTP gateway with its page, on 127.0.0.1, and a key of all scopes for whoever runs the stack."""
+
+import getpass
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from tamis_producer import api_keys
+from tamis_producer.ledger import connect
+from tamis_producer.private_file import read_private, write_private
+
+from .http_check import answers
+from .orphans import ChildrenFile
+from .part import Part
+from .ports import HOST, free_port
+from .process import Command
+
+USUAL_PORT = 8080
+KEY_FILE = "page.key"
+
+
+class Gateway(Part):
+    """`python -m tamis_worker serve`; its key is in `KEY_FILE` (`keep_key`)."""
+
+    start_within: ClassVar[float] = 60.0
+
+    def __init__(
+        self,
+        home: Path,
+        environment: Mapping[str, str],
+        children: ChildrenFile | None = None,
+        *,
+        usual_port: int | None = USUAL_PORT,
+    ) -> None:
+        """`usual_port`: the port it gets where that is free; None: any."""
+        super().__init__("gateway", children)
+        self._home = home
+        self._environment = environment
+        self._usual_port = usual_port
+        self._port: int | None = None
+
+    @property
+    def url(self) -> str:
+        """For a browser on this machine. Raises `RuntimeError` where the gateway was never started."""
+        if self._port is None:
+            raise RuntimeError("the gateway was not started: it has no port yet")
+        return f"http://{HOST}:{self._port}/"
+
+    @property
+    def sign_in_url(self) -> str:
+        """The same with the key, as the page takes it: behind the `#`, which browsers send to nobody."""
+        return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
+
+    def prepare(self) -> Command:
+        if self._port is None:
+            self._port = free_port(self._usual_port)
+        return Command(
+            name=self.name,
+            argv=(sys.executable, "-m", "tamis_worker", "serve", "--host", HOST, "--port", str(self._port)),
+            log=self._home / "log" / "gateway.log",
+            env=self._environment,
+        )
+
+    def healthy(self) -> bool:
+        return self._port is not None and answers(self._port, "/healthz")
+
+
+def keep_key(database_url: str, path: Path) -> None:
+    """Have `path` hold a valid key of all scopes, under the name of this machine's user: the one there, else a new one.
+
+    Raises:
+        LedgerUnavailable: the ledger does not answer.
+    """
+    engine = connect(database_url)
+    try:
+        if path.exists() and api_keys.find(engine, read_private(path).strip()) is not None:
+            return
+        write_private(path, api_keys.create(engine, _user(), list(api_keys.Scope)))
+    finally:
+        engine.dispose()
+
+
+def _user() -> str:
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        name = ""
+    return name if name.strip() and name.isprintable() else "this machine"
