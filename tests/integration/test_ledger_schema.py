@@ -14,7 +14,8 @@ from sqlalchemy.exc import IntegrityError
 
 from tamis_schemas import BatchStatus, ConfigurationError, ItemStatus, LedgerUnavailable
 from tamis_schemas.ledger import metadata
-from tamis_schemas.ledger.migrate import demand, head, upgrade
+from tamis_schemas.ledger.migrate import upgrade
+from tamis_schemas.ledger.revisions import demand, head
 from tamis_schemas.status import BATCH_TRANSITIONS, ITEM_TRANSITIONS
 
 

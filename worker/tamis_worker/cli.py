@@ -163,7 +163,8 @@ def doctor(
 @app.command(theme=Theme.RUN, examples=("tamis migrate",))
 def migrate(as_json: AsJson = False) -> None:
     """Create the ledger's tables, or bring them up to this release."""
-    from tamis_schemas.ledger.migrate import head, upgrade
+    from tamis_schemas.ledger.migrate import upgrade
+    from tamis_schemas.ledger.revisions import head
 
     upgrade(_settings().database)
     if as_json:

@@ -21,7 +21,7 @@ from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
-from tamis_schemas.ledger.migrate import demand
+from tamis_schemas.ledger.revisions import demand
 
 from .deliveries import Deliveries
 from .engine.asking import Asker, Patience

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic.script import ScriptDirectory
 
-from tamis_schemas.ledger.migrate import MIGRATIONS
+from tamis_schemas.ledger.revisions import MIGRATIONS, head, revisions
 
 LATER = sorted((MIGRATIONS / "versions").glob("*.py"))[1:]  # the first one makes what all of them know
 TAKING = ("drop", "alter", "rename", "batch_alter")
@@ -23,6 +24,12 @@ def operations(path: Path) -> Iterator[tuple[str, ast.Call]]:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="op"), attr=name)):
                 yield name, node
+
+
+def test_the_names_of_the_files_are_the_revisions_in_their_order() -> None:
+    script = ScriptDirectory(str(MIGRATIONS))
+    assert revisions() == [revision.revision for revision in script.walk_revisions()][::-1]
+    assert head() == script.get_current_head()
 
 
 @pytest.mark.parametrize("path", LATER, ids=lambda path: path.stem)

@@ -4,14 +4,12 @@ import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from alembic.script import ScriptDirectory
-
 from tamis_producer.broker import make_app, place, waiting_messages
 from tamis_producer.ledger import connect
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS, read_repairs, read_workers
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable
-from tamis_schemas.ledger.migrate import MIGRATIONS
+from tamis_schemas.ledger.revisions import head, revisions
 
 from ..settings import WorkerSettings
 from .endpoint import judge_endpoint, read_endpoint
@@ -88,9 +86,7 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
 
 
 def _revisions() -> Revisions:
-    script = ScriptDirectory(str(MIGRATIONS))
-    known = frozenset(revision.revision for revision in script.walk_revisions())
-    return Revisions(head=str(script.get_current_head()), known=known)
+    return Revisions(head=head(), known=frozenset(revisions()))
 
 
 def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:

@@ -1,0 +1,53 @@
+"""The revisions of the ledger's tables: which this release knows, and whether a ledger's will do.
+
+Told by the names of the migrations' files: a worker that starts need not load what carries migrations out.
+"""
+
+from pathlib import Path
+
+from sqlalchemy import Engine, inspect, text
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from ..errors import ConfigurationError, LedgerUnavailable
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def revisions() -> list[str]:
+    """All revisions that this release knows, the oldest first; the last one is the one that it writes."""
+    return sorted(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+
+
+def head() -> str:
+    """The revision that this release writes."""
+    return revisions()[-1]
+
+
+def demand(engine: Engine) -> None:
+    """Return where the ledger has the tables that this release works with: its own, or those of a newer one.
+
+    Raises:
+        LedgerUnavailable: Postgres does not answer.
+        ConfigurationError: there are no tables, or those of an older release.
+    """
+    try:
+        with engine.connect() as connection:
+            migrated = inspect(connection).has_table("alembic_version")
+            statement = text("SELECT max(version_num) FROM alembic_version")
+            current = connection.execute(statement).scalar_one() if migrated else None
+    except OperationalError as error:
+        raise LedgerUnavailable(f"Postgres does not answer: {reason(error)}") from error
+    if current is None:
+        raise ConfigurationError("the ledger has no tables: run `tamis migrate` once")
+    *older, newest = revisions()
+    if current in older:
+        raise ConfigurationError(
+            f"the ledger's tables are older (revision {current}) than this release's ({newest}): run `tamis migrate`; "
+            "workers of the older release go on meanwhile"
+        )
+
+
+def reason(error: DBAPIError) -> str:
+    """The first line of what Postgres, or the way to it, says."""
+    lines = str(error.orig).strip().splitlines()
+    return lines[0] if lines else type(error.orig).__name__
