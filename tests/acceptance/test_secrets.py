@@ -153,6 +153,7 @@ def process_lists() -> str:
     return "\n".join(lines)
 
 
+SAID_ENOUGH = (b"Trying again in", b" ready.")  # of a worker, which would go on for ever
 ECHO = "Refused. You sent {authorization}, that is KEY64 or KEYQ"
 
 
@@ -268,7 +269,7 @@ def _fail(said: Said, environment: Mapping[str, str], folder: Path) -> None:
 
 
 def _say(said: Said, command: str, env: Mapping[str, str], folder: Path, name: str) -> None:
-    """What a command says until it ends, or has said some lines: a worker waits for its broker."""
+    """What a command says until it ends, or has said some lines: a worker waits for its broker, or for items."""
     options = ["--log-level", "DEBUG"] if command == "worker" else []
     log = folder / f"{name}.said"
     with log.open("wb") as stream:
@@ -282,7 +283,9 @@ def _say(said: Said, command: str, env: Mapping[str, str], folder: Path, name: s
         )
     try:
         wait_until(
-            lambda: process.poll() is not None or b"Trying again in" in log.read_bytes(), within=40, what=f"end: {name}"
+            lambda: process.poll() is not None or any(line in log.read_bytes() for line in SAID_ENOUGH),
+            within=40,
+            what=f"end: {name}",
         )
     finally:
         process.kill()

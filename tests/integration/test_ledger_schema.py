@@ -12,6 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import IntegrityError
 
+from tamis_producer import Client, ProducerSettings
 from tamis_schemas import BatchStatus, ConfigurationError, ItemStatus, LedgerUnavailable
 from tamis_schemas.ledger import metadata
 from tamis_schemas.ledger.migrate import upgrade
@@ -77,6 +78,18 @@ def test_a_worker_wants_tables_of_its_own_release_or_of_a_newer_one(
                 demand(engine)
     finally:
         engine.dispose()
+
+
+def test_a_url_with_an_option_that_no_driver_knows_is_a_configuration_error() -> None:
+    url = "postgresql+psycopg://nobody:a-password@127.0.0.1:1/none?nonsense=1"
+    with pytest.raises(ConfigurationError, match=r"TAMIS_DATABASE_URL cannot be used: .*nonsense"):
+        upgrade(url)
+    with pytest.raises(ConfigurationError, match=r"TAMIS_DATABASE_URL cannot be used: .*nonsense"):
+        demand(create_engine(url))
+    client = Client(ProducerSettings(broker_url="redis://127.0.0.1:1/0", database_url=url))
+    with client, pytest.raises(ConfigurationError, match=r"TAMIS_DATABASE_URL cannot be used: .*nonsense") as told:
+        client.batches()
+    assert "a-password" not in str(told.value)
 
 
 def test_a_ledger_that_does_not_answer_is_named() -> None:

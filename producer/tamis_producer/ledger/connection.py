@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from tamis_schemas import (
     ConfigurationError,
 )
-from tamis_schemas.ledger.outages import outage
+from tamis_schemas.ledger.outages import outage, unusable
 
 UNDEFINED_TABLE = "42P01"
 # A server whose machine or network is gone says nothing: without these, a statement waits for hours. (ms and s)
@@ -53,6 +53,8 @@ def ledger_errors() -> Iterator[None]:
     except (SQLAlchemyError, psycopg.Error, OSError) as error:
         if (away := outage(error)) is not None:
             raise away from error
+        if (wrong := unusable(error)) is not None:
+            raise wrong from error
         if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == UNDEFINED_TABLE:
             raise ConfigurationError("the ledger has no tables yet: run `tamis migrate`") from error
         raise

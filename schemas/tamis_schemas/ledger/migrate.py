@@ -4,11 +4,11 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import create_engine, text
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from ..errors import ConfigurationError, LedgerUnavailable
-from .revisions import MIGRATIONS, head, reason, revisions
+from ..errors import ConfigurationError
+from .outages import translated
+from .revisions import MIGRATIONS, head, revisions
 
 MIGRATION_LOCK = 7_264_947  # a Postgres advisory lock: two starts at once migrate one after the other
 
@@ -27,19 +27,16 @@ def upgrade(database_url: str) -> None:
         ConfigurationError: the ledger was written by a newer release, or the URL is wrong.
     """
     config = _config()
-    try:
-        engine = create_engine(database_url, poolclass=NullPool)
-        with engine.begin() as connection:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-            current = MigrationContext.configure(connection).get_current_revision()
-            if current is not None and current not in revisions():
-                raise ConfigurationError(
-                    f"the ledger is at revision {current!r}, which this release does not know: "
-                    "it was written by a newer one"
-                )
-            if current == head():
-                return
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-    except OperationalError as error:
-        raise LedgerUnavailable(f"Postgres does not answer: {reason(error)}") from error
+    engine = create_engine(database_url, poolclass=NullPool)
+    with translated(), engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        current = MigrationContext.configure(connection).get_current_revision()
+        if current is not None and current not in revisions():
+            raise ConfigurationError(
+                f"the ledger is at revision {current!r}, which this release does not know: "
+                "it was written by a newer one"
+            )
+        if current == head():
+            return
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

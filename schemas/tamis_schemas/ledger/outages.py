@@ -5,14 +5,15 @@ else is a refusal, which no repetition mends. One table for both floors; the cla
 of Postgres's appendix on error codes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from ..errors import LedgerUnavailable
+from ..errors import ConfigurationError, LedgerUnavailable
 
 # By SQLSTATE, or by its class of two characters; the longer one counts. The words follow upon "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
@@ -66,6 +67,25 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
     if isinstance(driver, psycopg.OperationalError | psycopg.InterfaceError):  # no connection, or a lost one
         return LedgerUnavailable(f"Postgres does not answer: {_first_line(driver)}")
     return None
+
+
+def unusable(error: BaseException) -> ConfigurationError | None:
+    """What to raise where the URL itself is wrong: an option that no driver knows; None where something else is."""
+    driver = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(driver, psycopg.ProgrammingError) and driver.sqlstate is None:
+        return ConfigurationError(f"TAMIS_DATABASE_URL cannot be used: {_first_line(driver)}")
+    return None
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Around what asks Postgres: its being away, or a URL that is wrong, becomes an error of ours."""
+    try:
+        yield
+    except DBAPIError as error:
+        if (ours := outage(error) or unusable(error)) is not None:
+            raise ours from error
+        raise
 
 
 def _first_line(error: BaseException) -> str:

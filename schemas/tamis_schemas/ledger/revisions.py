@@ -6,9 +6,9 @@ Told by the names of the migrations' files: a worker that starts need not load w
 from pathlib import Path
 
 from sqlalchemy import Engine, inspect, text
-from sqlalchemy.exc import DBAPIError, OperationalError
 
-from ..errors import ConfigurationError, LedgerUnavailable
+from ..errors import ConfigurationError
+from .outages import translated
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -30,13 +30,10 @@ def demand(engine: Engine) -> None:
         LedgerUnavailable: Postgres does not answer.
         ConfigurationError: there are no tables, or those of an older release.
     """
-    try:
-        with engine.connect() as connection:
-            migrated = inspect(connection).has_table("alembic_version")
-            statement = text("SELECT max(version_num) FROM alembic_version")
-            current = connection.execute(statement).scalar_one() if migrated else None
-    except OperationalError as error:
-        raise LedgerUnavailable(f"Postgres does not answer: {reason(error)}") from error
+    with translated(), engine.connect() as connection:
+        migrated = inspect(connection).has_table("alembic_version")
+        statement = text("SELECT max(version_num) FROM alembic_version")
+        current = connection.execute(statement).scalar_one() if migrated else None
     if current is None:
         raise ConfigurationError("the ledger has no tables: run `tamis migrate` once")
     *older, newest = revisions()
@@ -45,9 +42,3 @@ def demand(engine: Engine) -> None:
             f"the ledger's tables are older (revision {current}) than this release's ({newest}): run `tamis migrate`; "
             "workers of the older release go on meanwhile"
         )
-
-
-def reason(error: DBAPIError) -> str:
-    """The first line of what Postgres, or the way to it, says."""
-    lines = str(error.orig).strip().splitlines()
-    return lines[0] if lines else type(error.orig).__name__
