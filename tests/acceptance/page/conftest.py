@@ -1,0 +1,46 @@
+"""The page in a real browser: opened as often as a test likes, over a gateway of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from stage.gateway import gateway
+from stage.gateway_page import Open, Opened
+from tamis_producer import Client, api_keys
+from tamis_producer.api_keys import Scope
+
+
+@pytest.fixture
+def key(client: Client) -> str:
+    return api_keys.create(client.engine, "Reviewer A", list(Scope))
+
+
+@pytest.fixture
+def base(client: Client) -> Iterator[str]:
+    with gateway(client) as url:
+        yield url
+
+
+@pytest.fixture
+def opened(base: str, browser: Browser) -> Iterator[Open]:
+    contexts = []
+
+    def opened(*, viewport: int = 1280, scheme: str = "light") -> Opened:
+        dark = scheme == "dark"
+        context = browser.new_context(
+            viewport={"width": viewport, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
+        )
+        contexts.append(context)
+        opened = Opened(context.new_page(), base)
+        # Not its advice on forms, which is of lower rank.
+        opened.page.on(
+            "console", lambda said: opened.said.append(said.text) if said.type in ("error", "warning") else None
+        )
+        opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        return opened
+
+    yield opened
+    for context in contexts:
+        context.close()

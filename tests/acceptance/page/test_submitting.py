@@ -1,0 +1,122 @@
+"""With the page alone a review can be done: submitted, watched, decided, reported."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Route, expect
+
+from llm_double import Double, Quotes
+from stage import WorkerProcess
+from stage.browser import needs_chromium
+from stage.gateway_page import Open
+from tamis_producer import Client
+from tamis_producer.example import CITATIONS
+from tamis_producer.example import CRITERIA as EXAMPLE_CRITERIA
+
+pytestmark = needs_chromium
+
+SCREENED_WITHIN = 90_000  # ms
+StartWorker = Callable[..., WorkerProcess]
+
+
+def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
+    client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double, tmp_path: Path
+) -> None:
+    double.script(latency=0.5, quotes=Quotes.VERBATIM)
+    start_worker(concurrency="2")
+    browser = opened()
+    page = browser.sign_in(key)
+    expect(page.get_by_text("There is no batch yet.")).to_be_visible()
+    page.get_by_role("link", name="New batch").click()
+    expect(page.get_by_label("File of records")).to_be_visible()
+    page.get_by_label("File of records").set_input_files(CITATIONS)
+    page.get_by_label("Read them from a file").set_input_files(EXAMPLE_CRITERIA)
+    expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
+    assert len(page.get_by_label("A record must meet every one").input_value().splitlines()) == 3
+    page.get_by_role("button", name="Screen these records").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
+    expect(page.locator("#pace")).to_contain_text("to go", timeout=SCREENED_WITHIN)  # while it runs
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator("#done")).to_have_text("24 of 24 done", timeout=SCREENED_WITHIN)
+    expect(page.locator("#state")).to_have_text("completed")
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+    expect(page.locator("#rows tr.row")).to_have_count(24)
+    expect(page.locator("#rows .badge.open")).to_have_count(0, timeout=30_000)
+    expect(page.get_by_role("img", name=re.compile("PRISMA 2020 flow diagram"))).to_be_visible()
+
+    page.locator("#record-1 .toggle").focus()
+    page.keyboard.press("e")
+    expect(page.locator("#record-1 .badge")).to_have_text("exclude")
+    expect(page.locator("#record-1 .human")).to_contain_text("Reviewer A")
+    page.keyboard.press("j")
+    page.keyboard.press("i")
+    expect(page.locator("#record-2 .badge")).to_have_text("include")
+    expect(page.locator("#said")).to_contain_text("Record 2: “include” by you.")
+
+    with page.expect_download() as report:
+        page.get_by_role("button", name="Download the report").click()
+    assert report.value.suggested_filename.startswith("citations.ris-")
+    text = Path(report.value.path()).read_text("utf-8")
+    assert "PRISMA 2020" in text
+    assert text.count('"by":"Reviewer A"') == 2
+    with page.expect_download() as results:
+        page.get_by_role("button", name="Download the results (CSV)").click()
+    assert len(Path(results.value.path()).read_text("utf-8").splitlines()) >= 25
+
+    (view,) = client.batches()
+    assert [(one.index, one.value, one.reviewer) for one in client.overrides(view.id)] == [
+        (0, "exclude", "Reviewer A"),
+        (1, "include", "Reviewer A"),
+    ]
+    page.screenshot(path=tmp_path / "page.png", full_page=True)
+    assert (tmp_path / "page.png").stat().st_size > 20_000
+    assert browser.said == []  # the policy had nothing to forbid
+    assert all(url.startswith((browser.base, f"blob:{browser.base}")) for url in browser.requests)
+    assert not any(key in url for url in browser.requests)
+
+
+def test_the_example_is_a_button_away(key: str, opened: Open) -> None:
+    page = opened().sign_in(key, "/?new")
+    page.get_by_role("button", name="Fill in the example").click()
+    expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
+    assert page.evaluate("document.getElementById('records-file').files[0].name") == "citations.ris"
+    page.get_by_role("button", name="Screen these records").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
+    expect(page.locator("#done")).to_contain_text("of 24 done")
+
+
+def test_what_is_sent_again_after_a_lost_answer_is_the_same_attempt_until_something_is_changed(
+    key: str, opened: Open
+) -> None:
+    page = opened().sign_in(key, "/?new")
+    page.get_by_role("button", name="Fill in the example").click()
+    expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
+    attempts = []
+
+    def lose(route: Route) -> None:
+        attempts.append(route.request.headers["idempotency-key"])
+        route.abort()
+
+    page.route("**/v1/files", lose)
+    for change in (False, False, True):
+        if change:
+            page.get_by_label("Budget in dollars; none if empty").fill("5")
+        with page.expect_event("requestfailed"):
+            page.get_by_role("button", name="Screen these records").click()
+        expect(page.get_by_role("alert")).to_contain_text("The gateway does not answer.")
+    first, again, changed = attempts
+    assert first == again != changed
+
+
+def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, opened: Open, tmp_path: Path) -> None:
+    page = opened().sign_in(key, "/?new")
+    broken = tmp_path / "broken.csv"
+    broken.write_bytes(b"%PDF-1.7")
+    page.get_by_label("File of records").set_input_files(broken)
+    page.get_by_label("Research question").fill("Does it work?")
+    page.get_by_label("A record must meet every one").fill("Adults")
+    page.get_by_role("button", name="Screen these records").click()
+    expect(page.get_by_role("alert")).to_contain_text("broken.csv: this is a PDF")
+    expect(page.get_by_label("Research question")).to_have_value("Does it work?")

@@ -1,0 +1,122 @@
+"""Batches go on before one's eyes, say what they wait for, and are paused, resumed, cancelled and retried."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from playwright.sync_api import expect
+from sqlalchemy import update
+
+from llm_double import Double, Fault, Kind
+from stage import WorkerProcess, abstracts
+from stage.browser import needs_chromium
+from stage.gateway import gateway
+from stage.gateway_page import ONCOLOGY, Open
+from tamis_producer import Client
+from tamis_schemas.ledger import batches
+
+pytestmark = needs_chromium
+
+StartWorker = Callable[..., WorkerProcess]
+
+
+def test_while_the_gateway_is_away_the_page_says_so_and_goes_on_when_it_is_back(
+    client: Client, key: str, opened: Open
+) -> None:
+    browser = opened()
+    with gateway(client) as base:
+        browser.base = base
+        page = browser.sign_in(key)
+        expect(page.get_by_text("There is no batch yet.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("The gateway does not answer.")
+    client.submit(ONCOLOGY, abstracts(3), label="meanwhile")
+    with gateway(client, port=urlsplit(base).port or 0):
+        expect(page.get_by_role("link", name="meanwhile")).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("alert")).to_be_hidden()
+        page.goto("about:blank")
+
+
+def test_where_no_worker_runs_a_batch_says_what_it_waits_for(client: Client, key: str, opened: Open) -> None:
+    batch = client.submit(ONCOLOGY, abstracts(3))
+    page = opened().batch(key, batch.id)
+    expect(page.locator("#waits")).to_contain_text("no worker is running")
+    expect(page.locator("#waits code")).to_have_text(["tamis up", "tamis worker"])
+
+
+def test_a_batch_that_paused_itself_says_why_and_is_seen_to_go_on_when_it_is_resumed_elsewhere(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch = client.submit(ONCOLOGY, abstracts(3))
+    reason = {"kind": "budget", "message": "$1.00 of $1.00 is spent"}
+    with client.engine.begin() as connection:
+        connection.execute(update(batches).values(state="paused", pause=reason))
+    page = opened().batch(key, batch.id)
+    expect(page.locator("#waits")).to_have_text(
+        "Paused by itself, budget: $1.00 of $1.00 is spent. Resume it with a larger budget."
+    )
+    batch.resume()
+    expect(page.locator("#state")).to_have_text("running", timeout=15_000)
+
+
+def test_flower_is_a_link_away_where_its_address_is_known(client: Client, key: str, opened: Open) -> None:
+    browser = opened()
+    expect(browser.sign_in(key).get_by_role("link", name="Flower")).to_be_hidden()
+    told = Client(client.settings.model_copy(update={"flower_url": "http://tamis:s3cret@flower.example:5555"}))
+    with told, gateway(told) as browser.base:
+        link = browser.sign_in(key).get_by_role("link", name="Flower")
+        expect(link).to_have_attribute("href", "http://flower.example:5555")
+        browser.page.goto("about:blank")
+
+
+def test_batches_go_on_in_the_list_by_themselves(client: Client, key: str, opened: Open) -> None:
+    batch = client.submit(ONCOLOGY, abstracts(3), label="spring update")
+    page = opened().sign_in(key)
+    row = page.get_by_role("row", name=re.compile("spring update"))
+    expect(row).to_contain_text("0 of 3")
+    page.get_by_role("link", name="spring update").focus()
+    client.submit(ONCOLOGY, abstracts(2), label="another")
+    expect(page.locator("#batch-rows tr")).to_have_count(2)
+    expect(page.locator("#batch-rows tr").first).to_contain_text("another")
+    expect(page.get_by_role("link", name="spring update")).to_be_focused()
+    batch.cancel()
+    expect(row).to_contain_text("3 of 3")
+    expect(page.locator("#said")).to_have_text("spring update is cancelled")
+    page.get_by_role("link", name="spring update").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("spring update")
+
+
+def test_a_batch_is_paused_resumed_and_cancelled(
+    client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double
+) -> None:
+    double.script(latency=0.5)
+    start_worker(concurrency="2")
+    batch = client.submit(ONCOLOGY, abstracts(200))
+    page = opened().batch(key, batch.id)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#waits")).to_contain_text("Paused")
+    assert client.batch(batch.id).status().state == "paused"
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#waits")).to_be_hidden()
+    page.get_by_role("button", name="Cancel …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Go on")).to_be_focused()
+    dialog.get_by_role("button", name="Cancel the batch").click()
+    expect(page.locator("#state")).to_have_text("cancelled")
+    expect(page.locator("#done")).to_have_text("200 of 200 done", timeout=30_000)
+
+
+def test_failed_records_are_asked_about_again(
+    client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double
+) -> None:
+    double.script(faults=[Fault(Kind.BAD_REQUEST, limit=3)])
+    start_worker()
+    batch = client.submit(ONCOLOGY, abstracts(10))
+    assert batch.wait(timeout=60).failed == 3
+    page = opened().batch(key, batch.id)
+    expect(page.locator("#rows .badge.failed")).to_have_count(3)
+    page.get_by_role("button", name="Retry failed").click()
+    expect(page.locator("#pace")).to_contain_text("round 2")
+    expect(page.locator("#state")).to_have_text("completed", timeout=60_000)
+    expect(page.locator("#rows .badge.failed")).to_have_count(0, timeout=30_000)
+    expect(page.get_by_role("button", name="Retry failed")).to_be_hidden()
+    assert batch.status().counts.failed == 0
