@@ -72,6 +72,11 @@ def _clean_environment() -> None:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     with Postgres(tmp_path_factory.mktemp("postgres")) as server:
+        # What is here need not outlive the machine, and survives a kill of the server all the same.
+        with psycopg.connect(_libpq(server.url), autocommit=True) as connection:
+            for setting in ("fsync", "full_page_writes"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
         _create_database(server.url, TEMPLATE)
         upgrade(_database(server.url, TEMPLATE))
         yield server
