@@ -5,9 +5,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import httpx2 as httpx
 import uvicorn
 
-from tamis_producer import Client
+from tamis_producer import Client, api_keys
+from tamis_producer.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 
 from .waiting import wait_until
@@ -31,3 +33,14 @@ def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Ite
             server.should_exit = True
             thread.join(STOP_WITHIN)
             assert not thread.is_alive(), "the gateway did not stop"
+
+
+@contextmanager
+def signed_in(client: Client, label: str, *scopes: Scope, largest_body: int = 10_000) -> Iterator[httpx.Client]:
+    """Whoever asks the gateway with a key of these scopes."""
+    key = api_keys.create(client.engine, label, scopes)
+    with (
+        gateway(client, largest_body=largest_body) as base,
+        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+    ):
+        yield http

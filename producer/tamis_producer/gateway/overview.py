@@ -1,30 +1,26 @@
 """Routes of what a page shows first: whose key it was given, where else to look, the latest batches as they go."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
-
-from tamis_schemas import TamisError
 
 from ..api_keys import ApiKey, Scope
 from ..client import Client
 from ..redaction import shown_url
 from . import problems
 from .access import client_of, holder_of
-from .progress import EVENTS, STREAMED
+from .progress import COMMENT, EVENTS, STREAMED, followed
 from .standing import Standing
 
 router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
 
 LOOK_EVERY = 1.0  # s; one look counts the items of all batches that are listed
-SILENCE = 5  # looks without news, after which a comment keeps proxies from hanging up
+SILENCE = 5.0  # s without news
 MOST_WATCHED = 100
 
 Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
@@ -61,19 +57,12 @@ async def events(
 
 async def latest(client: Client, limit: int, stops: Callable[[], bool]) -> AsyncIterator[str]:
     """`event: batches` with a list of `Standing` as JSON, the newest first, whenever one changed; until it `stops`."""
-    before, silent = None, 0
-    while not stops():
-        try:
-            views = await run_in_threadpool(client.batches, limit)
-        except TamisError:  # the ledger is away: the next look may find it again
-            views = None
-        if views is not None:
-            standings = [Standing.of(view) for view in views]
-            now = [one.seen for one in standings]
-            if now != before:
-                before, silent = now, 0
-                yield f"event: batches\ndata: {_standings.dump_json(standings).decode()}\n\n"
-        silent += 1
-        if silent % SILENCE == 0:
-            yield ": still there\n\n"
-        await asyncio.sleep(LOOK_EVERY)
+
+    def standings() -> list[Standing]:
+        return [Standing.of(view) for view in client.batches(limit)]
+
+    def seen(found: list[Standing]) -> list[object]:
+        return [one.seen for one in found]
+
+    async for found in followed(standings, seen, stops, every=LOOK_EVERY, silence=SILENCE):
+        yield COMMENT if found is None else f"event: batches\ndata: {_standings.dump_json(found).decode()}\n\n"

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import TypeVar
 
 from fastapi.concurrency import run_in_threadpool
 
@@ -11,9 +13,12 @@ from ..batch import Batch
 from .standing import Standing
 
 LOOK_EVERY = 0.5  # s
-SILENCE = 30  # looks without news, after which a comment keeps proxies from hanging up
+SILENCE = 15.0  # s without news, after which a comment keeps proxies from hanging up
+COMMENT = ": still there\n\n"
 EVENTS = "text/event-stream"
 STREAMED = {"X-Accel-Buffering": "no"}  # proxies that know it pass each event on at once
+
+View = TypeVar("View")
 
 
 async def progress(batch: Batch, stops: Callable[[], bool]) -> AsyncIterator[str]:
@@ -21,22 +26,42 @@ async def progress(batch: Batch, stops: Callable[[], bool]) -> AsyncIterator[str
 
     Where the gateway `stops`, the stream ends without an `end`: whoever follows asks another one.
     """
-    before, silent = None, 0
+    async for view in followed(batch.status, lambda view: Standing.of(view).seen, stops, every=LOOK_EVERY):
+        if view is None:
+            yield COMMENT
+            continue
+        over = view.finished or view.stuck is not None
+        yield f"event: {'end' if over else 'progress'}\ndata: {Standing.of(view).model_dump_json()}\n\n"
+        if over:
+            return
+
+
+async def followed(
+    look: Callable[[], View],
+    seen: Callable[[View], object],
+    stops: Callable[[], bool],
+    *,
+    every: float,
+    silence: float = SILENCE,
+) -> AsyncIterator[View | None]:
+    """What a look finds, whenever what is `seen` of it changed; None after so many seconds without; until it `stops`.
+
+    Args:
+        look: asks the ledger, on a thread; where that is away, the next look may find it again.
+        seen: what makes a finding another one.
+        stops: whether nobody is to be told any more.
+        every: seconds between two looks.
+        silence: seconds.
+    """
+    before, looks = None, 0
     while not stops():
-        try:
-            view = await run_in_threadpool(batch.status)
-        except TamisError:  # the ledger is away: the next look may find it again
-            view = None
-        if view is not None:
-            standing = Standing.of(view)
-            if view.finished or view.stuck is not None:
-                yield f"event: end\ndata: {standing.model_dump_json()}\n\n"
-                return
-            now = standing.seen
-            if now != before:
-                before, silent = now, 0
-                yield f"event: progress\ndata: {standing.model_dump_json()}\n\n"
-        silent += 1
-        if silent % SILENCE == 0:
-            yield ": still there\n\n"
-        await asyncio.sleep(LOOK_EVERY)
+        looks += 1
+        with suppress(TamisError):
+            found = await run_in_threadpool(look)
+            if (now := seen(found)) != before:
+                before, looks = now, 0
+                yield found
+        if looks * every >= silence:
+            looks = 0
+            yield None
+        await asyncio.sleep(every)

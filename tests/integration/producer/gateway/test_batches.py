@@ -8,7 +8,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
-from stage.gateway import gateway
+from stage.gateway import gateway, signed_in
 from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
 
@@ -19,11 +19,7 @@ StartWorker = Callable[..., WorkerProcess]
 
 @pytest.fixture
 def http(client: Client) -> Iterator[httpx.Client]:
-    key = api_keys.create(client.engine, "A pipeline", list(Scope))
-    with (
-        gateway(client) as base,
-        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
-    ):
+    with signed_in(client, "A pipeline", *Scope) as http:
         yield http
 
 

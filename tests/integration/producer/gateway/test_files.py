@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx2 as httpx
 import pytest
 
-from stage.gateway import gateway
+from stage.gateway import gateway, signed_in
 from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
 from tamis_producer.criteria_file import read_criteria
@@ -18,11 +18,7 @@ TABLE = "id,title\n1,Sieves\n2,Screens\n1,Sieves\n"
 
 @pytest.fixture
 def http(client: Client) -> Iterator[httpx.Client]:
-    key = api_keys.create(client.engine, "Reviewer A", [Scope.SUBMIT, Scope.READ])
-    with (
-        gateway(client) as base,
-        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
-    ):
+    with signed_in(client, "Reviewer A", Scope.SUBMIT, Scope.READ) as http:
         yield http
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts
-from stage.gateway import gateway
-from tamis_producer import Batch, Client, api_keys
+from stage.gateway import signed_in
+from tamis_producer import Batch, Client
 from tamis_producer.api_keys import Scope
 from tamis_schemas import Filter
 
@@ -25,11 +25,7 @@ def batch(client: Client, start_worker: Callable[..., WorkerProcess], double: Do
 
 @pytest.fixture
 def http(client: Client) -> Iterator[httpx.Client]:
-    key = api_keys.create(client.engine, "Reviewer A", [Scope.READ, Scope.DECIDE])
-    with (
-        gateway(client) as base,
-        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
-    ):
+    with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
         yield http
 
 

@@ -7,7 +7,7 @@ import httpx2 as httpx
 import pytest
 
 from stage import abstracts
-from stage.gateway import gateway
+from stage.gateway import gateway, signed_in
 from stage.screened import CRITERIA, decided, failed, kept_out, write_batch
 from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
@@ -37,11 +37,7 @@ DECISION = {
 
 @pytest.fixture
 def http(client: Client) -> Iterator[httpx.Client]:
-    key = api_keys.create(client.engine, "Reviewer A", [Scope.READ, Scope.DECIDE])
-    with (
-        gateway(client) as base,
-        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
-    ):
+    with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
         yield http
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
-from stage.gateway import gateway
+from stage.gateway import signed_in
 from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
 
@@ -17,11 +17,7 @@ StartWorker = Callable[..., WorkerProcess]
 @pytest.fixture
 def http(client: Client, start_worker: StartWorker) -> Iterator[httpx.Client]:
     start_worker(concurrency="50")
-    key = api_keys.create(client.engine, "A web page", [Scope.SUBMIT])
-    with (
-        gateway(client, largest_body=1_000_000) as base,
-        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
-    ):
+    with signed_in(client, "A web page", Scope.SUBMIT, largest_body=1_000_000) as http:
         yield http
 
 
