@@ -11,7 +11,7 @@ from redis import Redis
 
 from tamis_worker.engine.holding import NOBODY, Demand, Holding
 from tamis_worker.engine.limit_script import SCRIPT, Call, Limits, Reply
-from tamis_worker.engine.rate_headers import RateHeaders
+from tamis_worker.llm.rate_headers import RateHeaders
 
 from .endpoint import Endpoint, Refused
 

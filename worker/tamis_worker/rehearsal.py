@@ -15,9 +15,9 @@ from tamis_schemas.ledger import batches, llm_cache, results
 
 from . import operations
 from .engine.asking import Patience, fingerprint
-from .engine.chat import ChatRequest
 from .engine.conversation import chat_request
 from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
+from .llm.chat import ChatRequest
 from .operations.dialogue import NoEvaluation, Question
 from .prices import prices_of
 from .settings import WorkerSettings

@@ -34,7 +34,6 @@ from .engine.group_commit import GroupCommit
 from .engine.halting import Halting
 from .engine.limiter import Limits
 from .engine.limits import Limiters
-from .engine.llm import Llm
 from .ledger import pauses
 from .ledger.batches import TermsOfBatches
 from .ledger.claims import Claims, lost
@@ -43,6 +42,7 @@ from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
+from .llm.llm import Llm
 from .loop import LoopThread, end_tasks
 from .presence import Presence
 from .prices import prices_of

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from tamis_schemas import ErrorKind
 
-from .chat import Answer, Reply
+from ..llm.chat import Answer, Reply
 from .retry import TRANSIENT
 
 # A key is refused at the door: whoever waits behind a call that was let in waits no longer than this.

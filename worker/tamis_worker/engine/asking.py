@@ -19,20 +19,20 @@ from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 
 from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
+from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from ..llm.json_answer import Malformed, read_json
+from ..llm.llm import Llm
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NOBODY, Measures
 from .access import Access, Turn
-from .answer import Malformed, read_json
 from .backpressure import Backpressure
 from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
 from .cache import Cache
-from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .estimates import TokenEstimates
 from .halting import Halted, Halting
 from .limits import Limiters
-from .llm import Llm
 from .retry import RetryPolicy, Then, decide
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much

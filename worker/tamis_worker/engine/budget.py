@@ -19,8 +19,8 @@ from tamis_schemas import Pause, PauseKind, Prices, Usage, dollars
 
 from ..ledger.batches import BatchTerms
 from ..ledger.spending import Change, Spending, Standing
+from ..llm.chat import Answer, Reply
 from .backpressure import Backpressure
-from .chat import Answer, Reply
 from .group_commit import GroupCommit
 
 LOOK = 1.0  # s between two looks whether calls of other workers have made room

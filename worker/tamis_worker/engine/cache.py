@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
+from ..llm.chat import Answer
 from .backpressure import Backpressure
-from .chat import Answer
 from .group_commit import GATHER, GroupCommit
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from tamis_schemas import Provenance
 
 from ..ledger.batches import BatchTerms
+from ..llm.chat import ChatRequest
 from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 from ..telemetry.chat import ChatSpan
 from .asking import Asker, Patience, Tally, fingerprint
-from .chat import ChatRequest
 
 
 class Conversation:

@@ -5,9 +5,9 @@ Each answer is looked at for about a microsecond; most say nothing new.
 
 from dataclasses import replace
 
+from ..llm.rate_headers import RateHeaders
 from .limit_arithmetic import FOREIGN_FROM, NEW_WINDOW
 from .limit_script import NOTHING, Heard, Known, Said
-from .rate_headers import RateHeaders
 
 # Seconds.
 MINUTE = 60.0

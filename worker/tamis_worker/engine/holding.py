@@ -13,10 +13,10 @@ import math
 from collections import deque
 from dataclasses import dataclass, replace
 
+from ..llm.rate_headers import RateHeaders
 from .hearing import Hearing
 from .limit_arithmetic import AHEAD, GRACE
 from .limit_script import Call, Known, Limits, Memory, Reply
-from .rate_headers import RateHeaders
 
 # All times are in seconds.
 GATHER = 0.01  # between two calls of the script; what happens meanwhile goes into one

@@ -23,10 +23,10 @@ from redis.exceptions import RedisError
 from tamis_producer.broker import what_is_wrong
 from tamis_schemas import Priority
 
+from ..llm.rate_headers import RateHeaders
 from ..loop import end_tasks
 from .holding import NOBODY, Demand, Holding
 from .limit_script import SCRIPT, Call, Limits, Reply
-from .rate_headers import RateHeaders
 from .waiting_line import Waiter, WaitingLine
 
 __all__ = ["Limiter", "Limits", "Permit"]

@@ -24,7 +24,7 @@ from typing import Self
 
 from tamis_schemas import ErrorKind
 
-from .chat import CallError
+from ..llm.chat import CallError
 
 TRANSIENT = frozenset({ErrorKind.TIMEOUT, ErrorKind.CONNECTION, ErrorKind.SERVER})
 UNUSABLE = frozenset({ErrorKind.EMPTY, ErrorKind.MALFORMED, ErrorKind.INVALID})

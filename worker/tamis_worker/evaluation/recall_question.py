@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tamis_schemas import Item, RecallAnswer
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from ..operations.decided import InvalidAnswer, StrictAnswer, object_schema, validated
 from ..operations.dialogue import Question
 from ..operations.prompt import DATA_RULE, callers_words, one_line, shown_value, source_data, user_message

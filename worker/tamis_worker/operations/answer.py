@@ -14,7 +14,7 @@ from tamis_schemas import ErrorKind, EvaluationResult, Item
 from tamis_schemas.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
 
-from ..engine.chat import Schema
+from ..llm.chat import Schema
 from .answer_prompt import evaluation_messages, generation_messages, prepare_feedback
 from .decided import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered, asked

@@ -9,7 +9,7 @@ from tamis_schemas.item import shown_fields
 from tamis_schemas.iterations import AnswerEvaluation
 from tamis_schemas.operations.answer import Answer
 
-from ..engine.chat import Message
+from ..llm.chat import Message
 from .prompt import one_line, source_data
 
 GENERATOR_SYSTEM: Final = """\

@@ -9,7 +9,7 @@ from pydantic import Field
 from tamis_schemas import Extract, ExtractFields, Extraction, Item, Operation, Retrieved
 from tamis_schemas.chunk import CHUNKS, RETRIEVAL
 
-from ..engine.chat import Schema
+from ..llm.chat import Schema
 from .decided import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, object_schema
 from .folded_text import FoldedText
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult
 
-from ..engine.chat import Schema
+from ..llm.chat import Schema
 
 REASONING_LENGTH = 320  # characters, some fifty words; a small model that rambles must come to an end
 

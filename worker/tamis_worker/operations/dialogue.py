@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from tamis_schemas import ErrorKind
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from .decided import Decided
 
 T = TypeVar("T")

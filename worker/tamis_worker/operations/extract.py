@@ -12,7 +12,7 @@ from pydantic import Field
 from tamis_schemas import EvaluationResult, Item, Retrieved
 from tamis_schemas.operations.extract import Extract
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from . import citing
 from .cited_course import Sourced, Wanted, tokens
 from .cited_course import course as cited_course

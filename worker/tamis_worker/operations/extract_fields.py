@@ -8,7 +8,7 @@ from tamis_schemas import Item, Retrieved
 from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.results import FieldsResult
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from . import citing, field_schema
 from .cited_course import Sourced, Wanted, tokens
 from .cited_course import course as cited_course

@@ -19,7 +19,7 @@ from referencing import Registry
 from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, dialect, parts, types, values
 from tamis_schemas.operations.given_fields import nothing_required, without_nulls
 
-from ..engine.chat import Schema
+from ..llm.chat import Schema
 from .decided import InvalidAnswer, object_schema
 
 NULL: Schema = {"type": "null"}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tamis_schemas import EvaluationResult, Filter, Item
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,

@@ -21,7 +21,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.results import CriterionVerdict
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,

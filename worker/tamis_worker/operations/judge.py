@@ -13,7 +13,7 @@ from tamis_schemas import ErrorKind, EvaluationResult, Item
 from tamis_schemas.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from .decided import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .dialogue import Course, NoEvaluation, Question, answered
 from .evidence import (

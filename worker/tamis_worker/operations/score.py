@@ -8,7 +8,7 @@ from pydantic import Field
 from tamis_schemas import EvaluationResult, Item
 from tamis_schemas.operations.score import Score
 
-from ..engine.chat import Message, Schema
+from ..llm.chat import Message, Schema
 from .decided import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,

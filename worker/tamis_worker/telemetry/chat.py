@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from tamis_producer import telemetry
 from tamis_producer.telemetry import NOTHING, SpanKind
 
-from ..engine.chat import Answer, ChatRequest, Reply
+from ..llm.chat import Answer, ChatRequest, Reply
 
 # By the end of the host's name. Whoever else speaks this protocol is told apart by `server.address`.
 PROVIDERS = {

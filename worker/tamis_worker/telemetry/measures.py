@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-from ..engine.chat import Reply
+from ..llm.chat import Reply
 
 
 class Measures:

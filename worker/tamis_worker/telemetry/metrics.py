@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 from tamis_producer.telemetry import quietly
 
-from ..engine.chat import Reply
+from ..llm.chat import Reply
 from .measures import Measures
 
 MODELS = 20

@@ -19,7 +19,7 @@ from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.engine.holding import FRESH
 from tamis_worker.engine.limit_arithmetic import AHEAD, request_pace, token_pace
 from tamis_worker.engine.limit_script import LIMIT_KEPT, Limits, Reply
-from tamis_worker.engine.rate_headers import RateHeaders
+from tamis_worker.llm.rate_headers import RateHeaders
 
 MINUTE = 60.0
 LEASE = 6.0  # s

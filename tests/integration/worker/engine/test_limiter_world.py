@@ -11,7 +11,7 @@ from limit_world import Begun, Endpoint, World
 from limit_world.endpoint import Kind
 from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.engine.limit_script import Limits
-from tamis_worker.engine.rate_headers import RateHeaders
+from tamis_worker.llm.rate_headers import RateHeaders
 
 START = 1_000_000.0  # s
 MINUTE = 60.0

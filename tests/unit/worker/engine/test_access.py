@@ -6,7 +6,7 @@ import pytest
 
 from tamis_schemas import ErrorKind, Usage
 from tamis_worker.engine.access import Access
-from tamis_worker.engine.chat import Answer, CallError, Reply
+from tamis_worker.llm.chat import Answer, CallError, Reply
 
 ANSWER = Answer("{}", "m", Usage(), "stop", 1)
 BAD_KEY = CallError(ErrorKind.AUTHENTICATION, "401", status=401, everyone=True)

@@ -14,10 +14,10 @@ from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.access import Access
 from tamis_worker.engine.asking import Asker, Tally
 from tamis_worker.engine.backpressure import Backpressure, Server
-from tamis_worker.engine.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.engine.halting import Halted, Halting
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
+from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.operations import Failure, InvalidAnswer
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0)

@@ -10,9 +10,9 @@ import pytest
 from tamis_schemas import ErrorKind, Filter, ModelPrice, Prices, Usage
 from tamis_worker.engine import budget as module
 from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, usage_of
-from tamis_worker.engine.chat import Answer, CallError, Reply
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import Change, Standing
+from tamis_worker.llm.chat import Answer, CallError, Reply
 
 D = Decimal
 PRICES = Prices({"m": ModelPrice(input=D(1), output=D(10)), "free": ModelPrice(input=D(0), output=D(0))})

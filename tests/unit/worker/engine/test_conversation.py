@@ -9,11 +9,11 @@ import pytest
 
 from tamis_schemas import EvaluationResult, Extract
 from tamis_worker.engine.asking import Patience, Tally
-from tamis_worker.engine.chat import ChatRequest, Message
 from tamis_worker.engine.conversation import Conversation
 from tamis_worker.engine.halting import Halted
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
+from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.operations import Decided
 from tamis_worker.operations.dialogue import Course, Question, Reading
 

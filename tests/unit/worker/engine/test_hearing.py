@@ -4,7 +4,7 @@ import pytest
 
 from tamis_worker.engine.hearing import Hearing
 from tamis_worker.engine.limit_script import NOTHING, Known, Said
-from tamis_worker.engine.rate_headers import RateHeaders
+from tamis_worker.llm.rate_headers import RateHeaders
 
 NOW = 1_000.0
 UNKNOWN = Known()

@@ -21,8 +21,8 @@ from tamis_schemas import (
     Item,
     Operation,
 )
-from tamis_worker.engine.schema_dialect import bounded, portable
 from tamis_worker.evaluation import recall
+from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import course, extract, extract_fields, fitted
 from tamis_worker.operations.decided import Decided, InvalidAnswer
 from tamis_worker.operations.dialogue import Answered, NoEvaluation, Question, Unanswered

@@ -14,7 +14,7 @@ from tamis_schemas import Filter, Inclusion, Item, SearchCriteria
 from tamis_schemas.operations.extract import Extract
 from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.operations.score import Score
-from tamis_worker.engine.chat import Message
+from tamis_worker.llm.chat import Message
 from tamis_worker.operations import extract, extract_fields, inclusion, score
 from tamis_worker.operations import filter as filter_
 

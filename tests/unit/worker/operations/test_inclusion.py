@@ -10,7 +10,7 @@ from tamis_schemas import EvaluationResult, Inclusion, InclusionDecision, Inclus
 from tamis_schemas.operations.inclusion import UnclearPolicy
 from tamis_schemas.results import CriterionVerdict
 from tamis_worker import operations
-from tamis_worker.engine.schema_dialect import PORTABLE, portable
+from tamis_worker.llm.schema_dialect import PORTABLE, portable
 from tamis_worker.operations import InvalidAnswer, inclusion
 
 CRITERIA = SearchCriteria(

@@ -11,7 +11,7 @@ from tamis_schemas.operations.extract import Extract
 from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.operations.score import Score
 from tamis_schemas.results import FieldsResult
-from tamis_worker.engine.answer import Malformed, read_json
+from tamis_worker.llm.json_answer import Malformed, read_json
 from tamis_worker.operations import extract, extract_fields, inclusion, score
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations.decided import Decided, InvalidAnswer

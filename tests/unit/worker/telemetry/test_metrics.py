@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from stage.exposed import scraped, value
 from tamis_producer.redaction import Redaction
 from tamis_schemas import BrokerUnavailable, ErrorKind, Usage
-from tamis_worker.engine.chat import Answer, CallError
+from tamis_worker.llm.chat import Answer, CallError
 from tamis_worker.telemetry.exposition import Exposition
 from tamis_worker.telemetry.gauges import Present, QueueDepths
 from tamis_worker.telemetry.metrics import MODELS, OTHER, Metrics

@@ -10,7 +10,7 @@ from stage.trace_receiver import traced_here
 from tamis_producer import telemetry
 from tamis_producer.redaction import Redaction, forms_of
 from tamis_schemas import ErrorKind, Usage
-from tamis_worker.engine.chat import Answer, CallError, ChatRequest, Message
+from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
 from tamis_worker.telemetry.chat import ChatSpan, Server
 from tamis_worker.telemetry.metrics import Metrics
 

@@ -11,7 +11,7 @@ from stage.faulty_telemetry import CALLS, FaultyTracer
 from stage.trace_receiver import traced_here
 from tamis_producer import telemetry
 from tamis_schemas import Evaluation, Usage
-from tamis_worker.engine.chat import Answer, ChatRequest, Message
+from tamis_worker.llm.chat import Answer, ChatRequest, Message
 from tamis_worker.telemetry.chat import UNKNOWN, ChatSpan
 from tamis_worker.telemetry.submission import EVENT, submit
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tamis_schemas import Usage
-from tamis_worker.engine.llm import _usage
+from tamis_worker.llm.llm import _usage
 
 DETAILED = {
     "prompt_tokens": 2006,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.engine.chat import ChatRequest, Message
-from tamis_worker.engine.dialect import (
+from tamis_worker.llm.chat import ChatRequest, Message
+from tamis_worker.llm.dialect import (
     BELOW,
     NEWER_BUDGET,
     OLDER_BUDGET,

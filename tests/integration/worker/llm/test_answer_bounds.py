@@ -11,7 +11,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind, Scripted
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.llm import Answer, CallError, ChatRequest, Llm, Message
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message
 
 KEY = "key/with+signs=1234567890"
 QUESTION = ChatRequest(

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.call_error import cleaned, of_answer, of_exception, retry_after
 from tamis_worker.engine.retry import RetryDecision, RetryPolicy, decide
+from tamis_worker.llm.call_error import cleaned, of_answer, of_exception, retry_after
 
 KEY = "my-own-secret-key"
 REQUEST = httpx2.Request("POST", "http://double/v1/chat/completions")

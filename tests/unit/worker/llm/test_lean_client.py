@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 
-from tamis_worker.engine.lean_client import PATH, LeanClient
+from tamis_worker.llm.lean_client import PATH, LeanClient
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Prüfung – 試験"}], "max_tokens": 5}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.engine.answer import MAX_BRACES, MAX_CHARACTERS, Malformed, read_json
+from tamis_worker.llm.json_answer import MAX_BRACES, MAX_CHARACTERS, Malformed, read_json
 
 OBJECT = {"value": True, "confidence": 0.9}
 TEXT = '{"value": true, "confidence": 0.9}'

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.engine.rate_headers import RateHeaders, duration, read_rate_headers
+from tamis_worker.llm.rate_headers import RateHeaders, duration, read_rate_headers
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from llm_double import Double, Fault, Kind, Scripted
 from tamis_schemas import ConfigurationError, ErrorKind, Usage
-from tamis_worker.engine.answer import Malformed, read_json
-from tamis_worker.engine.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.json_answer import Malformed, read_json
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
 
 KEY = "sk-double-1234567890"
 SCHEMA: dict[str, Any] = {
@@ -322,7 +322,7 @@ async def test_concurrent_first_calls_do_not_each_walk_the_ladder(double: Double
 async def test_a_slow_first_answer_does_not_hold_up_the_others(
     double: Double, llm: Llm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamis_worker.engine.llm.PROBE_PATIENCE", 0.05)
+    monkeypatch.setattr("tamis_worker.llm.llm.PROBE_PATIENCE", 0.05)
     double.script(faults=[Fault(Kind.SLOW, calls=(1,), delay=30.0)])
     first = asyncio.create_task(asked(llm))
     async with asyncio.timeout(10):
@@ -334,7 +334,7 @@ async def test_a_slow_first_answer_does_not_hold_up_the_others(
 async def test_a_late_refusal_does_not_move_up_what_others_found_out(
     double: Double, llm: Llm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamis_worker.engine.llm.PROBE_PATIENCE", 0.0)
+    monkeypatch.setattr("tamis_worker.llm.llm.PROBE_PATIENCE", 0.0)
     double.script(response_formats=[], faults=[Fault(Kind.RESPONSE_FORMAT, calls=(1,), delay=1.0)])
     late = asyncio.create_task(asked(llm))
     await asyncio.to_thread(double.wait, calls=1)
