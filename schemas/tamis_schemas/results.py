@@ -125,6 +125,7 @@ class Usage:
     completion_tokens: int = 0
     cached_tokens: int = 0  # of the prompt's: the endpoint had them already, and asks less for them
     reasoning_tokens: int = 0  # of the completion's
+    cache_write_tokens: int = 0  # of the prompt's, none of the cached: the endpoint kept them, and may ask more for it
 
     @property
     def total_tokens(self) -> int:
@@ -136,6 +137,7 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
 
 
@@ -148,9 +150,12 @@ class Provenance(BaseModel):
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
     usage: Usage = Usage()
     cost: Cost | None = None  # dollars, of all calls, failed ones and repairs too; None: a price is not known
+    tier: str | None = None  # that the last answer was billed at, as the endpoint names it; None: it names none
     calls: int = 0  # calls that reached the endpoint, failed ones too
+    unanswered: int = 0  # of the calls: no answer came, so nobody knows whether it was paid for
     cached: bool = False  # every answer was kept from an earlier call: no call, no cost
     latency_ms: int | None = None  # of the call that was answered last
+    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were read
 
 
 class ItemResult(BaseModel):

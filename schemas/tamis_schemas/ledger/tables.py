@@ -90,6 +90,7 @@ batches = Table(
     Column("shard_size", Integer, nullable=False),
     Column("window_size", Integer, nullable=False),
     Column("use_cache", Boolean, nullable=False, server_default=text("true")),
+    Column("steering", JSON),  # a `Steering`; None: as the workers are set
     Column("source", JSON),  # where its records come from: a `Source`; None: from a program, not from a file
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
@@ -136,6 +137,7 @@ items = Table(
     Column("state", Text, nullable=False, server_default=ItemStatus.PENDING.value),
     Column("attempts", Integer, nullable=False, server_default="0"),  # claims in this round
     Column("fence", Integer, nullable=False, server_default="0"),  # claims ever: only the last one may write
+    Column("lost_claims", Integer, nullable=False, server_default="0"),  # whose worker died: it may have paid for calls
     Column("worker", Text),  # who holds the claim; it is valid as long as that worker's lease
     Column("claimed_at", _INSTANT),
     Column("republished_at", _INSTANT),  # when a message of its own replaced one that was lost
@@ -169,15 +171,19 @@ results = Table(
     Column("error", Text),
     Column("model", Text),
     Column("prompt_sha256", Text),
-    Column("prompt_tokens", Integer, nullable=False),
-    Column("completion_tokens", Integer, nullable=False),
-    Column("cached_tokens", Integer, nullable=False, server_default="0"),  # of the prompt's, at the cached price
-    Column("reasoning_tokens", Integer, nullable=False, server_default="0"),  # of the completion's
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False, server_default="0"),  # of the prompt's, at the cached price
+    Column("cache_write_tokens", BigInteger, nullable=False, server_default="0"),  # of the prompt's, at their own price
+    Column("reasoning_tokens", BigInteger, nullable=False, server_default="0"),  # of the completion's
+    Column("tier", Text),  # that the last answer was billed at, as the endpoint names it
     Column("cost", _MONEY),  # of all calls, failed ones too; None: the model's price is not known
     Column("calls", Integer, nullable=False),
+    Column("unanswered", Integer, nullable=False, server_default="0"),  # of the calls: nobody knows whether it was paid
     Column("cached", Boolean, nullable=False, server_default=text("false")),  # answered without any call
     Column("latency_ms", Integer),
     Column("cut", JSON),  # of the item's fields, what was too long to be sent: name -> [characters sent, of]
+    Column("deviations", JSON),  # what was harmlessly otherwise in the answers: a list of texts
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("error_kind", ErrorKind),
@@ -308,6 +314,20 @@ llm_cache = Table(
     Column("prompt_tokens", Integer, nullable=False),  # what it cost the first time
     Column("completion_tokens", Integer, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+)
+
+dialects = Table(  # how an endpoint wants a model to be asked, as its answers have shown; for all workers
+    "dialects",
+    metadata,
+    Column("endpoint", Text, nullable=False),  # its base URL, without user and password
+    Column("model", Text, nullable=False),
+    Column("rung", Text, nullable=False),
+    Column("proven", Boolean, nullable=False, server_default=text("false")),  # an answer on this rung could be used
+    Column("unusable", Integer, nullable=False, server_default="0"),  # answers in a row on the lowest rung
+    Column("probe_worker", Text),  # who finds out
+    Column("probe_until", _INSTANT),  # then somebody else may
+    Column("changed_at", _INSTANT, nullable=False, server_default=func.now()),  # of the rung
+    PrimaryKeyConstraint("endpoint", "model"),
 )
 
 workers = Table(

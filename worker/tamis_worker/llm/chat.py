@@ -1,5 +1,6 @@
 """A question to a model, and its reply: an answer or an error, both values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -28,6 +29,11 @@ class ChatRequest:
     schema: Schema  # of an object
     temperature: float | None  # None: not sent
     max_tokens: int  # of the answer
+    # Further parameters of the body that an endpoint may refuse, and that are then left out: reasoning_effort,
+    # service_tier, prompt_cache_key, fields of a provider's own.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)  # of HTTP, beside the usual ones
+    timeout: float | None = None  # seconds from first to last; None: as the worker is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class Answer:
     finish_reason: str
     latency_ms: int
     rate: RateHeaders | None = None  # what the endpoint said of its limits
+    tier: str | None = None  # that the answer is billed at, as the endpoint names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,8 @@ class CallError:
     everyone: bool = False  # every call would meet it: the key, its quota or the model is refused
     sent: bool = True  # False: there was not even a connection, so nothing was paid
     rate: RateHeaders | None = None  # what the endpoint said of its limits
+    tier: str | None = None  # that an answer which cannot be used is billed at
+    no_capacity: bool = False  # the tier has no room now: nothing was paid, and no limit was met
 
 
 Reply: TypeAlias = Answer | CallError

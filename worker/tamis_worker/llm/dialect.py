@@ -1,11 +1,12 @@
 """How an endpoint wants a model to be asked: found out from its refusals, which cost nothing.
 
-A request starts with everything: a strict schema with all bounds, `max_tokens`, the temperature. A refusal of one of
-these takes it away. A dialect only ever loses, so asking again ends: after three rungs, the budget's name, and the
-temperature.
+A request starts with everything: a strict schema with all bounds, `max_tokens`, the temperature, the options. A
+refusal of one of these takes it away. A dialect only ever loses, so asking again ends: after three rungs, the budget's
+name, the temperature and the options.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -45,7 +46,7 @@ class Dialect:
 
     rung: Rung = Rung.BOUNDED
     budget: str = OLDER_BUDGET
-    temperature: bool = True
+    left_out: frozenset[str] = frozenset()  # parameters that the endpoint refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
     """The request's body for `/chat/completions`, in a dialect."""
     messages = [{"role": message.role, "content": message.content} for message in request.messages]
     written: dict[str, Any] = {"model": request.model, "messages": messages, dialect.budget: request.max_tokens}
-    if dialect.temperature and request.temperature is not None:
-        written["temperature"] = request.temperature
+    optional = {"temperature": request.temperature, **request.options}
+    written |= {name: value for name, value in optional.items() if value is not None and name not in dialect.left_out}
     if dialect.rung in (Rung.BOUNDED, Rung.STRICT):
         schema = bounded(request.schema) if dialect.rung is Rung.BOUNDED else portable(request.schema)
         named = {"name": request.schema_name, "strict": True, "schema": schema}
@@ -78,16 +79,20 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
     return written
 
 
-def after_refusal(dialect: Dialect, refusal: Refusal) -> Dialect | None:
-    """The dialect without what was refused; None where the refusal is about something else."""
+def after_refusal(dialect: Dialect, refusal: Refusal, optional: Iterable[str] = ("temperature",)) -> Dialect | None:
+    """The dialect without what was refused; None where the refusal is about something else.
+
+    `optional` are the names of the parameters that the request can do without.
+    """
     if refusal.status not in REFUSING:
         return None
     about = f"{refusal.param or ''} {refusal.message}"
     unsupported = refusal.code in ("unsupported_parameter", "unsupported_value") or _UNSUPPORTED.search(about)
     if unsupported and dialect.budget == OLDER_BUDGET and OLDER_BUDGET in about:
         return replace(dialect, budget=NEWER_BUDGET)
-    if unsupported and dialect.temperature and "temperature" in about:
-        return replace(dialect, temperature=False)
+    for name in optional:
+        if unsupported and name not in dialect.left_out and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", about):
+            return replace(dialect, left_out=dialect.left_out | {name})
     if dialect.rung in BELOW and _FORMAT.search(about):
         return replace(dialect, rung=BELOW[dialect.rung])
     return None

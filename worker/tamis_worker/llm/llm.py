@@ -123,7 +123,8 @@ class Llm:
             dialect = known.dialect
             outcome = await self._call(request, dialect)
             known.settled = known.settled or outcome.understood
-            following = None if outcome.refusal is None else after_refusal(dialect, outcome.refusal)
+            optional = ("temperature", *request.options)
+            following = None if outcome.refusal is None else after_refusal(dialect, outcome.refusal, optional)
             if following is None:
                 return outcome.reply
             if known.dialect == dialect:  # else another call has found out meanwhile
