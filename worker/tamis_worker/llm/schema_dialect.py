@@ -5,8 +5,8 @@ What an endpoint does with them differs:
 
 | dialect | for | what is changed |
 |---|---|---|
-| bounded | servers that compile the schema into a grammar (llama.cpp, vLLM) | a number from 0 to 1 becomes an enum |
-| portable | strict modes with few keywords (OpenAI, Azure, Gemini) | everything outside the common subset is dropped |
+| portable | all strict modes, and first of all | everything outside the common subset is dropped |
+| bounded | servers that compile the schema into a grammar (llama.cpp) | a number from 0 to 1 becomes an enum |
 
 The bounds that are dropped still hold: an answer is always validated against the schema itself.
 """
