@@ -44,7 +44,7 @@ class Pause(BaseModel):
                 return f"`tamis resume {batch_id} --max-cost AMOUNT` goes on with a larger budget"
             case PauseKind.UNUSABLE_ANSWERS:
                 return (
-                    f"`tamis doctor --endpoint` says what the endpoint does; name another model in TAMIS_MODEL and start "
+                    "`tamis doctor --endpoint` says what the endpoint does; name another model in TAMIS_MODEL, start "
                     f"the workers anew, then `tamis resume {batch_id}`"
                 )
             case _:

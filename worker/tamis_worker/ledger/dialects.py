@@ -12,29 +12,33 @@ from ..llm.rung import START, Rung, is_below
 from .connection import transaction
 from .storable import storable
 
-_DUE = "(rung = ANY(CAST(:below AS text[])) AND changed_at < now() - make_interval(secs => :climb_after))"
-_LEARNED = f"rung, proven, unusable, {_DUE} AS due"
+# `due`: the rung is below the first one, and nothing was learned for a day.
+_LOOK = text("""
+SELECT rung, proven, unusable,
+       rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
+FROM dialects WHERE endpoint = :endpoint AND model = :model
+""")
 
-_LOOK = text(f"SELECT {_LEARNED} FROM dialects WHERE endpoint = :endpoint AND model = :model")
-
-# The row of a model comes with the first lease. The old row's conditions decide, under its lock.
-_LEASE = text(f"""
+# The row of a model comes with the first lease. Of two that ask at once the second one sees what the first one wrote.
+_LEASE = text("""
 INSERT INTO dialects AS d (endpoint, model, rung, probe_worker, probe_until)
 VALUES (:endpoint, :model, :start, :holder, now() + make_interval(secs => :lease_for))
 ON CONFLICT (endpoint, model) DO UPDATE
 SET probe_worker = excluded.probe_worker, probe_until = excluded.probe_until
 WHERE (d.probe_until IS NULL OR d.probe_until <= now() OR d.probe_worker = excluded.probe_worker)
-  AND (NOT d.proven OR {_DUE.replace("rung", "d.rung").replace("changed_at", "d.changed_at")})
-RETURNING {_LEARNED}
+  AND (NOT d.proven
+       OR d.rung = ANY(CAST(:below AS text[])) AND d.changed_at <= now() - make_interval(secs => :climb_after))
+RETURNING rung, proven, unusable,
+          rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
 """)
 
-_EXCHANGE = text(f"""
+_EXCHANGE = text("""
 INSERT INTO dialects AS d (endpoint, model, rung, proven, unusable)
 VALUES (:endpoint, :model, :rung, :proven, :unusable)
 ON CONFLICT (endpoint, model) DO UPDATE
 SET rung = excluded.rung, proven = excluded.proven, unusable = excluded.unusable, changed_at = now()
 WHERE d.rung = :seen_rung AND d.proven = :seen_proven AND d.unusable = :seen_unusable
-RETURNING {_LEARNED}
+RETURNING rung, proven, unusable, false AS due
 """)
 
 _RELEASE = text("""

@@ -14,7 +14,6 @@ from .chat import ChatRequest
 from .rung import WITH_SCHEMA, Rung
 from .schema_dialect import bounded, instruction, portable
 
-
 # Where a refused format leads. A refusal costs nothing, so no rung is left out.
 BELOW = {Rung.BOUNDED: Rung.STRICT, Rung.STRICT: Rung.JSON_OBJECT, Rung.JSON_OBJECT: Rung.TEXT}
 

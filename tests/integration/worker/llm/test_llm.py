@@ -337,7 +337,9 @@ async def test_concurrent_first_calls_do_not_each_walk_the_ladder(double: Double
 
 def impatient(double: Double) -> Llm:
     """A client whose first call finds out alone for a moment only."""
-    return Llm(double.base_url, KEY, timeout=10.0, connections=100, dialects=SharedDialects(MemoryDialects(lease_for=0.0)))
+    return Llm(
+        double.base_url, KEY, timeout=10.0, connections=100, dialects=SharedDialects(MemoryDialects(lease_for=0.0))
+    )
 
 
 async def test_a_slow_first_answer_does_not_hold_up_the_others(double: Double) -> None:
