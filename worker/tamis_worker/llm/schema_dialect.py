@@ -46,7 +46,7 @@ def instruction(schema: Schema) -> str:
     """The schema as a sentence, for models whose endpoint takes no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
-        f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
+        f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
     )
 
 

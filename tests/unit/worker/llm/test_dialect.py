@@ -58,7 +58,7 @@ def test_without_a_schema_the_system_message_tells_it(rung: Rung, response_forma
     assert written.get("response_format") == response_format
     system = written["messages"][0]["content"]
     assert system.startswith("You screen.\n\nAnswer with one JSON object")
-    assert '"maximum": 1' in system
+    assert '"maximum":1' in system
 
 
 def test_without_a_system_message_one_is_put_first() -> None:

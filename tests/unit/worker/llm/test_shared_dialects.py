@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.llm import shared_dialects
@@ -82,22 +80,13 @@ async def test_four_workers_waste_no_more_than_the_steps_to_the_rung_that_is_fol
     assert len(endpoint.calls) == 400 + steps
 
 
-ANSWERS = st.lists(st.sampled_from([Lesson.OUT_OF_BOUNDS, OTHER]), min_size=5, max_size=5)
-
-
-@given(ANSWERS)
-def test_whatever_is_wrong_three_answers_are_wasted_where_only_the_lowest_rung_is_followed(bad: list[Lesson]) -> None:
-    answers = dict(zip(Rung, bad, strict=True))
-    # Out of bounds where no bound is told any more is an affair of the model, and of the item's repair.
-    answers |= {rung: OTHER for rung in Rung if rung is not Rung.STRICT} | {LOWEST: USABLE}
-
-    async def run() -> Endpoint:
-        workers, endpoint = crew(MemoryDialects()), Endpoint(lambda rung: answers[rung])
-        assert all(await asyncio.gather(*(item(workers[n % 4], endpoint) for n in range(40))))
-        await closed(workers)
-        return endpoint
-
-    assert asyncio.run(run()).wasted == MAX_WASTED
+@pytest.mark.parametrize("first", [Lesson.OUT_OF_BOUNDS, OTHER])
+async def test_three_answers_are_wasted_where_only_the_lowest_rung_is_followed(first: Lesson) -> None:
+    answers = dict.fromkeys(Rung, OTHER) | {START: first, LOWEST: USABLE}
+    workers, endpoint = crew(MemoryDialects()), Endpoint(lambda rung: answers[rung])
+    assert all(await asyncio.gather(*(item(workers[n % 4], endpoint) for n in range(40))))
+    await closed(workers)
+    assert endpoint.wasted == MAX_WASTED
 
 
 async def test_a_worker_that_comes_later_finds_the_proven_rung_and_no_gate() -> None:
