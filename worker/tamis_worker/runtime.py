@@ -38,11 +38,14 @@ from .ledger import pauses
 from .ledger.batches import TermsOfBatches
 from .ledger.claims import Claims, lost
 from .ledger.connection import connect
+from .ledger.dialects import LedgerDialects
 from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
+from .llm.dialect_store import endpoint_name
 from .llm.llm import Llm
+from .llm.shared_dialects import SharedDialects
 from .loop import LoopThread, end_tasks
 from .presence import Presence
 from .prices import prices_of
@@ -153,6 +156,11 @@ class Runtime:
             timeout=settings.call_timeout,
             connections=settings.concurrency,
             max_answer_bytes=settings.max_answer_bytes,
+            dialects=SharedDialects(
+                LedgerDialects(self._groups_engine, endpoint_name(self._endpoint)),
+                worker=self.worker_id,
+                hopeless_after=settings.unusable_answers,
+            ),
         )
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
         self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)

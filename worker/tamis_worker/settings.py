@@ -31,6 +31,7 @@ class WorkerSettings(ProducerSettings):
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
+    unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
 
     limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, two databases on

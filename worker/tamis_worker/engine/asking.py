@@ -9,7 +9,6 @@ import hashlib
 import json
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from time import perf_counter
@@ -21,7 +20,8 @@ from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from ..llm.json_answer import Malformed, read_json
-from ..llm.llm import Llm
+from ..llm.llm import Learnt, Llm
+from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
@@ -169,8 +169,12 @@ class Asker:
             repair: ChatRequest | None = None
             await self._until_the_answer_can_be_kept(terms)
             reservation = await self._reserved(asked, terms)
-            with ChatSpan(self._server, asked) as traced, await self._turn(request.model, terms, reservation) as turn:
-                reply = await self._call(asked, terms, turn, reservation, traced)
+            with (
+                ChatSpan(self._server, asked) as traced,
+                await self._turn(request.model, terms, reservation) as turn,
+                self._llm.finding_out(asked) as finding_out,
+            ):
+                reply = await self._call(finding_out, asked, terms, turn, reservation, traced)
                 in_a_row = turn.heard(reply)
                 cost = cost_of(self._prices, request.model, reply)
                 tally.note(reply, cost)
@@ -190,6 +194,7 @@ class Asker:
                     counted += 1
                     worked += reply.latency_ms / 1000
                     tally.longest = max(tally.longest, worked - tally.worked)
+                learnt = await self._llm.learn(asked, reply, usable=error is None)
                 decision = decide(
                     error,
                     attempt=counted,
@@ -198,10 +203,12 @@ class Asker:
                     jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
                     earlier=met,
                     in_a_row=in_a_row,
+                    anew=learnt.anew,
+                    hopeless=learnt.hopeless is not None,
                 )
                 if error is not None and decision.then is Then.HALT:
                     # Before the turn is left: whoever waits for it must not burn a call of its own.
-                    await self._halting.pause(terms.batch_id, _pause(error, in_a_row))
+                    await self._halting.pause(terms.batch_id, _pause(error, in_a_row, learnt))
                     raise Halted
             if error is None:
                 if key is not None and isinstance(reply, Answer):
@@ -209,7 +216,8 @@ class Asker:
                 return value
             if not decision.again:
                 return Failure(decision.kind or error.kind, error.message)
-            met.append(error.kind)
+            if not decision.anew:
+                met.append(error.kind)
             if decision.blocks:
                 limiter = await self._limiters.of(request.model)
                 with self._halting.interruptible(terms.batch_id):
@@ -218,7 +226,7 @@ class Asker:
                 with self._halting.interruptible(terms.batch_id):
                     await self._sleep(decision.after)
                 worked += decision.after
-            asked = repair or asked
+            asked = replace(request, max_tokens=asked.max_tokens) if decision.anew else repair or asked
             if decision.larger_budget:
                 asked = replace(request, max_tokens=2 * request.max_tokens)
 
@@ -253,14 +261,8 @@ class Asker:
             raise
 
     async def _call(
-        self, request: ChatRequest, terms: BatchTerms, turn: Turn, reservation: Reservation | None, traced: ChatSpan
-    ) -> Reply:
-        async with AsyncExitStack() as finding_out:
-            return await self._call_in(finding_out, request, terms, turn, reservation, traced)
-
-    async def _call_in(
         self,
-        finding_out: AsyncExitStack,
+        finding_out: DialectTurn,
         request: ChatRequest,
         terms: BatchTerms,
         turn: Turn,
@@ -273,7 +275,7 @@ class Asker:
         estimate = self._estimates.of(operation, request.model, characters, request.max_tokens)
         try:
             with self._halting.interruptible(terms.batch_id):
-                await finding_out.enter_async_context(self._llm.finding_out(request))
+                await finding_out.wait()
                 since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
                 while self._backpressure.calls_wait:  # since it stood in the line
@@ -323,8 +325,10 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()
 
 
-def _pause(error: CallError, in_a_row: int) -> Pause:
-    """Why a batch is paused whose call was refused."""
+def _pause(error: CallError, in_a_row: int, learnt: Learnt) -> Pause:
+    """Why a batch is paused whose call was refused, or whose model is of no use."""
+    if learnt.hopeless is not None:
+        return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=learnt.hopeless)
     kind = PauseKind(error.kind)
     told = error.message if error.everyone else f"{error.message} ({in_a_row} calls in a row)"
     return Pause(kind=kind, message=told)
