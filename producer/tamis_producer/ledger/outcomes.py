@@ -101,6 +101,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
             calls=row.calls,
             cached=row.cached,
             latency_ms=row.latency_ms,
+            deviations=tuple(row.deviations or ()),
         ),
         override=human,
     )

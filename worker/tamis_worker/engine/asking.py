@@ -18,8 +18,9 @@ from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 
 from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
+from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
-from ..llm.json_answer import Malformed, read_json
+from ..llm.json_answer import Malformed
 from ..llm.llm import Learnt, Llm
 from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure, InvalidAnswer
@@ -36,6 +37,7 @@ from .limits import Limiters
 from .retry import RetryPolicy, Then, decide
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
+MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
 
 T = TypeVar("T")
 
@@ -75,15 +77,18 @@ class Tally:
     worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
     longest: float = 0.0  # of this round's questions, which are asked side by side
     answers: int = 0  # valid ones, of whatever source
+    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were used; each once
     rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the tally ends it
 
     def end_round(self) -> None:
         """The questions asked side by side are answered; they took as long as the longest of them."""
         self.worked, self.longest = self.worked + self.longest, 0.0
 
-    def answered(self, by: ChatSpan | None = None) -> None:
-        """There is a valid answer; None: from the cache."""
+    def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
+        """There is a valid answer, read with these deviations; None: from the cache."""
         self.answers += 1
+        if deviations:
+            self.deviations = tuple(dict.fromkeys(self.deviations + deviations))[:MOST_DEVIATIONS]
         if self.answers == 1 and by is not None:
             self.rated = by.keep()
 
@@ -149,12 +154,13 @@ class Asker:
         """
         if key is not None and (kept := await self._cache.find(key)) is not None:
             try:
-                value = parse(read_json(kept.content))
+                read = read_answer(kept.content, request.schema)
+                value = parse(read.value)
             except (Malformed, InvalidAnswer):
                 pass  # kept by a release that read answers otherwise: ask anew
             else:
                 tally.cached += 1
-                tally.answered()
+                tally.answered(read.deviations)
                 self._measures.found()
                 tally.model = kept.model
                 return value
@@ -180,13 +186,14 @@ class Asker:
                 tally.note(reply, cost)
                 if isinstance(reply, Answer):
                     try:
-                        value, error = parse(read_json(reply.content)), None
+                        read = read_answer(reply.content, request.schema)
+                        value, error = parse(read.value), None
                     except (Malformed, InvalidAnswer) as reason:
                         error = _unusable(reason)
                         repair = _repair(request, reply, error)
                         traced.unusable(error.kind.value)
                     else:
-                        tally.answered(traced)
+                        tally.answered(read.deviations, traced)
                 else:
                     error = reply
                 self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)

@@ -55,6 +55,7 @@ class Conversation:
             calls=self._tally.calls,
             cached=self._questions > 0 and self._tally.cached == self._questions,
             latency_ms=self._tally.latency_ms,
+            deviations=self._tally.deviations,
         )
 
     async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
