@@ -1,8 +1,7 @@
 """The key that calls are made with: fixed, read from a file that others rewrite, or printed by a command.
 
 A key that expires is renewed by one at a time, for all the calls of the process: shortly before it is over, and where
-the endpoint refuses it. While no other can be had, the one that is there is used: whether it is still good, the endpoint
-says.
+the endpoint refuses it. While no other can be had, the one that is there is used: the endpoint says whether it is good.
 """
 
 import asyncio

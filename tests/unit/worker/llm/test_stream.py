@@ -1,6 +1,7 @@
 """A stream that nobody asked for is put together, and read as an answer that came whole."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_comments_before_the_first_event_do_not_hide_it() -> None:
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.lists(st.integers(0, 50)))
 def test_where_a_content_is_cut_into_pieces_is_no_matter(content: str, cuts: list[int]) -> None:
     places = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
-    pieces = [content[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [content[a:b] for a, b in pairwise(places)]
     reply = read(sent(*(chunk({"content": piece}) for piece in pieces)))
     assert isinstance(reply, Answer) or not content.strip()
     if isinstance(reply, Answer):

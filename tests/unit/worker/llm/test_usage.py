@@ -26,7 +26,7 @@ PLAIN = {"prompt_tokens": 100, "completion_tokens": 5}
         (DETAILED | {"prompt_tokens_details": {"cached_tokens": None}}, Usage(2006, 300, 0, 128)),
         (DETAILED | {"prompt_tokens_details": {"cached_tokens": 9999}}, Usage(2006, 300, 2006, 128)),
         ({"prompt_tokens": -1, "completion_tokens": "4"}, Usage()),
-        # Written: OpenAI and OpenRouter, LiteLLM's two names for what Anthropic counts. Read: Anthropic, DeepSeek, Moonshot.
+        # OpenAI and OpenRouter, LiteLLM, Anthropic, DeepSeek, Moonshot.
         (PLAIN | {"prompt_tokens_details": {"cached_tokens": 20, "cache_write_tokens": 30}}, Usage(100, 5, 20, 0, 30)),
         (PLAIN | {"prompt_tokens_details": {"cache_creation_tokens": 30}}, Usage(100, 5, 0, 0, 30)),
         (PLAIN | {"cache_read_input_tokens": 20, "cache_creation_input_tokens": 30}, Usage(100, 5, 20, 0, 30)),
