@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -20,6 +21,7 @@ from pydantic import BaseModel, SecretStr
 from .setting_files import SUFFIX, files_named, text_of
 
 SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
+LEARNED = 4  # secrets that are renewed while the process runs
 HIDDEN = "[secret]"
 VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # how the names of our environment variables begin
 SECRET_NAMES = re.compile(r"password|passwd|secret|token|api[-_]?key|(^|_)key$|basic_auth", re.IGNORECASE)
@@ -37,9 +39,9 @@ class Redaction:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """Secrets of less than six characters are left alone."""
-        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in forms_of(secret)}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._secrets = tuple(secrets)
+        self._learned: deque[str] = deque(maxlen=LEARNED)
+        self._pattern = self._compiled()
 
     @classmethod
     def of(cls, settings: BaseModel) -> Self:
@@ -62,6 +64,18 @@ class Redaction:
                 ours[variable] = text_of(path)
         named = [part for name, value in ours.items() if SECRET_NAMES.search(name) for part in (value, *_after(value))]
         return cls([*named, *(secret for value in ours.values() for secret in secrets_in(value))])
+
+    def learn(self, secret: str) -> None:
+        """Take one more secret out from now on, and the last few that were learned; older ones have expired."""
+        if secret not in self._learned:
+            self._learned.append(secret)
+            self._pattern = self._compiled()
+
+    def _compiled(self) -> "re.Pattern[str] | None":
+        known = (*self._secrets, *self._learned)
+        forms = {form for secret in known if len(secret) >= SHORTEST for form in forms_of(secret)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        return re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def __call__(self, text: str) -> str:
         """The text, with `[secret]` in the place of each secret."""

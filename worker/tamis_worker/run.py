@@ -42,11 +42,12 @@ def run(
         ConfigurationError: a setting is missing, or the ledger's tables are older than this release.
         LedgerUnavailable: the ledger does not answer at the start.
     """
-    log_setup.configure(log_level, redact=Redaction.of(settings))
+    redact = Redaction.of(settings)
+    log_setup.configure(log_level, redact=redact)
     app = make_app(settings, concurrency=settings.concurrency)
-    runtime = Runtime(settings, app)
+    runtime = Runtime(settings, app, redact)
     register(app, runtime)
-    with traced(SERVICE, instance=runtime.worker_id, redact=Redaction.of(settings)):
+    with traced(SERVICE, instance=runtime.worker_id, redact=redact):
         return _work(settings, app, runtime, ready_file=ready_file, alive_file=alive_file, log_level=log_level)
 
 

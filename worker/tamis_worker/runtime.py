@@ -43,6 +43,7 @@ from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
+from .llm.api_key import key_source
 from .llm.dialect_store import endpoint_name
 from .llm.llm import Llm
 from .llm.shared_dialects import SharedDialects
@@ -74,9 +75,13 @@ class Runtime:
     evaluator: Evaluator
     engine: AsyncEngine
 
-    def __init__(self, settings: WorkerSettings, app: Celery) -> None:
-        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing."""
+    def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction | None = None) -> None:
+        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing.
+
+        `redact` is the process's own: it learns each key that a call is made with.
+        """
         self.settings = settings
+        self._redact = redact or Redaction.of(settings)
         # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._app = app
@@ -85,7 +90,7 @@ class Runtime:
         self._prices = prices_of(settings)
         self._loop = LoopThread()
         self.backpressure = Backpressure()
-        self.metrics = None if settings.metrics_port is None else Metrics(redact=Redaction.of(settings))
+        self.metrics = None if settings.metrics_port is None else Metrics(redact=self._redact)
         self._measures: Measures = self.metrics or NOBODY
         self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
         self.deliveries = Deliveries(
@@ -149,10 +154,16 @@ class Runtime:
         )
         await self._presence.begin()
         self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
-        key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else "none"
+        keys = key_source(
+            settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
+            file=settings.llm_api_key_file,
+            command=settings.llm_api_key_command,
+            ttl=settings.llm_api_key_ttl,
+            learn=self._redact.learn,
+        )
         self._llm = Llm(
             self._endpoint,
-            key,
+            keys,
             timeout=settings.call_timeout,
             connections=settings.concurrency,
             max_answer_bytes=settings.max_answer_bytes,
@@ -206,7 +217,7 @@ class Runtime:
             self._halting,
             default_model=self._model,
             patience=patience,
-            redact=Redaction.of(settings),
+            redact=self._redact,
             backpressure=self.backpressure,
             measures=self._measures,
         )

@@ -4,14 +4,17 @@ import ipaddress
 import os
 import re
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, SecretStr, model_validator
 
+from tamis_producer.setting_files import files_named
 from tamis_producer.settings import ProducerSettings, verified
 from tamis_schemas import ConfigurationError
 
 from .evaluation.recall import RECALL_THRESHOLD
+from .llm.api_key import TTL, words_of
 
 OPENAI_URL = "https://api.openai.com/v1"
 FLOWER_PASSWORD_LENGTH = 12
@@ -23,6 +26,9 @@ class WorkerSettings(ProducerSettings):
 
     llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own where a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
+    llm_api_key_file: Path | None = None  # that holds it, and is read again; a variable goes before it
+    llm_api_key_command: str | None = Field(default=None, repr=False)  # that prints one; a key goes before it
+    llm_api_key_ttl: float = Field(default=TTL, gt=0)  # seconds that a printed key lives at most
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
@@ -82,8 +88,14 @@ class WorkerSettings(ProducerSettings):
         """
         settings = super().load()
         filled: dict[str, object] = {}
-        if settings.llm_api_key is None and (key := os.environ.get("OPENAI_API_KEY")):
-            filled["llm_api_key"] = SecretStr(key)
+        if settings.llm_api_key is not None and "TAMIS_LLM_API_KEY" not in files_named(os.environ):
+            filled["llm_api_key_file"] = None
+        if settings.llm_api_key_command is not None:
+            words_of(settings.llm_api_key_command)
+            if settings.llm_api_key is None:
+                filled["llm_api_key_file"] = None
+        elif settings.llm_api_key is None and (key := os.environ.get("OPENAI_API_KEY")):
+            filled |= {"llm_api_key": SecretStr(key), "llm_api_key_file": None}
         if settings.llm_base_url is None and (url := os.environ.get("OPENAI_BASE_URL")):
             filled["llm_base_url"] = url
         return settings.model_copy(update=filled)
@@ -91,7 +103,11 @@ class WorkerSettings(ProducerSettings):
     @property
     def names_an_llm(self) -> bool:
         """True where the environment says which LLM to use; otherwise the embedded one serves."""
-        return self.llm_base_url is not None or self.llm_api_key is not None
+        return self.llm_base_url is not None or self._names_a_key
+
+    @property
+    def _names_a_key(self) -> bool:
+        return self.llm_api_key is not None or self.llm_api_key_command is not None
 
     @property
     def limiter(self) -> str:
@@ -103,7 +119,7 @@ class WorkerSettings(ProducerSettings):
         """The base URL of the LLM. Raises `ConfigurationError` where none is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
-        if self.llm_api_key is not None:
+        if self._names_a_key:
             return OPENAI_URL
         if self.stack is not None and self.stack.llm_base_url is not None:
             return self.stack.llm_base_url

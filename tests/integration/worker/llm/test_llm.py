@@ -122,7 +122,7 @@ FAULTS = [
     (Kind.DROPPED, ErrorKind.CONNECTION, None),
     (Kind.CUT, ErrorKind.CONNECTION, None),
     (Kind.ENDLESS, ErrorKind.SERVER, 200),
-    (Kind.NOT_JSON, ErrorKind.SERVER, None),
+    (Kind.NOT_JSON, ErrorKind.SERVER, 200),
     (Kind.ERROR_IN_200, ErrorKind.SERVER, 502),
     (Kind.REFUSAL, ErrorKind.REFUSED, 200),
     (Kind.CONTENT_FILTER, ErrorKind.CONTENT_FILTER, 200),
