@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from tamis_schemas import (
+    NO_STEERING,
     Audit,
     BrokerUnavailable,
     ErrorKind,
@@ -24,6 +25,7 @@ from tamis_schemas import (
     Priority,
     ReviewPlan,
     Source,
+    Steering,
 )
 
 from . import audits, telemetry
@@ -97,6 +99,7 @@ class Client:
         source: Source | None = None,
         priority: Priority = Priority.NORMAL,
         max_cost: Decimal | None = None,
+        steering: Steering = NO_STEERING,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -115,6 +118,8 @@ class Client:
             priority: who goes first where several batches wait.
             max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
                 left, and what is not asked by then stays pending. None: no budget.
+            steering: reasoning effort, further fields and headers, and the tier, over what the workers are set to.
+                It is kept in the ledger, values of headers too: secrets belong into the workers' settings.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
@@ -144,6 +149,7 @@ class Client:
             source=source,
             priority=Priority(priority),
             max_cost=budget_of(max_cost, asked, self.settings.prices),
+            steering=steering,
         )
         with _submitting(batch) as submitted:
             traced = replace(batch, traceparent=telemetry.traceparent())
@@ -164,14 +170,16 @@ class Client:
         source: Source | None = None,
         again: bool = False,
         priority: Priority = Priority.NORMAL,
+        steering: Steering = NO_STEERING,
     ) -> Review:
         """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
 
         Submitting the same plan with the same records returns the review that is there, however far it has come;
         `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each
-        stage has the budget that the plan gives it. The other arguments, and what is raised, are those of `submit`.
+        stage has the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and
+        what is raised, are those of `submit`.
         """
-        plan = plan.asking(self.settings.model)
+        plan = plan.asking(self.settings.model).steered(steering)
         for stage in plan.stages:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
         bounds = Bounds.of(self.settings)
@@ -188,6 +196,7 @@ class Client:
             source=source,
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
+            steering=plan.stages[0].steering,
         )
         with _submitting(first) as submitted:
             traced = replace(first, traceparent=telemetry.traceparent())

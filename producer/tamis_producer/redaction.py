@@ -23,6 +23,7 @@ from .setting_files import SUFFIX, files_named, text_of
 SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
 LEARNED = 4  # secrets that are renewed while the process runs
 HIDDEN = "[secret]"
+HEADERS = "TAMIS_EXTRA_HEADERS"  # a JSON object; its values may be secrets
 VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # how the names of our environment variables begin
 SECRET_NAMES = re.compile(r"password|passwd|secret|token|api[-_]?key|(^|_)key$|basic_auth", re.IGNORECASE)
 
@@ -63,6 +64,7 @@ class Redaction:
             with suppress(OSError, UnicodeError):  # what cannot be read is said by whoever needs it
                 ours[variable] = text_of(path)
         named = [part for name, value in ours.items() if SECRET_NAMES.search(name) for part in (value, *_after(value))]
+        named += _values(ours.get(HEADERS, ""))
         return cls([*named, *(secret for value in ours.values() for secret in secrets_in(value))])
 
     def learn(self, secret: str) -> None:
@@ -126,6 +128,18 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         if isinstance(value, SecretStr):
             yield value.get_secret_value()
+        elif isinstance(value, Mapping):  # of headers
+            yield from _keys(value.values())
+
+
+def _values(text: str) -> Iterator[str]:
+    """The texts in a JSON object; nothing of what is none."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(given, dict):
+        yield from (value for value in given.values() if isinstance(value, str))
 
 
 def _after(value: str) -> Iterator[str]:

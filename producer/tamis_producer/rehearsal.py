@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
-from tamis_schemas import Item, ModelPrice, Operation
+from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, Steering
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Planned:
     items: Sequence[Item]
     model: str | None  # None: the workers' own
     use_cache: bool = True
+    steering: Steering = NO_STEERING
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,11 @@ from .retry_bias import RetryBias
 from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
+from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
 from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
 
 __all__ = [
+    "NO_STEERING",
     "Answer",
     "AnswerEvaluation",
     "AnswerResult",
@@ -136,9 +138,13 @@ __all__ = [
     "Score",
     "SearchCriteria",
     "Source",
+    "Steering",
+    "SteeringView",
     "Stratum",
     "Summary",
     "TamisError",
+    "Tier",
+    "TierFallback",
     "Unavailable",
     "UnclearPolicy",
     "UnknownBatch",

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Float, cast, func, select
 
 from tamis_producer.ledger import connect, ledger_errors
 from tamis_producer.rehearsal import Duration, Planned, Rehearsal, RehearsedMessage, Sample
-from tamis_schemas import ConfigurationError, Item, LedgerUnavailable, Operation, Usage, resolve_item_id
+from tamis_schemas import ConfigurationError, Item, LedgerUnavailable, Operation, Steering, Usage, resolve_item_id
 from tamis_schemas.ledger import batches, llm_cache, results
 
 from . import operations
@@ -66,7 +66,8 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     model = planned.model or settings.default_model
     prices = prices_of(settings)
     patience = Patience.of(settings)
-    rounds = [list(_first_round(planned.operation, item, model, patience)) for item in planned.items]
+    steering = planned.steering.over(settings.steering)
+    rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
     questions = [asked for one in rounds for asked in one]
     known, unseen = _Known(frozenset(), None, None), None
     try:
@@ -100,7 +101,9 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     )
 
 
-def _first_round(operation: Operation, item: Item, model: str, patience: Patience) -> Iterator[_Asked]:
+def _first_round(
+    operation: Operation, item: Item, model: str, patience: Patience, steering: Steering
+) -> Iterator[_Asked]:
     """Nothing where the item has nothing to ask about, or is decided without a call."""
     if operations.lacks_content(operation, item):
         return
@@ -111,7 +114,7 @@ def _first_round(operation: Operation, item: Item, model: str, patience: Patienc
         questions = next(course)
     course.close()
     for question in questions:
-        request = chat_request(question, model, patience)
+        request = chat_request(question, model, patience, steering)
         yield _Asked(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
 
 

@@ -103,7 +103,7 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
         stalled_after=settings.stalled_after,
         concurrency=settings.concurrency,
         write_within=max(WRITE_WITHIN, settings.stalled_after),
-        stop_within=settings.call_timeout + STOP_GRACE + CLOSE_WITHIN,
+        stop_within=settings.longest_call + STOP_GRACE + CLOSE_WITHIN,
         farewell=settings.call_timeout + SETTLING,
     )
     return Watchdog(runtime.vitals.observe, bounds, tell=tell)

@@ -29,6 +29,7 @@ from .engine.backpressure import Backpressure, Server
 from .engine.broker_probe import BrokerProbe
 from .engine.budget import Budget
 from .engine.cache import Cache
+from .engine.capacity import Capacity
 from .engine.evaluate import Evaluator, Return, Writers
 from .engine.group_commit import GroupCommit
 from .engine.halting import Halting
@@ -90,15 +91,17 @@ class Runtime:
         self._prices = prices_of(settings)
         self._loop = LoopThread()
         self.backpressure = Backpressure()
+        self._capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
         self.metrics = None if settings.metrics_port is None else Metrics(redact=self._redact)
         self._measures: Measures = self.metrics or NOBODY
         self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
         self.deliveries = Deliveries(
             self._loop,
             lambda key: self.evaluator.evaluate(key),
-            stop_within=settings.call_timeout + STOP_GRACE,
+            stop_within=settings.longest_call + STOP_GRACE,
             backpressure=self.backpressure,
             refused=self._probe.noticed,
+            aside=lambda: self._capacity.waiting,
         )
         self.vitals = Vitals(
             self.worker_id,
@@ -108,6 +111,7 @@ class Runtime:
             answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
         )
         self._halting = Halting(self._pause)
+        self._redact = Redaction.of(settings)
         self._background: list[asyncio.Task[None]] = []
         self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
@@ -165,7 +169,7 @@ class Runtime:
             self._endpoint,
             keys,
             timeout=settings.call_timeout,
-            connections=settings.concurrency,
+            connections=2 * settings.concurrency,  # beside those that have waited for capacity, as many as usual
             max_answer_bytes=settings.max_answer_bytes,
             dialects=SharedDialects(
                 LedgerDialects(self._groups_engine, endpoint_name(self._endpoint)),
@@ -194,6 +198,7 @@ class Runtime:
             Spending(self.engine),
             self._prices,
             patience=settings.call_timeout + SETTLING,
+            flex_patience=settings.longest_call + SETTLING,
             backpressure=self.backpressure,
         )
         await self._budget.start()
@@ -206,10 +211,11 @@ class Runtime:
             self._budget,
             self._prices,
             backpressure=self.backpressure,
+            capacity=self._capacity,
             server=LlmServer.of(self._endpoint),
             measures=self._measures,
         )
-        self._terms = TermsOfBatches(self.engine)
+        self._terms = TermsOfBatches(self.engine, settings.steering)
         self.evaluator = Evaluator(
             self._writers,
             self._terms,
@@ -245,7 +251,9 @@ class Runtime:
         for commit in commits:
             commit.measures = self._measures
         self._expose()
-        self.vitals.attend(self._background, commits, self._limiters, lambda: self.backpressure.trouble)
+        self.vitals.attend(
+            self._background, commits, self._limiters, lambda: self.backpressure.trouble, lambda: self._capacity.waiting
+        )
 
     def _expose(self) -> None:
         """Serve the figures, where that is asked for."""
@@ -303,7 +311,8 @@ class Runtime:
         self._halting.lose([(key.batch_id, key.index) for key in theirs])
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
-        return await pauses.pause(self.engine, batch_id, pause)
+        shown = pause.message and self._redact(pause.message)
+        return await pauses.pause(self.engine, batch_id, pause.model_copy(update={"message": shown}))
 
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
         running = await pauses.running(self.engine, batch_ids)

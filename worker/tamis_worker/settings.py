@@ -1,17 +1,22 @@
 """What a worker must know beyond a producer: which LLM, how fast, and how patient."""
 
 import ipaddress
+import json
 import os
 import re
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic_settings import NoDecode
 
 from tamis_producer.setting_files import files_named
 from tamis_producer.settings import ProducerSettings, verified
-from tamis_schemas import ConfigurationError
+from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
+from tamis_schemas.steering import TIER_PATIENCE, Effort, ExtraBody, checked_headers
+from tamis_schemas.steering import Patience as TierPatience
 
 from .evaluation.recall import RECALL_THRESHOLD
 from .llm.api_key import TTL, words_of
@@ -19,6 +24,30 @@ from .llm.api_key import TTL, words_of
 OPENAI_URL = "https://api.openai.com/v1"
 FLOWER_PASSWORD_LENGTH = 12
 FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
+
+
+def _object(given: Any) -> Any:
+    """The JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
+    if not isinstance(given, str):
+        return given
+    with suppress(ValueError, RecursionError):
+        if isinstance(value := json.loads(given), dict):
+            return value
+    raise ValueError('it is no JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
+
+
+def _hidden(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    shown = {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
+    if not all(isinstance(value, str) for value in shown.values()):
+        raise ValueError("a value is no text: put each in double quotes")
+    return {name: SecretStr(value) for name, value in checked_headers(shown).items()}
+
+
+# Read from a text here, not by pydantic's own sources: these would repeat what they cannot read.
+BodySetting = Annotated[ExtraBody, NoDecode, BeforeValidator(_object)]
+HeadersSetting = Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_hidden), BeforeValidator(_object)]
 
 
 class WorkerSettings(ProducerSettings):
@@ -36,6 +65,13 @@ class WorkerSettings(ProducerSettings):
     max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
+    reasoning_effort: Effort | None = None  # unset: none is sent
+    extra_body: BodySetting | None = None  # JSON: further fields of each request
+    extra_headers: HeadersSetting | None = Field(default=None, repr=False)  # JSON: further headers of each request
+    tier: Tier | None = None  # unset: none is sent
+    tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
+    tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then
+    flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
     unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
@@ -127,6 +163,23 @@ class WorkerSettings(ProducerSettings):
             "no LLM is named: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "
             "other than OpenAI's"
         )
+
+    @cached_property
+    def steering(self) -> Steering:
+        """What goes for every batch, as far as the batch itself says nothing else."""
+        return Steering(
+            reasoning_effort=self.reasoning_effort,
+            extra_body=self.extra_body or {},
+            extra_headers={name: value.get_secret_value() for name, value in (self.extra_headers or {}).items()},
+            tier=self.tier,
+            tier_patience=self.tier_patience,
+            tier_fallback=self.tier_fallback,
+        )
+
+    @property
+    def longest_call(self) -> float:
+        """Seconds in which any call has ended, at whichever tier."""
+        return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
     def default_model(self) -> str:

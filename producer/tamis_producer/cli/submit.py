@@ -267,7 +267,9 @@ def submit(
         say_what_was_read(identified)
     if submission.dry_run:
         items = [{"id": "answer"}] if identified is None else identified.asked
-        planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
+        planned = Planned(
+            operation, items, submission.model, use_cache=not submission.no_cache, steering=submission.steering
+        )
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
     with Client() as client:
@@ -282,6 +284,7 @@ def submit(
             source=None if identified is None else identified.source,
             priority=submission.priority,
             max_cost=submission.max_cost,
+            steering=submission.steering,
         )
         if submission.detach:
             say_submitted(batch, submission)

@@ -13,6 +13,8 @@ from tamis_schemas import (
     Pause,
     Priority,
     ReviewPlan,
+    Steering,
+    SteeringView,
 )
 from tamis_schemas.ledger import batches, items, results, reviews, spending, workers
 from tamis_schemas.ledger.costs import PAID, UNPRICED
@@ -117,6 +119,7 @@ def _view(row: Row[Any]) -> BatchView:
         label=row.label,
         operation=row.operation,
         model=row.model,
+        steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
         state=BatchStatus(row.state),
         round=row.round,
         counts=Counts(n_items=row.n_items, **counts),

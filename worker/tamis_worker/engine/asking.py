@@ -31,6 +31,7 @@ from .access import Access, Turn
 from .backpressure import Backpressure
 from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
 from .cache import Cache
+from .capacity import SERVICE_TIER, Capacity, Place, Waited
 from .estimates import TokenEstimates
 from .halting import Halted, Halting
 from .limits import Limiters
@@ -38,6 +39,7 @@ from .retry import RetryPolicy, Then, decide
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
 MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
+SAME_ANSWER = frozenset({SERVICE_TIER, "prompt_cache_key"})  # options that change what an answer costs, not the answer
 
 T = TypeVar("T")
 
@@ -51,6 +53,7 @@ class Patience:
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
     recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
@@ -61,6 +64,7 @@ class Patience:
             max_output_tokens=settings.max_output_tokens,
             max_prompt_chars=settings.max_prompt_chars,
             recall_threshold=settings.recall_threshold,
+            flex_timeout=settings.flex_call_timeout,
         )
 
 
@@ -73,6 +77,8 @@ class Tally:
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
     model: str | None = None
+    tier: str | None = None  # that the last call was billed at, as the endpoint names it
+    waited: Waited = field(default_factory=Waited)  # for capacity of its tier
     latency_ms: int | None = None
     worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
     longest: float = 0.0  # of this round's questions, which are asked side by side
@@ -98,6 +104,7 @@ class Tally:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
+        self.tier = reply.tier or self.tier
         if isinstance(reply, Answer):
             self.model = reply.model
 
@@ -116,6 +123,7 @@ class Asker:
         prices: Prices,
         *,
         backpressure: Backpressure | None = None,
+        capacity: Capacity | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         access: Callable[[], Access] = Access,
         server: Server = UNKNOWN,
@@ -135,6 +143,7 @@ class Asker:
         self._budget = budget
         self._prices = prices
         self._backpressure = backpressure or Backpressure()
+        self._capacity = capacity or Capacity()
         self._sleep = sleep
         self._new_access = access
         self._access: dict[str, Access] = {}  # by model
@@ -174,13 +183,15 @@ class Asker:
             error: CallError | None
             repair: ChatRequest | None = None
             await self._until_the_answer_can_be_kept(terms)
-            reservation = await self._reserved(asked, terms)
+            place = await self._place(asked, tally, terms)
+            reservation = await self._reserved(asked, terms, place)
             with (
-                ChatSpan(self._server, asked) as traced,
+                place,
+                ChatSpan(self._server, place.request) as traced,
                 await self._turn(request.model, terms, reservation) as turn,
-                self._llm.finding_out(asked) as finding_out,
+                self._llm.finding_out(place.request) as finding_out,
             ):
-                reply = await self._call(finding_out, asked, terms, turn, reservation, traced)
+                reply = place.heard(await self._call(finding_out, place.request, terms, turn, reservation, traced))
                 in_a_row = turn.heard(reply)
                 cost = cost_of(self._prices, request.model, reply)
                 tally.note(reply, cost)
@@ -199,9 +210,9 @@ class Asker:
                 self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
                 if error is None or not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
                     counted += 1
-                    worked += reply.latency_ms / 1000
+                    worked += place.seconds(reply)
                     tally.longest = max(tally.longest, worked - tally.worked)
-                learnt = await self._llm.learn(asked, reply, usable=error is None)
+                learnt = await self._llm.learn(place.request, reply, usable=error is None)
                 decision = decide(
                     error,
                     attempt=counted,
@@ -242,7 +253,12 @@ class Asker:
             with self._halting.interruptible(terms.batch_id):
                 await self._backpressure.clear_for_calls()
 
-    async def _reserved(self, request: ChatRequest, terms: BatchTerms) -> Reservation | None:
+    async def _place(self, request: ChatRequest, tally: Tally, terms: BatchTerms) -> Place:
+        """Before anything is reserved: an item that waits for capacity holds nothing up."""
+        with self._halting.interruptible(terms.batch_id):
+            return await self._capacity.place(request, terms.steering, tally.waited)
+
+    async def _reserved(self, request: ChatRequest, terms: BatchTerms, place: Place) -> Reservation | None:
         if not terms.budgeted:
             return None
         tokens = reserved_tokens([len(message.content) for message in request.messages])
@@ -250,8 +266,12 @@ class Asker:
             with self._halting.interruptible(terms.batch_id):
                 return await self._budget.reserve(terms, request.model, tokens, request.max_tokens)
         except OverBudget as reason:
+            place.leave()
             await self._halting.pause(terms.batch_id, reason.pause)
             raise Halted from reason
+        except BaseException:
+            place.leave()  # no call is made
+            raise
 
     async def _turn(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Turn:
         access = self._access.get(model)
@@ -302,7 +322,9 @@ class Asker:
             used = reply.usage.total_tokens or (estimate if isinstance(reply, Answer) else None)
             if reply.rate is not None:
                 limiter.heard(reply.rate, reply.latency_ms / 1000)
-            if isinstance(reply, CallError) and reply.status in CONGESTED:
+            if isinstance(reply, CallError) and reply.no_capacity:
+                limiter.void(permit)  # nothing was used of it
+            elif isinstance(reply, CallError) and reply.status in CONGESTED:
                 limiter.congested()
             counted = reply.usage
             self._estimates.learn(
@@ -320,7 +342,7 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
 
     `sample` tells equal questions apart whose answers shall differ.
     """
-    fields = {
+    fields: dict[str, object] = {
         "max_tokens": request.max_tokens,
         "messages": [{"content": message.content, "role": message.role} for message in request.messages],
         "model": request.model,
@@ -328,6 +350,10 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
         "schema_name": request.schema_name,
         "temperature": request.temperature,
     }
+    if options := {name: value for name, value in request.options.items() if name not in SAME_ANSWER}:
+        fields["options"] = options
+    if request.headers:  # behind a gateway, one may choose another model
+        fields["headers"] = {name.lower(): value for name, value in request.headers.items()}
     canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()
 

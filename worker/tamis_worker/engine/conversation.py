@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from tamis_schemas import Provenance
+from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
 from ..ledger.batches import BatchTerms
 from ..llm.chat import ChatRequest
@@ -56,6 +56,7 @@ class Conversation:
             cached=self._questions > 0 and self._tally.cached == self._questions,
             latency_ms=self._tally.latency_ms,
             deviations=self._tally.deviations,
+            tier=self._tally.tier,
         )
 
     async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
@@ -80,7 +81,7 @@ class Conversation:
                     task.exception()  # of several that were halted, one is told
 
     async def _reading(self, question: Question[Any]) -> Reading:
-        request = chat_request(question, self._model, self._patience)
+        request = chat_request(question, self._model, self._patience, self._terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         kept_under = key if self._terms.use_cache else None
@@ -88,7 +89,9 @@ class Conversation:
         return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
 
 
-def chat_request(question: Question[Any], model: str, patience: Patience) -> ChatRequest:
+def chat_request(
+    question: Question[Any], model: str, patience: Patience, steering: Steering = NO_STEERING
+) -> ChatRequest:
     """A question as it is put to a model: what determines its answer, and so its key in the cache."""
     set_to = patience.temperature
     asked = set_to if question.temperature is None or set_to is None else question.temperature
@@ -99,4 +102,7 @@ def chat_request(question: Question[Any], model: str, patience: Patience) -> Cha
         schema=question.schema,
         temperature=asked,
         max_tokens=max(patience.max_output_tokens, question.tokens),
+        options=steering.options,
+        headers=steering.extra_headers,
+        timeout=patience.flex_timeout if steering.tier is Tier.FLEX else None,
     )

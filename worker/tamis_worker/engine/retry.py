@@ -4,6 +4,7 @@
 |---|---|---|---|
 | a usable answer | done | | |
 | rate_limited | wait as asked, else `rate_limit_wait`; for ever, the deadline does not apply | no | yes |
+| no capacity at the flex tier | ask again when there may be some, see `capacity` | no | no |
 | timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
 | server | the same; with a Retry-After wait as asked | yes | with a Retry-After |
 | truncated | once more, with a larger token budget | yes | no |
@@ -126,6 +127,8 @@ def decide(
     if error is None:
         return RetryDecision.done()
     kind = error.kind
+    if error.no_capacity:
+        return RetryDecision.retry(0.0, counts=False)
     if kind is ErrorKind.RATE_LIMITED:
         # Never sooner than half the wait: without a Retry-After nothing else keeps calls from coming at once.
         unasked = policy.rate_limit_wait * (0.5 + 0.5 * jitter)

@@ -5,7 +5,7 @@
 | no answer in time | timeout |
 | no connection, or a broken one | connection |
 | an error code or message that is known | see CODES, MESSAGES |
-| 401 · 402, 403 · 404 · 408 · 413 · 429 | see STATUSES |
+| 401 · 402, 403 · 404 · 408 · 413 · 429, 498 | see STATUSES |
 | 409, 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
@@ -61,6 +61,7 @@ MESSAGES = (
 )
 
 PAYMENT_REQUIRED = 402
+CAPACITY_EXCEEDED = 498  # Groq's own status, of its flex tier
 STATUSES = {
     401: ErrorKind.AUTHENTICATION,
     PAYMENT_REQUIRED: ErrorKind.PERMISSION,
@@ -71,11 +72,15 @@ STATUSES = {
     413: ErrorKind.CONTEXT_LENGTH,
     425: ErrorKind.SERVER,
     429: ErrorKind.RATE_LIMITED,
+    CAPACITY_EXCEEDED: ErrorKind.RATE_LIMITED,
 }
 ADVICE = {
     ErrorKind.AUTHENTICATION: "is TAMIS_LLM_API_KEY a key of this endpoint?",
     ErrorKind.MODEL_NOT_FOUND: "is TAMIS_MODEL a model of this endpoint, and does TAMIS_LLM_BASE_URL end in /v1?",
 }
+
+# No room at the tier that was asked for, now.
+_NO_CAPACITY = re.compile(r"resource[ _]unavailable|capacity_exceeded", re.IGNORECASE)
 
 # There was no connection over which a request could have gone.
 UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
@@ -135,6 +140,7 @@ def of_answer(
         status=status,
         retry_after=retry_after(headers, now),
         everyone=of_key or kind in (ErrorKind.AUTHENTICATION, ErrorKind.MODEL_NOT_FOUND),
+        no_capacity=kind is ErrorKind.RATE_LIMITED and _tells_of_no_capacity(status, (*names, refusal.message)),
     )
 
 
@@ -202,6 +208,10 @@ def _kind(refusal: Refusal, names: Iterable[str | None]) -> ErrorKind:
     if refusal.status in STATUSES:
         return STATUSES[refusal.status]
     return ErrorKind.SERVER if refusal.status >= 500 else ErrorKind.INVALID_REQUEST
+
+
+def _tells_of_no_capacity(status: int, said: Iterable[str | None]) -> bool:
+    return status == CAPACITY_EXCEEDED or any(_NO_CAPACITY.search(text) for text in said if text)
 
 
 def _is_timeout(error: BaseException) -> bool:
