@@ -43,7 +43,7 @@ from .operations import (
 from .override import Override
 from .paper import PaperData
 from .pause import Pause, PauseKind
-from .prices import ModelPrice, Prices, PriceTable, packaged_prices
+from .prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
 from .priority import Priority
 from .proportion import Proportion, wilson
 from .results import (
@@ -139,6 +139,7 @@ __all__ = [
     "Stratum",
     "Summary",
     "TamisError",
+    "TierPrice",
     "Unavailable",
     "UnclearPolicy",
     "UnknownBatch",
@@ -150,5 +151,6 @@ __all__ = [
     "packaged_prices",
     "parse_operation",
     "resolve_item_id",
+    "tier_name",
     "wilson",
 ]

@@ -9,6 +9,7 @@ from itertools import islice
 from sqlalchemy import Connection, Float, cast, func, select
 
 from tamis_producer.ledger import connect, ledger_errors
+from tamis_producer.price_file import known_prices
 from tamis_producer.rehearsal import Duration, Planned, Rehearsal, RehearsedMessage, Sample
 from tamis_schemas import ConfigurationError, Item, LedgerUnavailable, Operation, Usage, resolve_item_id
 from tamis_schemas.ledger import batches, llm_cache, results
@@ -19,7 +20,6 @@ from .engine.conversation import chat_request
 from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from .llm.chat import ChatRequest
 from .operations.dialogue import NoEvaluation, Question
-from .prices import prices_of
 from .settings import WorkerSettings
 
 SAMPLES = 3
@@ -64,7 +64,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         InputError: TAMIS_PRICES names a file that cannot be read.
     """
     model = planned.model or settings.default_model
-    prices = prices_of(settings)
+    prices = known_prices(settings.prices)
     patience = Patience.of(settings)
     rounds = [list(_first_round(planned.operation, item, model, patience)) for item in planned.items]
     questions = [asked for one in rounds for asked in one]

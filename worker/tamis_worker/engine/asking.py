@@ -28,7 +28,7 @@ from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NOBODY, Measures
 from .access import Access, Turn
 from .backpressure import Backpressure
-from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
+from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
 from .cache import Cache
 from .estimates import TokenEstimates
 from .halting import Halted, Halting
@@ -67,6 +67,8 @@ class Tally:
     """What one item has cost so far, over all of its questions."""
 
     calls: int = 0  # that reached the endpoint
+    unanswered: int = 0  # of the calls: nobody knows whether it was paid for
+    tier: str | None = None  # that the last answer was billed at, as the endpoint names it
     cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
@@ -90,11 +92,14 @@ class Tally:
     def note(self, reply: Reply, cost: Decimal | None) -> None:
         """Add one call."""
         self.calls += 1
+        self.unanswered += is_unanswered(reply)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
         if isinstance(reply, Answer):
             self.model = reply.model
+        if isinstance(reply, Answer) or reply.tier is not None:
+            self.tier = reply.tier
 
 
 class Asker:
@@ -233,7 +238,8 @@ class Asker:
         tokens = reserved_tokens([len(message.content) for message in request.messages])
         try:
             with self._halting.interruptible(terms.batch_id):
-                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens)
+                tier = request.options.get("service_tier")
+                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens, tier)
         except OverBudget as reason:
             await self._halting.pause(terms.batch_id, reason.pause)
             raise Halted from reason
@@ -302,7 +308,7 @@ class Asker:
         finally:
             await limiter.release(permit, used)
         if reservation is not None:
-            await self._budget.settle(reservation, usage_of(reply))
+            await self._budget.settle(reservation, usage_of(reply), reply.tier)
         return reply
 
 

@@ -52,7 +52,9 @@ class Conversation:
             prompt_sha256=self._first_key,
             usage=self._tally.usage,
             cost=self._tally.cost,
+            tier=self._tally.tier,
             calls=self._tally.calls,
+            unanswered=self._tally.unanswered,
             cached=self._questions > 0 and self._tally.cached == self._questions,
             latency_ms=self._tally.latency_ms,
         )
