@@ -64,6 +64,7 @@ from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
 from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
+from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
 
 __all__ = [
     "Answer",
@@ -120,6 +121,7 @@ __all__ = [
     "PaperData",
     "Pause",
     "PauseKind",
+    "PossiblyUnbilled",
     "PriceTable",
     "Prices",
     "Priority",
@@ -150,6 +152,7 @@ __all__ = [
     "dollars",
     "packaged_prices",
     "parse_operation",
+    "possibly_unbilled_cost",
     "resolve_item_id",
     "tier_name",
     "wilson",
