@@ -130,7 +130,7 @@ class Client:
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         bounds = Bounds.of(self.settings)
         params = parameters(operation, bounds=bounds)
-        asked = model or self.settings.model
+        asked = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
@@ -171,7 +171,7 @@ class Client:
         `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each
         stage has the budget that the plan gives it. The other arguments, and what is raised, are those of `submit`.
         """
-        plan = plan.asking(self.settings.model)
+        plan = plan.asking(self.settings.batch_model)
         for stage in plan.stages:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
         bounds = Bounds.of(self.settings)
