@@ -135,7 +135,7 @@ class Client:
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         bounds = Bounds.of(self.settings)
         params = parameters(operation, bounds=bounds)
-        asked = model or self.settings.model
+        asked = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
@@ -179,7 +179,7 @@ class Client:
         stage has the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and
         what is raised, are those of `submit`.
         """
-        plan = plan.asking(self.settings.model).steered(steering)
+        plan = plan.asking(self.settings.batch_model).steered(steering)
         for stage in plan.stages:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
         bounds = Bounds.of(self.settings)

@@ -3,8 +3,8 @@
 Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -50,7 +50,7 @@ class Duration:
 class Rehearsal:
     """What would be asked in the first round, one call a question; tokens are estimates."""
 
-    model: str
+    model: str | None  # None: only the workers know it
     samples: tuple[Sample, ...]
     items: int
     unasked: int  # items about which there is nothing to ask
@@ -62,10 +62,13 @@ class Rehearsal:
     answer_tokens: int
     most_answer_tokens: int
     basis: str  # on what the length of the answers stands, for people
-    price: ModelPrice | None
+    price: ModelPrice | None  # at the tier that is asked for
     cost: Decimal | None  # dollars, about; None: the price is not known
     most_cost: Decimal | None  # with answers as long as they may be; retries and repairs are not in it
     duration: Duration
+    model_note: str | None = None  # how the model is known, where that is worth saying; for people
+    tier: str | None = None  # that is asked for; None: the standard one
+    other_tiers: Mapping[str, Decimal] = field(default_factory=dict)  # dollars, about, at tiers that are not asked for
 
     @property
     def calls(self) -> int:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict
 
-from tamis_schemas import BatchStatus, Cost, Counts, Pause, Priority, SteeringView
+from tamis_schemas import BatchStatus, Cost, Counts, Pause, PossiblyUnbilled, Priority, SteeringView
 
 from .worker_view import NotWorking, why_waiting
 
@@ -20,10 +20,8 @@ class Budget(BaseModel):
     reserved: Cost  # for calls in flight, and for calls whose end nobody knows
 
 
-class BatchView(BaseModel):
+class BatchView(PossiblyUnbilled):
     """One consistent read of a batch: the accounting identity holds in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str | None

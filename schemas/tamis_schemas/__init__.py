@@ -43,7 +43,7 @@ from .operations import (
 from .override import Override
 from .paper import PaperData
 from .pause import Pause, PauseKind
-from .prices import ModelPrice, Prices, PriceTable, packaged_prices
+from .prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
 from .priority import Priority
 from .proportion import Proportion, wilson
 from .results import (
@@ -65,6 +65,7 @@ from .source import Source
 from .status import BatchStatus, ItemStatus
 from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
 from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
+from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
 
 __all__ = [
     "NO_STEERING",
@@ -122,6 +123,7 @@ __all__ = [
     "PaperData",
     "Pause",
     "PauseKind",
+    "PossiblyUnbilled",
     "PriceTable",
     "Prices",
     "Priority",
@@ -145,6 +147,7 @@ __all__ = [
     "TamisError",
     "Tier",
     "TierFallback",
+    "TierPrice",
     "Unavailable",
     "UnclearPolicy",
     "UnknownBatch",
@@ -155,6 +158,8 @@ __all__ = [
     "dollars",
     "packaged_prices",
     "parse_operation",
+    "possibly_unbilled_cost",
     "resolve_item_id",
+    "tier_name",
     "wilson",
 ]

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tamis_producer.broker import waiting_messages
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
+from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
@@ -50,7 +51,6 @@ from .llm.llm import Llm
 from .llm.shared_dialects import SharedDialects
 from .loop import LoopThread, end_tasks
 from .presence import Presence
-from .prices import prices_of
 from .reconciler import Reconciler
 from .settings import WorkerSettings
 from .telemetry.chat import Server as LlmServer
@@ -88,7 +88,7 @@ class Runtime:
         self._app = app
         self._endpoint = settings.endpoint
         self._model = settings.default_model
-        self._prices = prices_of(settings)
+        self._prices = known_prices(settings.prices)
         self._loop = LoopThread()
         self.backpressure = Backpressure()
         self._capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)

@@ -157,7 +157,7 @@ class WorkerSettings(ProducerSettings):
             return self.llm_base_url.rstrip("/")
         if self._names_a_key:
             return OPENAI_URL
-        if self.stack is not None and self.stack.llm_base_url is not None:
+        if self.stack is not None and self.stack.llm_embedded and self.stack.llm_base_url is not None:
             return self.stack.llm_base_url
         raise ConfigurationError(
             "no LLM is named: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "

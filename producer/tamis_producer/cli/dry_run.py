@@ -93,7 +93,7 @@ def _show_sample(sample: Sample, title: str, console: Console, said: str | None)
 
 
 def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
-    rows = {"model": escape(rehearsal.model), "records": f"{rehearsal.items:,}"}
+    rows = {"model": _model(rehearsal), "records": f"{rehearsal.items:,}"}
     if rehearsal.unasked:
         rows["records"] += f", {rehearsal.unasked:,} without anything to ask"
     if rehearsal.unseen is not None:
@@ -107,18 +107,35 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
         f"[dim]({rehearsal.basis}; at most {rehearsal.most_answer_tokens:,})[/]"
     )
     rows["cost"] = _cost(rehearsal)
+    for tier, cost in rehearsal.other_tiers.items():
+        rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
     if max_cost is not None and rehearsal.cost is not None:
         rows["budget"] = _budget(max_cost, rehearsal.cost)
     rows["time"] = f"{_clock(rehearsal.duration.seconds)} at {rehearsal.duration.bound}"
-    rows["not in it"] = "[dim]retries and repairs of unusable answers[/]"
+    rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
     return rows
+
+
+def _model(rehearsal: Rehearsal) -> str:
+    name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
+    return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
+
+
+def _left_out(rehearsal: Rehearsal) -> str:
+    price = rehearsal.price
+    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
+    return "retries and repairs of unusable answers" + ("; what the endpoint's prompt cache saves" if saved else "")
 
 
 def _cost(rehearsal: Rehearsal) -> str:
     if rehearsal.cost is None or rehearsal.most_cost is None or rehearsal.price is None:
-        return "[yellow]not known[/]: state the model's price in a file, and name that in TAMIS_PRICES"
+        if rehearsal.model is None:
+            return "[yellow]price not known[/], because the model is not"
+        at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
+        return f"[yellow]price not known[/]{at_tier}: state the model's price in a file, and name that in TAMIS_PRICES"
+    at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
-        f"[bold]about {dollars(rehearsal.cost)}[/], at most {dollars(rehearsal.most_cost)} "
+        f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
         f"[dim]({_price(rehearsal.price)} per million tokens)[/]"
     )
 

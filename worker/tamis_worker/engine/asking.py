@@ -29,7 +29,7 @@ from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NOBODY, Measures
 from .access import Access, Turn
 from .backpressure import Backpressure
-from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
+from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
 from .cache import Cache
 from .capacity import SERVICE_TIER, Capacity, Place, Waited
 from .estimates import TokenEstimates
@@ -73,11 +73,12 @@ class Tally:
     """What one item has cost so far, over all of its questions."""
 
     calls: int = 0  # that reached the endpoint
+    unanswered: int = 0  # of the calls: nobody knows whether it was paid for
+    tier: str | None = None  # that the last answer was billed at, as the endpoint names it
     cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
     model: str | None = None
-    tier: str | None = None  # that the last call was billed at, as the endpoint names it
     waited: Waited = field(default_factory=Waited)  # for capacity of its tier
     latency_ms: int | None = None
     worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
@@ -101,12 +102,14 @@ class Tally:
     def note(self, reply: Reply, cost: Decimal | None) -> None:
         """Add one call."""
         self.calls += 1
+        self.unanswered += is_unanswered(reply)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
-        self.tier = reply.tier or self.tier
         if isinstance(reply, Answer):
             self.model = reply.model
+        if isinstance(reply, Answer) or reply.tier is not None:
+            self.tier = reply.tier
 
 
 class Asker:
@@ -264,7 +267,8 @@ class Asker:
         tokens = reserved_tokens([len(message.content) for message in request.messages])
         try:
             with self._halting.interruptible(terms.batch_id):
-                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens)
+                tier = request.options.get(SERVICE_TIER)
+                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens, tier)
         except OverBudget as reason:
             place.leave()
             await self._halting.pause(terms.batch_id, reason.pause)
@@ -333,7 +337,7 @@ class Asker:
         finally:
             await limiter.release(permit, used)
         if reservation is not None:
-            await self._budget.settle(reservation, usage_of(reply))
+            await self._budget.settle(reservation, usage_of(reply), reply.tier)
         return reply
 
 

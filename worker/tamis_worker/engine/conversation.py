@@ -52,11 +52,12 @@ class Conversation:
             prompt_sha256=self._first_key,
             usage=self._tally.usage,
             cost=self._tally.cost,
+            tier=self._tally.tier,
             calls=self._tally.calls,
+            unanswered=self._tally.unanswered,
             cached=self._questions > 0 and self._tally.cached == self._questions,
             latency_ms=self._tally.latency_ms,
             deviations=self._tally.deviations,
-            tier=self._tally.tier,
         )
 
     async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
