@@ -3,6 +3,9 @@
 The model gives a quote and a verdict per criterion before its status. An exclusion must be able to name its reason: a
 status that the model's own verdicts contradict becomes `uncertain`, which goes to a human, and what the model said is
 kept. Quotes are looked for in the record; one that is not there lowers the confidence and flags the decision.
+
+All that is the same for every record stands in the system message, the record alone in the user message: an endpoint
+reads the common beginning of the prompts once, and a record has nothing of ours beside it that it could pass for.
 """
 
 from typing import Annotated
@@ -32,7 +35,7 @@ from .decided import (
     validated,
 )
 from .inclusion_status import deciding, failed, final_status
-from .prompt import SYSTEM_END, one_line, source_data, user_message
+from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, one_line, source_data, user_message
 from .quotes import QuotedRecord, lowered
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
@@ -53,7 +56,9 @@ For each criterion, say whether what it describes is met, not met, or unclear fr
 - uncertain: the source data does not allow a clear decision; a person will decide
 When in doubt, answer uncertain rather than exclude.
 
-{SYSTEM_END}"""
+{CONFIDENCE_RUBRIC}
+
+{LAST_DATA_RULE}"""
 
 _VERDICT_SCHEMA: Schema = object_schema(
     {
@@ -76,9 +81,9 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
-    """System and user message for one record."""
-    user = user_message(source_data(item), f"## Instruction\n{_instruction(operation.criteria)}")
-    return (Message("system", SYSTEM), Message("user", user))
+    """System and user message for one record; the system message is the same for all of them."""
+    system = user_message(SYSTEM, f"## Instruction\n{_instruction(operation.criteria)}")
+    return (Message("system", system), Message("user", source_data(item)))
 
 
 def response_schema(operation: Inclusion) -> Schema:
