@@ -22,6 +22,7 @@ from ..ledger.batches import BatchTerms
 from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from ..llm.json_answer import Malformed, read_json
 from ..llm.llm import Llm
+from ..llm.prompt_cache import Breakpoint
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
@@ -49,6 +50,7 @@ class Patience:
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
     recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
+    cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
@@ -59,6 +61,7 @@ class Patience:
             max_output_tokens=settings.max_output_tokens,
             max_prompt_chars=settings.max_prompt_chars,
             recall_threshold=settings.recall_threshold,
+            cache_breakpoint=settings.cache_breakpoint,
         )
 
 

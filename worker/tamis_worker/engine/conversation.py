@@ -8,6 +8,7 @@ from tamis_schemas import Provenance
 
 from ..ledger.batches import BatchTerms
 from ..llm.chat import ChatRequest
+from ..llm.prompt_cache import cache_options
 from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 from ..telemetry.chat import ChatSpan
@@ -98,4 +99,5 @@ def chat_request(question: Question[Any], model: str, patience: Patience) -> Cha
         schema=question.schema,
         temperature=asked,
         max_tokens=max(patience.max_output_tokens, question.tokens),
+        options=cache_options(model, question.messages, question.schema, patience.cache_breakpoint),
     )

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from .chat import ChatRequest
+from .prompt_cache import marked
 from .schema_dialect import bounded, instruction, portable
 
 
@@ -69,14 +70,14 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
         schema = bounded(request.schema) if dialect.rung is Rung.BOUNDED else portable(request.schema)
         named = {"name": request.schema_name, "strict": True, "schema": schema}
         written["response_format"] = {"type": "json_schema", "json_schema": named}
-        return written
+        return marked(written)
     if messages and messages[0]["role"] == "system":
         messages[0]["content"] += f"\n\n{instruction(request.schema)}"
     else:
         messages.insert(0, {"role": "system", "content": instruction(request.schema)})
     if dialect.rung is Rung.JSON_OBJECT:
         written["response_format"] = {"type": "json_object"}
-    return written
+    return marked(written)
 
 
 def after_refusal(dialect: Dialect, refusal: Refusal, optional: Iterable[str] = ("temperature",)) -> Dialect | None:
