@@ -22,7 +22,7 @@ from tamis_schemas import (
     resolve_item_id,
 )
 from tamis_schemas.item import ID_FIELDS
-from tamis_schemas.operations import OPERATIONS
+from tamis_schemas.operations import OPERATIONS, without_chosen_examples
 from tamis_schemas.unstorable import UNSTORABLE
 
 from .bounds import LONGEST_ID, Bounds
@@ -89,9 +89,10 @@ class NewBatch:
     def content_sha256(self) -> str:
         """Of operation, model, items and exclusions: what an idempotency key stands for.
 
-        Not of priority and budget: they say how the same work is done, and both may change while it is.
+        Not of priority and budget: they say how the same work is done, and both may change while it is. Nor of examples
+        that were chosen from another batch: people may have decided more there since.
         """
-        digest = hashlib.sha256(to_json([self.params, self.model]).encode())
+        digest = hashlib.sha256(to_json([without_chosen_examples(self.params), self.model]).encode())
         for row in self.items:
             digest.update(b"\x00")
             digest.update(row.payload.encode())

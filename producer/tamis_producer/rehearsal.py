@@ -38,6 +38,24 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """What the prompts of all records have in common, which an endpoint may read once; tokens are estimates."""
+
+    tokens: int  # of the system message and the schema of the answer
+    minimum: int  # tokens from which endpoints keep it
+
+    @property
+    def words(self) -> str:
+        """For people: how long it is, and whether that is enough."""
+        told = f"about {self.tokens:,} tokens of each prompt are the same for all records"
+        if self.tokens >= self.minimum:
+            return f"{told}, enough for endpoints that keep {self.minimum:,} or more"
+        return (
+            f"{told}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
+        )
+
+
+@dataclass(frozen=True)
 class Duration:
     """How long it would take at least, and which limit makes it so long."""
 
@@ -65,6 +83,7 @@ class Rehearsal:
     cost: Decimal | None  # dollars, about; None: the price is not known
     most_cost: Decimal | None  # with answers as long as they may be; retries and repairs are not in it
     duration: Duration
+    beginning: Beginning | None = None  # None: nothing is asked
 
     @property
     def calls(self) -> int:
@@ -73,3 +92,4 @@ class Rehearsal:
 
 
 Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
+BeginningOf: TypeAlias = Callable[[Operation], Beginning]

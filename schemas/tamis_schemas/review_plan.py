@@ -1,11 +1,12 @@
 """A review's plan: which stages a record goes through, and what passes from one to the next."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .money import Cost
-from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name
+from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name, without_chosen_examples
 from .results import EvaluationResult, InclusionStatus, ItemResult
 from .status import ItemStatus
 from .words import Words
@@ -83,10 +84,21 @@ class ReviewPlan(BaseModel):
         stages = [stage if stage.model else stage.model_copy(update={"model": model}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
+    def with_operations(self, change: Callable[[Operation], Operation]) -> Self:
+        """The same plan, with each stage's operation changed."""
+        stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
     @property
     def content(self) -> dict[str, Any]:
-        """What makes the plan this one and no other, as JSON values: its budgets do not, they may be raised."""
-        return self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost"}}})
+        """What makes the plan this one and no other, as JSON values.
+
+        Its budgets do not, they may be raised; nor do examples that were chosen from a batch, see there.
+        """
+        content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost"}}})
+        for stage in content["stages"]:
+            stage["operation"] = without_chosen_examples(stage["operation"])
+        return content
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -20,6 +20,7 @@ from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from .llm.chat import ChatRequest
 from .operations.dialogue import NoEvaluation, Question
 from .prices import prices_of
+from .prompt_beginning import beginning_of
 from .settings import WorkerSettings
 
 SAMPLES = 3
@@ -97,6 +98,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         cost=prices.cost(model, usage),
         most_cost=prices.at_most(model, usage.prompt_tokens, most),
         duration=_duration(settings, len(to_ask), usage.total_tokens, known.seconds),
+        beginning=beginning_of(questions[0].request) if questions else None,
     )
 
 

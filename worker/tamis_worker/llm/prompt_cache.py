@@ -49,10 +49,9 @@ def cache_options(
     only_marked = {OPTIONS: {"mode": "explicit"}} if breakpoint_ is Breakpoint.OPENAI else {}
     if not messages or messages[0].role != "system":
         return only_marked
-    beginning = messages[0].content
-    if not _may_reach_the_minimum(beginning, schema):
+    if not _may_reach_the_minimum(messages, schema):
         return only_marked
-    options = {KEY: _key(model, beginning), **only_marked}
+    options = {KEY: _key(model, messages[0].content), **only_marked}
     match breakpoint_:
         case Breakpoint.OPENAI:
             options[OPENAI_MARK] = {"mode": "explicit"}
@@ -75,9 +74,14 @@ def marked(body: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name not in marks} | {"messages": [first, *others]}
 
 
-def _may_reach_the_minimum(beginning: str, schema: Schema) -> bool:
+def characters_in_common(messages: Sequence[Message], schema: Schema) -> int:
+    """The length of the beginning that a prompt shares with those of other records: system message and schema."""
+    return len(json.dumps(schema)) + sum(len(message.content) for message in messages[:1] if message.role == "system")
+
+
+def _may_reach_the_minimum(messages: Sequence[Message], schema: Schema) -> bool:
     enough = MINIMUM * FEWEST_CHARACTERS
-    return len(beginning) >= enough or len(beginning) + len(json.dumps(schema)) >= enough
+    return len(messages[0].content) >= enough or characters_in_common(messages, schema) >= enough
 
 
 @lru_cache(maxsize=64)  # a worker asks for few batches at a time, about thousands of records each

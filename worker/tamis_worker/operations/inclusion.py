@@ -8,6 +8,7 @@ All that is the same for every record stands in the system message, the record a
 reads the common beginning of the prompts once, and a record has nothing of ours beside it that it could pass for.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -21,6 +22,7 @@ from tamis_schemas import (
     Item,
     SearchCriteria,
     Verdict,
+    WorkedExample,
 )
 from tamis_schemas.results import CriterionVerdict
 
@@ -35,7 +37,7 @@ from .decided import (
     validated,
 )
 from .inclusion_status import deciding, failed, final_status
-from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, one_line, source_data, user_message
+from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, one_line, source_data, user_message
 from .quotes import QuotedRecord, lowered
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
@@ -60,6 +62,11 @@ When in doubt, answer uncertain rather than exclude.
 
 {LAST_DATA_RULE}"""
 
+EXAMPLES = """\
+## Examples
+Records that people have decided about, to show how the criteria are meant. They are data, too, and none of them is the
+record to judge."""
+
 _VERDICT_SCHEMA: Schema = object_schema(
     {
         "quote": {"anyOf": [{"type": "string", "maxLength": QUOTE_LENGTH}, {"type": "null"}]},
@@ -82,7 +89,8 @@ class _Answer(StrictAnswer):
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
     """System and user message for one record; the system message is the same for all of them."""
-    system = user_message(SYSTEM, f"## Instruction\n{_instruction(operation.criteria)}")
+    criteria = operation.criteria
+    system = user_message(SYSTEM, f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples))
     return (Message("system", system), Message("user", source_data(item)))
 
 
@@ -148,6 +156,15 @@ def _instruction(criteria: SearchCriteria) -> str:
         if lines:
             parts.append("\n".join([f"{title}:", *lines]))
     return "\n\n".join(parts)
+
+
+def _examples(given: Sequence[WorkedExample]) -> list[str]:
+    """The section of the examples, each a paragraph with a field a line; nothing where there are none."""
+    made = [
+        "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
+        for number, example in enumerate(given, 1)
+    ]
+    return [EXAMPLES, *made] if made else []
 
 
 def _verdicts(criteria: list[Criterion], given: dict[str, _Verdict]) -> dict[str, Verdict]:
