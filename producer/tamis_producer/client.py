@@ -17,6 +17,7 @@ from tamis_schemas import (
     BrokerUnavailable,
     ErrorKind,
     Exclusion,
+    Inclusion,
     InvalidParameters,
     InvalidRequest,
     Item,
@@ -51,6 +52,7 @@ from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
 from .stages import begin
 from .view import BatchView, ReviewView
+from .worked_examples import with_examples
 from .worker_view import WorkerView
 
 if TYPE_CHECKING:
@@ -134,6 +136,7 @@ class Client:
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         bounds = Bounds.of(self.settings)
+        operation = self.with_examples(operation)
         params = parameters(operation, bounds=bounds)
         asked = model or self.settings.batch_model
         batch = NewBatch(
@@ -179,7 +182,7 @@ class Client:
         stage has the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and
         what is raised, are those of `submit`.
         """
-        plan = plan.asking(self.settings.batch_model).steered(steering)
+        plan = plan.asking(self.settings.batch_model).steered(steering).with_operations(self.with_examples)
         for stage in plan.stages:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
         bounds = Bounds.of(self.settings)
@@ -205,6 +208,23 @@ class Client:
             submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
             self.dispatch(begun.batch_id)
         return Review(self, begun.review_id)
+
+    def with_examples(self, operation: Operation) -> Operation:
+        """An inclusion that names a batch to take examples from, with them; any other operation as it is.
+
+        Submitting does it too, and what is submitted keeps its examples, whatever people decide later.
+
+        Raises:
+            UnknownBatch: there is no such batch.
+            InvalidParameters: it is no inclusion of the same question, or nobody included one of its records and
+                excluded another; or the criteria bring examples of their own.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        if not isinstance(operation, Inclusion) or operation.examples_from is None:
+            return operation
+        batch = self.batch(operation.examples_from)
+        decided = batch.results([one.index for one in batch.overrides()])
+        return with_examples(operation, batch.operation(), batch.id, decided)
 
     def review(self, review_id: str) -> Review:
         """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""

@@ -2,7 +2,7 @@
 
 from .audit import Audit, AuditItem, Stratum
 from .chunk import Chunk, Retrieval, Retrieved
-from .criteria import Criterion, SearchCriteria
+from .criteria import Criterion, SearchCriteria, WorkedExample
 from .errors import (
     BatchPaused,
     BrokerUnavailable,
@@ -154,6 +154,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "WaitTimeout",
+    "WorkedExample",
     "cost_words",
     "dollars",
     "packaged_prices",

@@ -1,11 +1,12 @@
 """A review's plan: which stages a record goes through, and what passes from one to the next."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .money import Cost
-from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name
+from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name, without_chosen_examples
 from .results import EvaluationResult, InclusionStatus, ItemResult
 from .status import ItemStatus
 from .steering import NO_STEERING, Steering
@@ -90,14 +91,21 @@ class ReviewPlan(BaseModel):
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
+    def with_operations(self, change: Callable[[Operation], Operation]) -> Self:
+        """The same plan, with each stage's operation changed."""
+        stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
     @property
     def content(self) -> dict[str, Any]:
         """What makes the plan this one and no other, as JSON values.
 
-        Its budgets do not, they may be raised, and its tiers do not; a stage that is not steered has no word of it.
+        Its budgets do not, they may be raised, and its tiers do not; nor do examples that were chosen from a batch, see
+        there. A stage that is not steered has no word of it.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, told in zip(self.stages, content["stages"], strict=True):
+            told["operation"] = without_chosen_examples(told["operation"])
             if stage.steering.content:
                 told["steering"] = stage.steering.content
         return content

@@ -31,6 +31,7 @@ from .engine.conversation import chat_request
 from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from .llm.chat import ChatRequest
 from .operations.dialogue import NoEvaluation, Question
+from .prompt_beginning import beginning_of
 from .settings import WorkerSettings
 from .workers_model import latest_model, workers_model
 
@@ -117,6 +118,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         most_cost=prices.at_most(model, usage.prompt_tokens, most, tier),
         other_tiers=_other_tiers(prices, model, usage, tier),
         duration=_duration(settings, len(to_ask), usage.total_tokens, known.seconds),
+        beginning=beginning_of(questions[0].request) if questions else None,
     )
 
 

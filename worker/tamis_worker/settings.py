@@ -20,6 +20,7 @@ from tamis_schemas.steering import Patience as TierPatience
 
 from .evaluation.recall import RECALL_THRESHOLD
 from .llm.api_key import TTL, words_of
+from .llm.prompt_cache import Breakpoint
 
 OPENAI_URL = "https://api.openai.com/v1"
 FLOWER_PASSWORD_LENGTH = 12
@@ -62,6 +63,7 @@ class WorkerSettings(ProducerSettings):
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
     recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # under it a model is asked
+    cache_breakpoint: Breakpoint | None = None  # how an endpoint is told what to keep of a prompt; unset: not at all
     max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted

@@ -29,6 +29,7 @@ from .json_document import AsJson, print_json
 from .progress import detail, paused, say_paused
 from .render import paid, print_summary
 from .submission import Submission, submitting
+from .submit import with_examples
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
 app.add_typer(reviews, rich_help_panel=Theme.ASK)
@@ -55,7 +56,8 @@ def run(
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
-        rehearse(planned.plan.steered(submission.steering), identified.asked, use_cache=not submission.no_cache)
+        asked = planned.plan.steered(submission.steering).with_operations(with_examples)
+        rehearse(asked, identified.asked, use_cache=not submission.no_cache)
         return
     with Client() as client:
         review = client.submit_review(

@@ -22,6 +22,7 @@ from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from ..llm.json_answer import Malformed
 from ..llm.llm import Learnt, Llm
+from ..llm.prompt_cache import PARAMETERS, Breakpoint
 from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
@@ -39,7 +40,7 @@ from .retry import RetryPolicy, Then, decide
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
 MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
-SAME_ANSWER = frozenset({SERVICE_TIER, "prompt_cache_key"})  # options that change what an answer costs, not the answer
+SAME_ANSWER = frozenset({SERVICE_TIER}) | PARAMETERS  # options that change what an answer costs, not the answer
 
 T = TypeVar("T")
 
@@ -54,6 +55,7 @@ class Patience:
     max_prompt_chars: int = 100_000  # of an item's fields
     recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
     flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
+    cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
@@ -65,6 +67,7 @@ class Patience:
             max_prompt_chars=settings.max_prompt_chars,
             recall_threshold=settings.recall_threshold,
             flex_timeout=settings.flex_call_timeout,
+            cache_breakpoint=settings.cache_breakpoint,
         )
 
 

@@ -8,6 +8,7 @@ from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
 from ..ledger.batches import BatchTerms
 from ..llm.chat import ChatRequest
+from ..llm.prompt_cache import cache_options
 from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 from ..telemetry.chat import ChatSpan
@@ -103,7 +104,7 @@ def chat_request(
         schema=question.schema,
         temperature=asked,
         max_tokens=max(patience.max_output_tokens, question.tokens),
-        options=steering.options,
+        options=cache_options(model, question.messages, question.schema, patience.cache_breakpoint) | steering.options,
         headers=steering.extra_headers,
         timeout=patience.flex_timeout if steering.tier is Tier.FLEX else None,
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .chat import ChatRequest
+from .prompt_cache import marked
 from .rung import WITH_SCHEMA, Rung
 from .schema_dialect import bounded, instruction, portable
 
@@ -69,7 +70,7 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
         written["response_format"] = {"type": "json_schema", "json_schema": named}
         if has_answered:  # in vain: who ignores the parameter has not seen the schema yet
             messages[-1]["content"] += f"\n\n{instruction(request.schema)}"
-        return written
+        return marked(written)
     if messages and messages[0]["role"] == "system":
         messages[0]["content"] += f"\n\n{instruction(request.schema)}"
     else:
@@ -78,7 +79,7 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
         written["response_format"] = {"type": "json_object"}
     if dialect.rung is Rung.REMINDED:
         messages[-1]["content"] += f"\n\n{REMINDER}"
-    return written
+    return marked(written)
 
 
 def after_refusal(dialect: Dialect, refusal: Refusal, optional: Iterable[str] = ("temperature",)) -> Dialect | None:
