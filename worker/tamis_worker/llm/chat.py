@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 from tamis_schemas import ErrorKind, Usage
@@ -49,6 +50,14 @@ class Answer:
     tier: str | None = None  # that the answer is billed at, as the endpoint names it
 
 
+class Obstacle(StrEnum):
+    """Why there was no connection, where that is known."""
+
+    NAME = "name"  # the host is not known
+    REFUSED = "refused"  # nothing listens there
+    TLS = "tls"
+
+
 @dataclass(frozen=True, slots=True)
 class CallError:
     """Why a call has no usable answer. The message never holds the API key."""
@@ -64,6 +73,7 @@ class CallError:
     rate: RateHeaders | None = None  # what the endpoint said of its limits
     tier: str | None = None  # that an answer which cannot be used is billed at
     no_capacity: bool = False  # the tier has no room now: nothing was paid, and no limit was met
+    obstacle: Obstacle | None = None
 
 
 Reply: TypeAlias = Answer | CallError

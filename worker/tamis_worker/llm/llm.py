@@ -16,8 +16,9 @@ from tamis_schemas import ConfigurationError, ErrorKind, Usage
 
 from .call_error import cleaned, of_answer, of_exception, refusal_of
 from .chat import Answer, CallError, ChatRequest, Message, Reply
-from .dialect import Dialect, Refusal, after_refusal, body
+from .dialect import BELOW, Dialect, Refusal, after_refusal, body
 from .lean_client import AnswerTooLarge, LeanClient
+from .model_list import ModelList, listed_models
 from .rate_headers import RateHeaders, read_rate_headers
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
@@ -86,6 +87,26 @@ class Llm:
     async def close(self) -> None:
         """Close the connections. Calls in flight end with an error."""
         await self._client.close()
+
+    async def models(self, *, within: float) -> ModelList | CallError:
+        """What the endpoint lists, which costs nothing, or why it lists nothing; `within` are seconds."""
+        try:
+            async with asyncio.timeout(within):
+                return await listed_models(self._client)
+        except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
+            return of_exception(error, api_key=self._api_key)
+
+    def dialect_of(self, request: ChatRequest) -> Dialect:
+        """How such a request is put to the endpoint, as far as that is known."""
+        return self._known_of(request).dialect
+
+    def step_down(self, request: ChatRequest) -> bool:
+        """Tell the shape of the answer in a less binding way from now on; False where there is none."""
+        known = self._known_of(request)
+        below = BELOW.get(known.dialect.rung)
+        if below is not None:
+            known.dialect = replace(known.dialect, rung=below)
+        return below is not None
 
     @asynccontextmanager
     async def finding_out(self, request: ChatRequest) -> AsyncIterator[None]:
