@@ -7,8 +7,23 @@
 By hand: `PYTHONPATH=tests python -m llm_double --port 8000`.
 """
 
+from .account import Account, Charge
 from .double import Call, Double
+from .personalities.personality import Personality
 from .script import Fault, Kind, Options, Quotes, Scripted
 from .tally import Second, Tally
 
-__all__ = ["Call", "Double", "Fault", "Kind", "Options", "Quotes", "Scripted", "Second", "Tally"]
+__all__ = [
+    "Account",
+    "Call",
+    "Charge",
+    "Double",
+    "Fault",
+    "Kind",
+    "Options",
+    "Personality",
+    "Quotes",
+    "Scripted",
+    "Second",
+    "Tally",
+]

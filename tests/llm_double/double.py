@@ -5,13 +5,20 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
+from .account import Account
+from .answers import schema_in
+from .asked import text_of
+from .personalities.character import Character
+from .personalities.personality import Personality, Told
 from .script import Fault, Options, Scripted
+from .strictness import follows
 from .tally import Tally
 
 START_BOUND = 20.0  # seconds; usual are 0.4
@@ -34,11 +41,32 @@ class Call:
     ended: float | None  # None: still in flight
     status: int | None  # None: still in flight; 499: the client left before the answer; 0: dropped without one
     fault: str | None  # the Kind of the fault that hit it
+    content: str | None  # that was sent; None: no answer, or one without a text in its place
 
     @property
     def prompt(self) -> str:
         """The text of all messages."""
-        return "\n".join(str(message["content"]) for message in self.messages)
+        return "\n".join(text_of(message) for message in self.messages)
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The schema that was asked for, in `response_format` or else in the messages."""
+        if (self.response_format or {}).get("type") == "json_schema":
+            schema: dict[str, Any] = (self.response_format or {})["json_schema"]["schema"]
+            return schema
+        return schema_in(self.prompt)
+
+    @property
+    def followed(self) -> bool:
+        """Was the answer that was sent, read strictly as one JSON value, what the schema allows?
+
+        A call that was paid for and did not follow is a wasted one. Without a schema any JSON value follows.
+        """
+        try:
+            value = json.loads(self.content or "")
+        except ValueError:
+            return False
+        return self.schema is None or follows(value, self.schema)
 
 
 class Double:
@@ -56,10 +84,13 @@ class Double:
         port: int = 0,
         faults: "list[Fault] | tuple[Fault, ...]" = (),
         answers: "list[Scripted] | tuple[Scripted, ...]" = (),
+        personalities: Sequence[Told] = (),
         **options: Any,  # the other fields of Options
     ) -> Self:
         """Start one; options are those of `Options`."""
-        wanted = Options(faults=tuple(faults), answers=tuple(answers), **options)
+        wanted = Options(
+            faults=tuple(faults), answers=tuple(answers), personalities=_personalities(personalities), **options
+        )
         folder = str(Path(__file__).resolve().parents[1])
         paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
         command = [sys.executable, "-m", "llm_double", "--with-parent", "--port", str(port)]
@@ -95,6 +126,20 @@ class Double:
         """What came second by second, and the most that any minute was asked for."""
         return Tally.from_json(self._ask("GET", "tally"))
 
+    def account(self) -> Account:
+        """What it has billed since the start or the last reset."""
+        return Account.from_json(self._ask("GET", "account"))
+
+    def valid_key(self) -> str | None:
+        """The key that the personality `expiring_key` takes now; None where every key of its list is used up."""
+        key: str | None = self._ask("GET", "key")["key"]
+        return key
+
+    def rotate_key(self) -> str | None:
+        """Let the valid key of `expiring_key` expire; the one that is valid then."""
+        key: str | None = self._ask("POST", "key/rotate")["key"]
+        return key
+
     def in_flight(self) -> int:
         """Calls that wait for their answer now."""
         return int(self._ask("GET", "count")["in_flight"])
@@ -114,14 +159,20 @@ class Double:
         *,
         faults: "list[Fault] | tuple[Fault, ...] | None" = None,
         answers: "list[Scripted] | tuple[Scripted, ...] | None" = None,
+        personalities: Sequence[Told] | None = None,
         **options: Any,  # the other fields of Options
     ) -> None:
-        """Change the options given and keep the others; limits start afresh. Calls stay remembered."""
+        """Change the options given and keep the others; limits start afresh. Calls stay remembered.
+
+        A personality that stays as it was keeps what it remembers: keys in use, prefixes.
+        """
         changes = dict(options)
         if faults is not None:
             changes["faults"] = [asdict(fault) for fault in faults]
         if answers is not None:
             changes["answers"] = [asdict(scripted) for scripted in answers]
+        if personalities is not None:
+            changes["personalities"] = [asdict(told) for told in _personalities(personalities)]
         self._ask("POST", "script", changes)
 
     def reset(self) -> None:
@@ -164,3 +215,10 @@ class Double:
         if response.status != 200:
             raise ValueError(f"the double refuses {what}: {answer}")
         return answer
+
+
+def _personalities(told: Sequence[Told]) -> tuple[Personality, ...]:
+    """Raises ValueError for one that does not exist, or takes no such parameter."""
+    personalities = tuple(Personality.of(one) for one in told)
+    Character(personalities)
+    return personalities

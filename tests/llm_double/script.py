@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
+from .personalities.personality import Personality
+
 
 class Kind(StrEnum):
     """What can go wrong with a call."""
@@ -65,7 +67,7 @@ class Fault:
             return False
         if self.contains is not None and self.contains not in prompt:
             return False
-        return self.probability is None or _draw(f"{self.seed}|{seen}|{prompt}") < self.probability
+        return self.probability is None or draw(f"{self.seed}|{seen}|{prompt}") < self.probability
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,10 @@ class Options:
     faults: tuple[Fault, ...] = ()  # the first that hits is the one
     answers: tuple[Scripted, ...] = field(default=())  # the first that matches is the one
     quotes: str | None = None  # one of `Quotes`, for every quote of an answer that is not scripted; None: any text
+    personalities: tuple[Personality, ...] = ()  # in the order in which they are asked; a name alone will do
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "personalities", tuple(Personality.of(told) for told in self.personalities))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -125,5 +131,6 @@ class Options:
         return cls(**known)
 
 
-def _draw(text: str) -> float:
+def draw(text: str) -> float:
+    """A number from 0 to 1, the same for the same text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56

@@ -5,49 +5,31 @@ import hashlib
 import json
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from . import answers, errors, strictness
+from . import errors
+from .account import Books
+from .asked import Asked
+from .completion import completion_of
 from .connection import Manner, Request, Response
 from .errors import Problem
 from .limits import Limits
-from .script import Fault, Kind, Options, Quotes
+from .model import written
+from .personalities.character import Character
+from .personalities.expiring_key import ExpiringKey
+from .record import Record
+from .refusals import refusal
+from .script import Fault, Kind, Options
 from .tally import Turnstile
 
 TOO_MANY = 429
 CLIENT_LEFT = 499  # remembered for a call whose client went away before the answer
-CHARACTERS_PER_TOKEN = 4
 ECHO = b"{authorization}"  # in the message of a fault: what the request says there
 # Faults that strike before anybody has looked at the request.
 BEFORE_READING = frozenset(errors.USUAL) | {Kind.DROPPED, Kind.BAD_GATEWAY}
-
-
-@dataclass(slots=True)
-class _Record:
-    number: int
-    body: dict[str, Any]
-    key_present: bool
-    key_matches: bool
-    in_flight: int
-    started: float
-    ended: float | None = None
-    status: int | None = None
-    fault: str | None = None
-
-    @property
-    def model(self) -> str:
-        return str(self.body.get("model"))
-
-    def to_json(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in self.__slots__ if name != "body"}
-        parameters = {n: v for n, v in self.body.items() if n not in ("model", "messages", "response_format")}
-        return told | {
-            "model": self.model,
-            "messages": self.body["messages"],
-            "response_format": self.body.get("response_format"),
-            "parameters": parameters,
-        }
+# Faults of an answer that a client cannot read to its end.
+UNREAD = frozenset({Kind.CUT, Kind.ENDLESS, Kind.NOT_JSON})
 
 
 class Server:
@@ -57,19 +39,26 @@ class Server:
         self._in_flight = 0
         self._changed = asyncio.Event()  # set, and replaced, whenever a call comes or ends while somebody watches
         self._watched = False
+        self._character = Character()
         self.tell(options)
         self.forget()
 
     def tell(self, options: Options) -> None:
-        """Behave like this from now on; limits start afresh, and faults may hit again."""
+        """Behave like this from now on; limits start afresh, and faults may hit again.
+
+        Personalities that were there before keep what they remember.
+        """
+        self._character = Character(options.personalities, self._character)
         self._options = options
         now = time.monotonic()
         self._limits = Limits(options.rpm, options.tpm, options.minute, now, sliding=options.sliding)
         self._hits: Counter[int] = Counter()
 
     def forget(self) -> None:
-        """Forget every call; those in flight go on, unremembered."""
-        self._records: list[_Record] = []
+        """Forget every call, also what personalities remember of them; those in flight go on, unremembered."""
+        self._character = Character(self._options.personalities)
+        self._books = Books()
+        self._records: list[Record] = []
         self._seen: Counter[bytes] = Counter()
         self._statuses: Counter[str] = Counter()
         self._number = 0
@@ -78,7 +67,7 @@ class Server:
     async def respond(self, request: Request) -> Response:
         """The answer to whatever is asked of the double."""
         match request.method, request.path:
-            case "POST", "/v1/chat/completions":
+            case "POST", path if path.endswith("/v1/chat/completions"):
                 return await self._chat(request)
             case "GET", "/v1/models":
                 return self._models(request)
@@ -89,6 +78,10 @@ class Server:
                 return _json(counts)
             case "GET", "/double/tally":
                 return _json(self._turnstile.tally().to_json())
+            case "GET", "/double/account":
+                return _json(self._books.account().to_json())
+            case ("GET", "/double/key") | ("POST", "/double/key/rotate"):
+                return self._valid_key(rotate=request.method == "POST")
             case "GET", "/double/wait":
                 return await self._wait(request.query)
             case "POST", "/double/script":
@@ -103,19 +96,27 @@ class Server:
     async def _chat(self, request: Request) -> Response:
         started = time.monotonic()
         try:
-            body = json.loads(request.body)
-            prompt = "\n".join([str(message["content"]) for message in body["messages"]])
-        except (ValueError, TypeError, KeyError):
+            asked = Asked(
+                json.loads(request.body),
+                self._number + 1,
+                key=_key(request),
+                headers=request.headers,
+                path=request.path,
+                now=started,
+            )
+            if (self._options.faults or self._character) and asked.prompt:
+                asked = replace(asked, seen=self._seen_before(asked.prompt))
+            _ = asked.prompt
+        except (ValueError, TypeError, KeyError, AttributeError):
             return _problem(Problem(400, "We could not parse the JSON body of your request."), {})
-        key = _key(request)
         self._number += 1
         self._in_flight += 1
         self._announce()
-        record = _Record(
+        record = Record(
             number=self._number,
-            body=body,
-            key_present=bool(key),
-            key_matches=self._options.api_key is None or key == self._options.api_key,
+            body=asked.body,
+            key_present=bool(asked.key),
+            key_matches=self._options.api_key is None or asked.key == self._options.api_key,
             in_flight=self._in_flight,
             started=started,
         )
@@ -123,7 +124,7 @@ class Server:
             self._records.append(record)
         statuses = self._statuses  # of before a reset, if one comes meanwhile
         try:
-            response = await self._answer(record, body, prompt)
+            response = await self._answer(record, asked)
             if ECHO in response.body:
                 said = json.dumps(request.headers.get("authorization", ""))[1:-1].encode()
                 response = replace(response, body=response.body.replace(ECHO, said))
@@ -137,152 +138,83 @@ class Server:
             statuses[str(record.status)] += 1
             self._announce()
 
-    async def _answer(self, record: _Record, body: dict[str, Any], prompt: str) -> Response:
-        options = self._options
-        problem = self._refusal(record, body, prompt)
-        fault = self._fault(record.number, prompt, refused=problem is not None)
+    async def _answer(self, record: Record, asked: Asked) -> Response:
+        options, character, books = self._options, self._character, self._books
+        problem = refusal(asked, options, record.in_flight) or character.refusal(asked)
+        fault = self._fault(asked, refused=problem is not None)
         record.fault = fault.kind.value if fault else None
         if fault is not None and fault.kind in BEFORE_READING:
             if fault.delay:
                 await asyncio.sleep(fault.delay)
-            if fault.kind is Kind.DROPPED:
-                record.status = 0
-                return Response(manner=Manner.DROPPED)
-            problem = errors.of_fault(fault)
-            if problem is None:
-                record.status = 502
-                page = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
-                return Response(page, status=502, content_type="text/html")
+            problem = _struck(fault)
         if problem is not None:
-            record.status = problem.status
-            if problem.status == TOO_MANY:
-                self._turnstile.count(0, time.monotonic(), admitted=False)
-            return _problem(problem, self._limits.headers(time.monotonic()))
-        completion = self._completion(record, body, prompt, fault)
+            response = problem if isinstance(problem, Response) else self._told(problem)
+            record.status = 0 if response.manner is Manner.DROPPED else response.status
+            return response
+        completion = completion_of(asked, written(asked, options, character), character, fault)
         now, tokens = time.monotonic(), completion["usage"]["total_tokens"]
         over = self._limits.admit(tokens, now)
         self._turnstile.count(tokens, now, admitted=over is None)
         headers = self._limits.headers(now)
         if over is not None:
             record.status = TOO_MANY
-            return _problem(errors.of_limit(record.model, over), headers)
+            return _problem(errors.of_limit(asked.model, over), headers)
+        # Only now: what a refused call holds is not kept in a cache, and not billed.
+        completion = character.completion(asked, completion)
+        read = fault is None or fault.kind not in UNREAD
         delay = options.latency + (fault.delay if fault and fault.kind is not Kind.TRICKLE else 0.0)
-        if delay:
-            await asyncio.sleep(delay)
+        delay += character.delay(asked)
+        try:
+            if delay:
+                await asyncio.sleep(delay)
+        except asyncio.CancelledError:
+            read = False
+            raise
+        finally:
+            books.enter(asked.model, completion, read=read)
         record.status = 200
-        return _sent(json.dumps(completion).encode(), headers, fault)
+        record.content = _content(completion)
+        response = Response(json.dumps(completion).encode(), headers=headers)
+        return _harmed(character.response(asked, response, completion), fault)
 
-    def _fault(self, number: int, prompt: str, *, refused: bool) -> Fault | None:
-        """The first fault that hits; a request that is refused anyway is not hit by faults of answers."""
-        if not self._options.faults:
-            return None
-        name = hashlib.sha256(prompt.encode()).digest()
-        seen = self._seen[name]
+    def _told(self, problem: Problem) -> Response:
+        now = time.monotonic()
+        if problem.status == TOO_MANY:
+            self._turnstile.count(0, now, admitted=False)
+        return _problem(problem, self._limits.headers(now))
+
+    def _seen_before(self, prompt: str) -> int:
+        name = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
         self._seen[name] += 1
+        return self._seen[name] - 1
+
+    def _fault(self, asked: Asked, *, refused: bool) -> Fault | None:
+        """The first fault that hits; a request that is refused anyway is not hit by faults of answers."""
         for place, fault in enumerate(self._options.faults):
             used_up = fault.limit is not None and self._hits[place] >= fault.limit
             late = refused and fault.kind not in BEFORE_READING
-            if not used_up and not late and fault.hits(number, prompt, seen):
+            if not used_up and not late and fault.hits(asked.number, asked.prompt, asked.seen):
                 self._hits[place] += 1
                 return fault
         return None
 
-    def _refusal(self, record: _Record, body: dict[str, Any], prompt: str) -> Problem | None:
-        """What is wrong with the request itself, in the order in which a real server finds it."""
-        options = self._options
-        if not record.key_matches:
-            return errors.USUAL[Kind.UNAUTHORIZED]
-        if options.models and record.model not in options.models:
-            message = f"The model `{record.model}` does not exist or you do not have access to it."
-            return Problem(404, message, code="model_not_found")
-        if options.concurrency is not None and record.in_flight > options.concurrency:
-            return errors.of_concurrency(options.concurrency)
-        for name in options.refuses:
-            if name in body:
-                return errors.of_parameter(name, body[name])
-        objection = self._format_objection(body.get("response_format"))
-        if objection is not None:
-            return Problem(400, objection, param="response_format")
-        if options.max_context is not None and _tokens(prompt) > options.max_context:
-            message = (
-                f"This model's maximum context length is {options.max_context} tokens. However, your messages "
-                f"resulted in {_tokens(prompt)} tokens. Please reduce the length of the messages."
-            )
-            return Problem(400, message, param="messages", code="context_length_exceeded")
-        return None
-
-    def _format_objection(self, wanted: dict[str, Any] | None) -> str | None:
-        if wanted is None or wanted.get("type") == "text":
-            return None
-        kind = wanted.get("type")
-        if kind not in self._options.response_formats:
-            return f"Invalid parameter: 'response_format' of type '{kind}' is not supported with this model."
-        if kind == "json_schema" and self._options.strict_openai:
-            part = wanted["json_schema"]
-            reason = strictness.objection(part["schema"]) if part.get("strict") else None
-            return reason and f"Invalid schema for response_format '{part.get('name')}': {reason}"
-        return None
-
-    def _completion(self, record: _Record, body: dict[str, Any], prompt: str, fault: Fault | None) -> dict[str, Any]:
-        content: str | None = self._content(body, prompt)
-        finish_reason = "stop"
-        refusal = None
-        match fault.kind if fault else None:
-            case Kind.MALFORMED:
-                content = (fault and fault.content) or "The record should be included, with high confidence."
-            case Kind.WRONG_SCHEMA:
-                content = (fault and fault.content) or '{"unexpected": true}'
-            case Kind.REFUSAL:
-                content, refusal = None, (fault and fault.message) or "I'm sorry, I cannot help with that."
-            case Kind.CONTENT_FILTER:
-                content, finish_reason = "", "content_filter"
-            case Kind.TRUNCATED:
-                content, finish_reason = (content or "")[: len(content or "") // 2], "length"
-            case Kind.EMPTY:
-                content = ""
-            case _:
-                pass
-        budget = body.get("max_completion_tokens", body.get("max_tokens"))
-        if budget is not None and content and _tokens(content) > budget:
-            content, finish_reason = content[: budget * CHARACTERS_PER_TOKEN], "length"
-        asked, written = _tokens(prompt), _tokens(content or refusal or "")
-        message = {"role": "assistant", "content": content, "refusal": refusal}
-        choice = {"index": 0, "message": message, "finish_reason": finish_reason}
-        return {
-            "id": f"chatcmpl-double{record.number}",
-            "object": "chat.completion",
-            "created": int(time.time()),
-            "model": f"{record.model}-double",
-            "choices": [] if fault and fault.kind is Kind.NO_CHOICES else [choice],
-            "usage": {"prompt_tokens": asked, "completion_tokens": written, "total_tokens": asked + written},
-        }
-
-    def _content(self, body: dict[str, Any], prompt: str) -> str:
-        for scripted in self._options.answers:
-            if scripted.contains in prompt:
-                return scripted.answer if isinstance(scripted.answer, str) else json.dumps(scripted.answer)
-        wanted = body.get("response_format") or {"type": "text"}
-        if wanted["type"] == "json_schema":
-            return json.dumps(self._answer_for(wanted["json_schema"]["schema"], prompt))
-        schema = answers.schema_in(prompt)
-        if schema is None:
-            return "{}" if wanted["type"] == "json_object" else "Hello."
-        content = json.dumps(self._answer_for(schema, prompt), indent=2)
-        # Left to itself a model wraps JSON into prose.
-        return content if wanted["type"] == "json_object" else f"Here is the answer:\n\n```json\n{content}\n```\n"
-
-    def _answer_for(self, schema: dict[str, Any], prompt: str) -> Any:
-        answer = answers.answer_for(schema, prompt)
-        quotes = None if self._options.quotes is None else Quotes(self._options.quotes)
-        answer = answers.with_citations(answer, prompt, quotes)
-        return answer if quotes is None else answers.with_quotes(answer, prompt, quotes)
-
     def _models(self, request: Request) -> Response:
-        if self._options.api_key is not None and _key(request) != self._options.api_key:
-            return _problem(errors.USUAL[Kind.UNAUTHORIZED], {})
+        key, keys = _key(request), self._character.find(ExpiringKey)
+        problem = keys.problem(key, time.monotonic()) if keys else None
+        if problem is None and self._options.api_key is not None and key != self._options.api_key:
+            problem = errors.USUAL[Kind.UNAUTHORIZED]
+        if problem is not None:
+            return _problem(problem, {})
         names = self._options.models or ("double",)
         models = [{"id": name, "object": "model", "created": 0, "owned_by": "double"} for name in names]
         return _json({"object": "list", "data": models})
+
+    def _valid_key(self, *, rotate: bool) -> Response:
+        keys = self._character.find(ExpiringKey)
+        if keys is None:
+            return _json({"error": "no key expires: the personality expiring_key is not scripted"}, status=400)
+        now = time.monotonic()
+        return _json({"key": keys.rotate(now) if rotate else keys.valid(now)})
 
     async def _wait(self, query: dict[str, str]) -> Response:
         calls, in_flight = (int(query.get(name, -1)) for name in ("calls", "in_flight"))
@@ -309,10 +241,6 @@ class Server:
         return _json({})
 
 
-def _tokens(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
 def _key(request: Request) -> str:
     return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
@@ -325,15 +253,31 @@ def _problem(problem: Problem, headers: dict[str, str]) -> Response:
     return Response(problem.body(), problem.status, {**headers, **problem.headers, "x-request-id": "req_double"})
 
 
-def _sent(body: bytes, headers: dict[str, str], fault: Fault | None) -> Response:
+def _struck(fault: Fault) -> Problem | Response:
+    """What a fault says before anybody has looked at the request."""
+    if fault.kind is Kind.DROPPED:
+        return Response(manner=Manner.DROPPED)
+    page = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
+    return errors.of_fault(fault) or Response(page, status=502, content_type="text/html")
+
+
+def _content(completion: dict[str, Any]) -> str | None:
+    """The text of the answer, as a client reads it that expects no more than a string."""
+    choices = completion.get("choices")
+    content = choices[0]["message"].get("content") if choices else None
+    return content if isinstance(content, str) else None
+
+
+def _harmed(response: Response, fault: Fault | None) -> Response:
+    """The response, as a fault lets it come through."""
     match fault.kind if fault else None:
         case Kind.CUT:
-            return Response(body, headers=headers, manner=Manner.CUT)
+            return replace(response, manner=Manner.CUT)
         case Kind.TRICKLE:
-            return Response(body, headers=headers, manner=Manner.TRICKLE, pause=fault.delay if fault else 0.0)
+            return replace(response, manner=Manner.TRICKLE, pause=fault.delay if fault else 0.0)
         case Kind.ENDLESS:
-            return Response(body, headers=headers, manner=Manner.ENDLESS)
+            return replace(response, manner=Manner.ENDLESS)
         case Kind.NOT_JSON:
-            return Response(b'{"id": "chatcmpl-double", "choices": [{"mess', headers=headers)
+            return replace(response, body=b'{"id": "chatcmpl-double", "choices": [{"mess')
         case _:
-            return Response(body, headers=headers)
+            return response

@@ -1,6 +1,10 @@
-"""What OpenAI's strict mode says of a schema."""
+"""What OpenAI's strict mode says of a schema, and whether a value follows one."""
 
+import json
+from functools import lru_cache
 from typing import Any
+
+from jsonschema import Draft202012Validator
 
 ALLOWED = {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"} | {
     "title",
@@ -40,3 +44,13 @@ def _parts(schema: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]
         found.append((("items",), schema["items"]))
     found += [(("anyOf", str(n)), part) for n, part in enumerate(schema.get("anyOf", ()))]
     return found
+
+
+def follows(value: Any, schema: dict[str, Any]) -> bool:
+    """Does the value follow the schema, to the letter?"""
+    return _validator(json.dumps(schema)).is_valid(value)
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema))
