@@ -15,9 +15,8 @@ ANY_TIER = frozenset({"auto"})  # asks for none in particular
 
 def judge_bill(model: str, asked: Sequence[Asked], prices: Prices) -> list[Finding]:
     """What these questions cost, and what of a bill cannot be known; nothing where nothing was paid."""
-    paid = [
-        call for one in asked for call in one.calls if isinstance(call.reply, Answer) or call.reply.usage != Usage()
-    ]
+    calls = [call for one in asked for call in one.calls]
+    paid = [call for call in calls if isinstance(call.reply, Answer) or call.reply.usage != Usage()]
     return [*_bill(model, asked, paid, prices), *_uncounted(paid), *_other_tier(asked)] if paid else []
 
 
@@ -58,15 +57,11 @@ def _uncounted(paid: Sequence[Call]) -> Iterator[Finding]:
 
 
 def _other_tier(asked: Sequence[Asked]) -> Iterator[Finding]:
-    wanted = {str(one.optional["service_tier"]) for one in asked if "service_tier" in one.optional}
-    billed = {call.reply.tier for one in asked for call in one.calls if call.reply.tier}
-    if wanted and billed - wanted:
-        what = (
-            f"tier {', '.join(sorted(wanted))} was asked for, and tier {', '.join(sorted(billed - wanted))} is billed"
-        )
-        yield warning(
-            "bill", what, "look at which models and accounts have it: the bill follows the tier of the answer"
-        )
+    wanted = {str(one.optional["service_tier"]) for one in asked if "service_tier" in one.optional} - ANY_TIER
+    others = {call.reply.tier for one in asked for call in one.calls if call.reply.tier} - wanted
+    if wanted and others:
+        what = f"tier {', '.join(sorted(wanted))} was asked for, and {', '.join(sorted(others))} is billed"
+        yield warning("bill", what, "look at which models and accounts have the tier: the answer's is what is paid")
 
 
 def _sum(model: str, calls: Sequence[Call], prices: Prices) -> Decimal | None:

@@ -72,8 +72,9 @@ async def _asked(llm: Llm, question: SampleQuestion, until: float) -> Asked:
         async with asyncio.timeout_at(until):
             while True:
                 reply = await llm.ask(question.request)
-                calls.append(Call(llm.dialect_of(question.request), reply, _problem(question, reply)))
-                if calls[-1].problem is None or not llm.step_down(question.request):
+                call = Call(llm.dialect_of(question.request), reply, _problem(question, reply))
+                calls.append(call)
+                if not (await llm.learn(question.request, reply, usable=call.read)).anew:
                     break
     except TimeoutError:
         late = CallError(ErrorKind.TIMEOUT, "no answer in time")

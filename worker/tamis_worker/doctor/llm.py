@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from tamis_producer.redaction import shown_url
 from tamis_producer.setting_files import files_named
@@ -25,7 +26,10 @@ from .sample_questions import SampleQuestion, sample_questions
 
 LISTS_WITHIN = 15.0  # s; longer than the wait for a connection, so that it is known that there was none
 ANSWERS_WITHIN = 60.0  # s for one question, or TAMIS_CALL_TIMEOUT where that is shorter
-ALL_ANSWER_WITHIN = 120.0  # s for all questions; a small model on a CPU takes half of it
+ALL_ANSWER_WITHIN = 120.0  # s for all questions
+
+# The client sends a key, and takes no second way of saying who it is.
+NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
 
 
 def examine_llm(
@@ -37,6 +41,9 @@ def examine_llm(
     """
     try:
         endpoint = _endpoint_of(settings)
+        if urlsplit(settings.endpoint).username:
+            yield failure(SUBJECT, f"user and password in the URL of {endpoint.base_url} cannot be sent", NO_USER)
+            return
         questions = sample_questions(endpoint.model, Patience.of(settings))
         prices = prices_of(settings)
         tell(f"listing the models of {endpoint.base_url}")

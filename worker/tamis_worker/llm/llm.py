@@ -32,6 +32,13 @@ MAX_ANSWER_BYTES = 4_000_000  # the longest answers of the largest models, with 
 NO_KEY = "none"  # sent to endpoints that ask for none: the package insists on a key
 
 
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What an answer has changed."""
+
+    anew: bool = False  # the question is worth asking anew: the next call asks in another way
+
+
 @dataclass(slots=True)
 class _Known:
     """What is known of a model and a schema, and the gate before the call that finds out more."""
@@ -100,13 +107,14 @@ class Llm:
         """How such a request is put to the endpoint, as far as that is known."""
         return self._known_of(request).dialect
 
-    def step_down(self, request: ChatRequest) -> bool:
-        """Tell the shape of the answer in a less binding way from now on; False where there is none."""
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
+        """What a reply teaches of how to ask; `usable` says that the operation took it."""
         known = self._known_of(request)
         below = BELOW.get(known.dialect.rung)
-        if below is not None:
-            known.dialect = replace(known.dialect, rung=below)
-        return below is not None
+        if usable or below is None or isinstance(reply, CallError):
+            return Learnt()
+        known.dialect = replace(known.dialect, rung=below)
+        return Learnt(anew=True)
 
     @asynccontextmanager
     async def finding_out(self, request: ChatRequest) -> AsyncIterator[None]:
