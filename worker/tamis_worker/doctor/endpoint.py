@@ -63,9 +63,14 @@ def judge_error(endpoint: Endpoint, error: CallError) -> Finding:
     url = endpoint.base_url
     if error.obstacle is not None:
         return _no_way(url, error)
+    if _redirects(error):
+        mend = "name in TAMIS_LLM_BASE_URL where it leads to"
+        return failure(SUBJECT, f"{url} sends elsewhere: {error.message}", mend)
     if error.status in (401, 403) and not endpoint.has_key:
         return _keyless(endpoint, error)
     match error.kind:
+        case ErrorKind.AUTHENTICATION if not error.sent:
+            return failure(SUBJECT, error.message, "put TAMIS_LLM_API_KEY, or what it comes from, right")
         case ErrorKind.AUTHENTICATION:
             return failure(SUBJECT, f"{url} refuses the key ({error.status})", "put TAMIS_LLM_API_KEY right")
         case ErrorKind.PERMISSION if error.everyone:
@@ -85,9 +90,6 @@ def judge_error(endpoint: Endpoint, error: CallError) -> Finding:
             return failure(SUBJECT, f"{url} does not answer in time", "look at the endpoint, and at firewalls between")
         case ErrorKind.CONNECTION:
             return failure(SUBJECT, f"{url} breaks the connection: {error.message}", "look at the endpoint")
-        case _ if _redirects(error):
-            mend = "name in TAMIS_LLM_BASE_URL where it leads to"
-            return failure(SUBJECT, f"{url} sends elsewhere ({error.status})", mend)
         case ErrorKind.SERVER if (error.status or 0) >= 500:
             mend = "look at the endpoint: workers try again, and an item fails after TAMIS_ITEM_DEADLINE"
             return failure(SUBJECT, f"{url} is in trouble: {error.message}", mend)

@@ -47,7 +47,7 @@ def examine_llm(
         questions = sample_questions(endpoint.model, Patience.of(settings))
         prices = prices_of(settings)
         tell(f"listing the models of {endpoint.base_url}")
-        listed, asked = asyncio.run(_ask(settings, questions if call else (), tell))
+        listed, asked = asyncio.run(_ask(settings, questions, call, tell))
     except ConfigurationError as error:
         yield failure(SUBJECT, str(error), "see docs/settings.md")
         return
@@ -59,24 +59,23 @@ def examine_llm(
     if asked:
         yield from judge_answers(endpoint, asked)
         yield from judge_bill(endpoint.model, asked, prices)
-    key = _key_of(settings)
-    yield from judge_key(_source_of(key), expiry_of(key), datetime.now(UTC))
+    yield from judge_key(_source_of(settings), expiry_of(_key_of(settings)), datetime.now(UTC))
 
 
 async def _ask(
-    settings: WorkerSettings, questions: tuple[SampleQuestion, ...], tell: Callable[[str], object]
+    settings: WorkerSettings, questions: tuple[SampleQuestion, ...], call: bool, tell: Callable[[str], object]
 ) -> tuple[ModelList | CallError, tuple[Asked, ...]]:
     """The list of models, and the interview; nobody is interviewed who cannot be reached."""
     llm = Llm(
         settings.endpoint,
         _key_of(settings),
         timeout=min(settings.call_timeout, ANSWERS_WITHIN),
-        connections=max(1, len(questions)),
+        connections=len(questions),
         max_answer_bytes=settings.max_answer_bytes,
     )
     try:
-        listed = await llm.models(within=LISTS_WITHIN)
-        if not questions or (isinstance(listed, CallError) and out_of_reach(listed)):
+        listed = await llm.models(within=LISTS_WITHIN, headers=questions[0].request.headers)
+        if not call or (isinstance(listed, CallError) and out_of_reach(listed)):
             return listed, ()
         tell(f"asking {questions[0].request.model} {len(questions)} questions")
         return listed, await interview(llm, questions, within=ALL_ANSWER_WITHIN)
@@ -109,7 +108,7 @@ def _key_of(settings: WorkerSettings) -> str:
     return settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
 
 
-def _source_of(key: str) -> KeySource:
-    if not key:
+def _source_of(settings: WorkerSettings) -> KeySource:
+    if settings.llm_api_key is None:
         return KeySource.NONE
     return KeySource.FILE if "TAMIS_LLM_API_KEY" in files_named(os.environ) else KeySource.SETTING

@@ -95,11 +95,15 @@ class Llm:
         """Close the connections. Calls in flight end with an error."""
         await self._client.close()
 
-    async def models(self, *, within: float) -> ModelList | CallError:
-        """What the endpoint lists, which costs nothing, or why it lists nothing; `within` are seconds."""
+    async def models(self, *, within: float, headers: Mapping[str, str] | None = None) -> ModelList | CallError:
+        """What the endpoint lists, which costs nothing, or why it lists nothing.
+
+        `within` are seconds; `headers` are sent beside the usual ones.
+        """
+        sent = {**(headers or {}), "Authorization": f"Bearer {self._api_key}"}
         try:
             async with asyncio.timeout(within):
-                return await listed_models(self._client)
+                return await listed_models(self._client, sent)
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             return of_exception(error, api_key=self._api_key)
 

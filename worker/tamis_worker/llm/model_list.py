@@ -1,6 +1,7 @@
 """The models that an endpoint lists."""
 
 import json
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import openai
@@ -10,15 +11,15 @@ LONGEST = 5_000_000  # bytes; a list of thousands of models is far below
 ModelList: TypeAlias = tuple[str, ...]
 
 
-async def listed_models(client: openai.AsyncOpenAI) -> ModelList:
-    """The names that `/models` gives, in its order.
+async def listed_models(client: openai.AsyncOpenAI, headers: Mapping[str, str]) -> ModelList:
+    """The names that `/models` gives, in its order; `headers` go before the client's own.
 
     Raises:
         ValueError: the answer is no such list, or is longer than any.
         openai.OpenAIError: the endpoint answered 4xx or 5xx, or not at all.
     """
     body = b""
-    async with client.models.with_streaming_response.list() as response:
+    async with client.models.with_streaming_response.list(extra_headers=headers) as response:
         async for part in response.iter_bytes():
             body += part
             if len(body) > LONGEST:
