@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 import redis
-from sqlalchemy import text
+from sqlalchemy import insert, text
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts, tamis
 from tamis_producer import Client
 from tamis_schemas import Filter
+from tamis_schemas.ledger import dialects
 from tamis_worker.doctor import Finding, Level, examine
 from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.settings import WorkerSettings
@@ -58,16 +59,18 @@ def test_messages_without_a_worker_are_a_failure(
     ]
 
 
-def test_a_wrong_key_and_an_unknown_model_are_told_apart_by_one_call(
-    worker_settings: WorkerSettings, double: Double
+def test_what_the_workers_have_learned_of_the_model_is_told(
+    worker_settings: WorkerSettings, client: Client, double: Double
 ) -> None:
-    double.script(api_key="another")
-    assert "refuses the key (401)" in bad(worker_settings)[-1].what
-    assert double.count() == 0
-    double.script(api_key=None, models=["other"])
-    listed, asked = bad(worker_settings, call=True)[-2:]
-    assert "does not list the model 'double-1'; it lists other" in listed.what
-    assert "knows no model 'double-1' (404)" in asked.what
+    double.script(models=["double-1"])
+    learned = {"endpoint": double.base_url, "model": "double-1", "rung": "text", "proven": True}
+    with client.engine.begin() as connection:
+        connection.execute(insert(dialects).values(**learned, unusable=0))
+        connection.execute(insert(dialects).values(**learned | {"model": "double-2", "proven": False}, unusable=4))
+    assert any(one.what.endswith("could not be used") and "ask double-2" in one.what for one in bad(worker_settings))
+    told = [one.what for one in examine(worker_settings) if one.subject == "learned"]
+    assert any(f"workers ask double-1 at {double.base_url} on rung text since" in what for what in told)
+    assert len(told) == 2
 
 
 def test_what_is_not_there_is_said_and_the_rest_is_examined_all_the_same(
@@ -116,11 +119,14 @@ def test_a_ledger_without_this_releases_tables_is_found(
 def test_the_command_ends_with_1_for_a_failure_and_prints_no_secret(
     environment: dict[str, str], tmp_path: Path, double: Double, start_worker: Callable[..., WorkerProcess]
 ) -> None:
-    double.script(models=["double-1"], api_key="sk-test-of-the-double")
-    start_worker()
-    well = tamis("doctor", "--json", env=environment, cwd=tmp_path)
+    double.script(models=["gpt-5-mini"], api_key="sk-test-of-the-double")
+    start_worker(model="gpt-5-mini")
+    well = tamis("doctor", "--json", env=environment | {"TAMIS_MODEL": "gpt-5-mini"}, cwd=tmp_path)
     assert well.code == 0, well.out + well.err
-    assert {one["level"] for one in json.loads(well.out)} == {"ok"}
+    found = json.loads(well.out)
+    assert {one["level"] for one in found} == {"ok"}, found
+    assert {"subject", "level", "what", "mend"} == set(found[0])
+    assert double.count() == 7
     broken = tamis("doctor", env=environment | {"TAMIS_LLM_API_KEY": KEY}, cwd=tmp_path)
     assert broken.code == 1
     assert "refuses the key" in broken.out

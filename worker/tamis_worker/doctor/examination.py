@@ -1,10 +1,12 @@
 """The whole examination, part by part; what one part cannot say keeps none of the others from it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from itertools import chain
 
 from tamis_producer.broker import make_app, place, waiting_messages
+from tamis_producer.extras import needs
 from tamis_producer.ledger import connect
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS, read_repairs, read_workers
@@ -12,8 +14,8 @@ from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailab
 from tamis_schemas.ledger.revisions import head, revisions
 
 from ..settings import WorkerSettings
-from .endpoint import judge_endpoint, read_endpoint
-from .finding import Finding, failure, ok
+from .finding import Finding, failure, ok, warning
+from .learned import judge_learned, read_learned
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
@@ -21,18 +23,39 @@ from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, 
 ANSWER_WITHIN = 5.0  # s
 
 
-def examine(settings: WorkerSettings, *, call: bool = False) -> Iterator[Finding]:
+def examine(
+    settings: WorkerSettings,
+    *,
+    call: bool = False,
+    endpoint_only: bool = False,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Iterator[Finding]:
     """Everything that Tamis needs, a finding after the other, without secrets.
 
-    `call`: put one short question to the model, which is paid for.
+    Args:
+        settings: of this process.
+        call: put one question of each operation to the model, which is paid for.
+        endpoint_only: look at nothing but the LLM, which needs no servers.
+        tell: takes what is being done where that takes its time.
     """
     redact = Redaction.of(settings)
-    for finding in _examine(settings, call):
+    parts = (_llm(settings, call, tell),) if endpoint_only else (_servers(settings), _llm(settings, call, tell))
+    for finding in chain(*parts):
         mend = None if finding.mend is None else redact(finding.mend)
         yield Finding(finding.subject, finding.level, redact(finding.what), mend)
 
 
-def _examine(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
+def _llm(settings: WorkerSettings, call: bool, tell: Callable[[str], object]) -> Iterator[Finding]:
+    try:
+        with needs("worker"):
+            from .llm import examine_llm
+    except ConfigurationError as error:
+        yield warning("LLM", "it is not examined: what asks it is not installed", str(error))
+        return
+    yield from examine_llm(settings, call=call, tell=tell)
+
+
+def _servers(settings: WorkerSettings) -> Iterator[Finding]:
     ahead: dict[str, float] = {}
     try:
         broker, database, redis_servers = settings.broker, settings.database, _redis_servers(settings)
@@ -59,7 +82,6 @@ def _examine(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
     )
     if settings.stack is not None:
         yield judge_disk(str(settings.home), shutil.disk_usage(settings.home).free)
-    yield from _endpoint(settings, call)
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
@@ -98,24 +120,13 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
             waiting = None
         workers = read_workers(engine, broker)
         repairs = read_repairs(engine)
+        learned = read_learned(engine)
     except (LedgerUnavailable, ConfigurationError) as error:
         yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)
+        yield from judge_learned(learned)
     finally:
         engine.dispose()
         app.close()
-
-
-def _endpoint(settings: WorkerSettings, call: bool) -> Iterator[Finding]:
-    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
-    try:
-        endpoint, model = settings.endpoint, settings.default_model
-    except ConfigurationError as error:
-        yield failure("LLM", str(error), "see docs/settings.md")
-        return
-    listed = read_endpoint(endpoint, key)
-    yield from judge_endpoint(endpoint, model, listed)
-    if call and listed.obstacle is None:
-        yield from judge_endpoint(endpoint, model, read_endpoint(endpoint, key, ask=model), asked=True)

@@ -15,6 +15,8 @@ about money.
 
 import json
 import re
+import socket
+import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -27,7 +29,7 @@ from tamis_producer.redaction import forms_of
 from tamis_schemas import ErrorKind
 from tamis_schemas.printable import printable_line
 
-from .chat import CallError
+from .chat import CallError, Obstacle
 from .dialect import Refusal
 
 MAX_MESSAGE = 500  # characters
@@ -81,6 +83,12 @@ ADVICE = {
 
 # No room at the tier that was asked for, now.
 _NO_CAPACITY = re.compile(r"resource[ _]unavailable|capacity_exceeded", re.IGNORECASE)
+# What lies under an exception where there was no connection.
+OBSTACLES: tuple[tuple[type[Exception], Obstacle], ...] = (
+    (ssl.SSLError, Obstacle.TLS),
+    (socket.gaierror, Obstacle.NAME),
+    (ConnectionRefusedError, Obstacle.REFUSED),
+)
 
 # There was no connection over which a request could have gone.
 UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
@@ -110,7 +118,9 @@ def of_exception(error: Exception, *, api_key: str, now: datetime | None = None)
     if isinstance(error, openai.APIResponseValidationError | ValueError):
         return CallError(ErrorKind.SERVER, "the endpoint answered something that is not JSON")
     cause = _chain(error)[-1]
-    return CallError(ErrorKind.CONNECTION, cleaned(f"{type(cause).__name__}: {cause}", api_key), sent=sent)
+    obstacle = next((kind for raised, kind in OBSTACLES if isinstance(cause, raised)), None)
+    message = cleaned(f"{type(cause).__name__}: {cause}", api_key)
+    return CallError(ErrorKind.CONNECTION, message, sent=sent, obstacle=obstacle)
 
 
 def of_answer(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 from tamis_schemas import ErrorKind, Usage
@@ -51,6 +52,14 @@ class Answer:
     rung: Rung | None = None  # on which it was asked for
 
 
+class Obstacle(StrEnum):
+    """Why there was no connection, where that is known."""
+
+    NAME = "name"  # the host is not known
+    REFUSED = "refused"  # nothing listens there
+    TLS = "tls"
+
+
 @dataclass(frozen=True, slots=True)
 class CallError:
     """Why a call has no usable answer. The message never holds the API key."""
@@ -67,6 +76,7 @@ class CallError:
     tier: str | None = None  # that an answer which cannot be used is billed at
     no_capacity: bool = False  # the tier has no room now: nothing was paid, and no limit was met
     rung: Rung | None = None  # on which it was asked
+    obstacle: Obstacle | None = None
 
 
 Reply: TypeAlias = Answer | CallError

@@ -1,6 +1,7 @@
 """The one seam to the `openai` package: a question in, a reply out, errors as values."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -20,6 +21,7 @@ from .dialect import Dialect, Refusal, after_refusal, body
 from .json_answer import Malformed
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
 from .lesson import Lesson, below, lesson_of
+from .model_list import ModelList, listed_models
 from .rate_headers import RateHeaders, read_rate_headers
 from .rung import Rung, is_below, lower
 from .shared_dialects import DialectTurn, SharedDialects
@@ -103,6 +105,27 @@ class Llm:
         await self._dialects.close()
         await self._client.close()
 
+    async def models(self, *, within: float, headers: Mapping[str, str] | None = None) -> ModelList | CallError:
+        """What the endpoint lists, which costs nothing, or why it lists nothing.
+
+        `within` are seconds; `headers` are sent beside the usual ones.
+        """
+        try:
+            key = await self._keys.current()
+        except NoKey as error:
+            return _without_key(error)
+        sent = {**(headers or {}), "Authorization": f"Bearer {key}"}
+        try:
+            async with asyncio.timeout(within):
+                return await listed_models(self._client, sent)
+        except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
+            return of_exception(error, api_key=key)
+
+    def dialect_of(self, request: ChatRequest) -> Dialect:
+        """How such a request is put to the endpoint, as far as that is known."""
+        taken = self._taken.get((request.model, request.schema_name), Dialect())
+        return replace(taken, rung=lower(taken.rung, self._dialects.learned(request.model).rung))
+
     def finding_out(self, request: ChatRequest) -> DialectTurn:
         """The leave to ask: waited for before the permit for the call, and left when its answer was learned from.
 
@@ -182,8 +205,7 @@ class Llm:
         try:
             key = await self._keys.current()
         except NoKey as error:
-            reply = CallError(ErrorKind.AUTHENTICATION, f"there is no API key: {error}", everyone=True, sent=False)
-            return _Outcome(reply)
+            return _Outcome(_without_key(error))
         outcome = await self._call_with(key, request, dialect)
         if isinstance(outcome.reply, CallError) and outcome.reply.kind is ErrorKind.AUTHENTICATION:
             other = await self._keys.instead_of(key)
@@ -222,6 +244,10 @@ class Llm:
             outcome = _Outcome(of_exception(error, api_key=key))
         latency_ms = round((perf_counter() - started) * 1000)
         return replace(outcome, reply=replace(outcome.reply, latency_ms=latency_ms, rate=rate))
+
+
+def _without_key(error: NoKey) -> CallError:
+    return CallError(ErrorKind.AUTHENTICATION, f"there is no API key: {error}", everyone=True, sent=False)
 
 
 def _outcome(reply: Reply) -> _Outcome:

@@ -8,8 +8,8 @@ import pytest
 from tamis_producer.worker_view import WorkerReport, WorkerState, WorkerView
 from tamis_producer.workers import Repairs
 from tamis_schemas import LedgerUnavailable
-from tamis_worker.doctor.endpoint import EndpointReading, Obstacle, judge_endpoint
 from tamis_worker.doctor.finding import Finding, Level
+from tamis_worker.doctor.learned import Learned, judge_learned
 from tamis_worker.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server
 from tamis_worker.doctor.redis_server import RedisReading, Unreachable, judge_redis_server
 from tamis_worker.doctor.surroundings import (
@@ -32,7 +32,6 @@ LEDGER = LedgerReading(
     read_only=False,
 )  # fmt: skip
 REVISIONS = Revisions(head="2", known=frozenset({"1", "2"}))
-URL = "https://llm.example/v1"
 
 
 def worst(findings: list[Finding]) -> Finding:
@@ -95,37 +94,6 @@ def test_a_ledger_that_does_not_answer_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reading", "asked", "level", "says", "mend"),
-    [
-        (EndpointReading(200, ("m", "n")), False, OK, "lists 2 models", None),
-        (EndpointReading(200, ("n",)), False, WARNING, "does not list the model 'm'; it lists n", "--call"),
-        (EndpointReading(200, None), False, WARNING, "lists no models (200)", "--call"),
-        (EndpointReading(404), False, WARNING, "lists no models (404)", "--call"),
-        (EndpointReading(200), True, OK, "answered a question to m", None),
-        (EndpointReading(404), True, FAILURE, "knows no model 'm'", "TAMIS_MODEL"),
-        (EndpointReading(401), False, FAILURE, "refuses the key", "TAMIS_LLM_API_KEY"),
-        (EndpointReading(403), False, FAILURE, "does not let this key in", "TAMIS_LLM_API_KEY"),
-        (EndpointReading(429), False, WARNING, "too many requests", "quota"),
-        (EndpointReading(302), False, FAILURE, "sends elsewhere", "TAMIS_LLM_BASE_URL"),
-        (EndpointReading(503), False, FAILURE, "in trouble (503)", "endpoint"),
-        (EndpointReading(400), True, FAILURE, "answers 400", "TAMIS_MODEL"),
-        (EndpointReading(obstacle=Obstacle.NAME), False, FAILURE, "host of https://llm.example/v1 is not known", "URL"),
-        (EndpointReading(obstacle=Obstacle.REFUSED), False, FAILURE, "nothing listens", "start it"),
-        (EndpointReading(obstacle=Obstacle.TLS, why="self-signed"), False, FAILURE, "TLS to", "SSL_CERT_FILE"),
-        (EndpointReading(obstacle=Obstacle.SILENT), False, FAILURE, "does not answer within 20 s", "firewalls"),
-        (EndpointReading(obstacle=Obstacle.OTHER, why="odd"), False, FAILURE, "cannot be asked: odd", "URL"),
-    ],
-)
-def test_the_endpoint_is_judged(
-    reading: EndpointReading, asked: bool, level: Level, says: str, mend: str | None
-) -> None:
-    found = worst(judge_endpoint(URL, "m", reading, asked=asked))
-    assert (found.level, says in found.what) == (level, True), found
-    assert (found.mend is None) == (mend is None)
-    assert (mend or "") in (found.mend or "")
-
-
-@pytest.mark.parametrize(
     ("visibility", "level"),
     # an item: 900 + 120 = 1020 s; a call: 120 s; a join: 60 s
     [(1020, OK), (900, OK), (120, OK), (119, WARNING), (60, WARNING), (59, FAILURE)],
@@ -178,3 +146,12 @@ def test_what_the_reconciler_did_is_told_with_its_last_time_and_is_no_trouble() 
 
 def test_everything_that_a_sweep_can_find_has_words() -> None:
     assert set(REPAIRED) == {field.name for field in fields(Swept)}
+
+
+def test_how_the_workers_ask_a_model_is_told_and_in_vain_is_a_warning() -> None:
+    known = Learned("https://llm.example/v1", "m", "text", True, 0, datetime(2026, 11, 22, 9, 5, tzinfo=UTC))
+    told = "workers ask m at https://llm.example/v1 on rung text since 2026-11-22 09:05 UTC"
+    proven, unproven, vain = judge_learned([known, replace(known, proven=False), replace(known, unusable=3)])
+    assert (proven.level, proven.what) == (OK, told)
+    assert (unproven.level, unproven.what) == (OK, f"{told}, which no answer has proven yet")
+    assert (vain.level, vain.what) == (WARNING, f"{told}; the last 3 answers could not be used")

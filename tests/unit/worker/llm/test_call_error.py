@@ -1,5 +1,7 @@
 """The kinds of errors, from real exceptions of the `openai` package."""
 
+import socket
+import ssl
 from datetime import UTC, datetime
 from time import process_time
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from tamis_schemas import ErrorKind
 from tamis_worker.engine.retry import RetryDecision, RetryPolicy, decide
 from tamis_worker.llm.call_error import cleaned, of_answer, of_exception, retry_after
+from tamis_worker.llm.chat import Obstacle
 
 KEY = "my-own-secret-key"
 REQUEST = httpx2.Request("POST", "http://double/v1/chat/completions")
@@ -182,6 +185,22 @@ def test_an_exception_without_an_answer_gives_the_kind(exception: Exception, kin
     found = of_exception(exception, api_key=KEY)
     assert (found.kind, found.status, found.retry_after) == (kind, None, None)
     assert found.message
+
+
+@pytest.mark.parametrize(
+    ("underneath", "obstacle"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), Obstacle.NAME),
+        (ConnectionRefusedError(111, "refused"), Obstacle.REFUSED),
+        (ssl.SSLCertVerificationError("self-signed certificate"), Obstacle.TLS),
+        (ConnectionResetError(104, "reset"), None),
+    ],
+)
+def test_why_there_was_no_connection_is_told_by_what_lies_underneath(
+    underneath: Exception, obstacle: Obstacle | None
+) -> None:
+    error = caused(openai.APITimeoutError(REQUEST), httpx2.ConnectError(""), underneath)
+    assert of_exception(error, api_key=KEY).obstacle is obstacle
 
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

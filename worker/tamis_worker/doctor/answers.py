@@ -1,0 +1,156 @@
+"""The answers of an interview: can they be used, how the model had to be asked for them, and what they say of it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from tamis_schemas import ErrorKind
+
+from ..llm.chat import Answer, CallError
+from ..llm.dialect import NEWER_BUDGET, OLDER_BUDGET
+from .endpoint import Endpoint, judge_error
+from .finding import Finding, failure, ok, warning
+from .interview import Asked, Call
+
+LONGEST_SHOWN = 120  # characters of an answer
+
+# How the shape of an answer is told, by rung.
+TOLD = {
+    "strict": "by a strict schema",
+    "bounded": "by a strict schema with every bound written out",
+    "json_object": "in the messages, with JSON mode",
+    "text": "in the messages alone",
+    "reminded": "in the messages, and once more behind the question",
+}
+ENFORCED = frozenset({"strict", "bounded"})
+
+# Of a harmless question: how bad it is, and what to do.
+OF_ONE_QUESTION = {
+    ErrorKind.TRUNCATED: (
+        warning,
+        "raise TAMIS_MAX_OUTPUT_TOKENS, which reasoning is spent from too; workers ask once more with twice as much",
+    ),
+    ErrorKind.EMPTY: (failure, "raise TAMIS_MAX_OUTPUT_TOKENS, or name another model in TAMIS_MODEL"),
+    ErrorKind.REFUSED: (warning, "the record is harmless: name another model in TAMIS_MODEL"),
+    ErrorKind.CONTENT_FILTER: (warning, "the record is harmless: have the endpoint's filter loosened"),
+}
+
+
+def judge_answers(endpoint: Endpoint, asked: Sequence[Asked]) -> list[Finding]:
+    """What to say of the answers; only why there are none where no question was answered."""
+    found = [*_used(asked), *_unusable(asked), *_unanswered(endpoint, asked)]
+    answers = [call for one in asked for call in one.calls if isinstance(call.reply, Answer)]
+    if not answers:
+        return found
+    return [*found, *_shape(asked), *_parameters(asked, answers), _model(endpoint, answers), _limits(asked)]
+
+
+def _used(asked: Iterable[Asked]) -> Iterator[Finding]:
+    read = [one for one in asked if one.last.read]
+    if read:
+        took = median(one.last.reply.latency_ms for one in read)
+        which = "its answer" if len(read) == 1 else "their answers"
+        seconds = f"{took / 1000:.1f} s" if took >= 100 else f"{took:.0f} ms"
+        yield ok("answers", f"{_named(read)}: {which} can be used; {seconds} a call")
+
+
+def _unusable(asked: Iterable[Asked]) -> Iterator[Finding]:
+    """One finding for all answers that cannot be used for the same reason, with the first of them."""
+    alike: dict[str, list[Asked]] = defaultdict(list)
+    for one in asked:
+        if one.last.problem is not None:
+            alike[one.last.problem].append(one)
+    for problem, same in alike.items():
+        first = same[0].last.reply
+        content = " ".join(first.content.split()) if isinstance(first, Answer) else ""
+        shown = content if len(content) <= LONGEST_SHOWN else f"{content[: LONGEST_SHOWN - 3]}..."
+        what = f"{_named(same)}: no answer that can be used: {problem}; {same[0].operation} was answered {shown!r}"
+        mend = "name another model in TAMIS_MODEL: this one does not follow the shape, however it is told"
+        yield failure("answers", what, mend)
+
+
+def _unanswered(endpoint: Endpoint, asked: Iterable[Asked]) -> Iterator[Finding]:
+    """One finding for all questions that ended alike."""
+    alike: dict[ErrorKind, list[Asked]] = defaultdict(list)
+    errors: dict[ErrorKind, CallError] = {}
+    for one in asked:
+        if isinstance(one.last.reply, CallError):
+            alike[one.last.reply.kind].append(one)
+            errors.setdefault(one.last.reply.kind, one.last.reply)
+    for kind, error in errors.items():
+        if kind in OF_ONE_QUESTION:
+            level, mend = OF_ONE_QUESTION[kind]
+            yield level("answers", f"{_named(alike[kind])}: {error.message}", mend)
+        else:
+            yield judge_error(endpoint, error)
+
+
+def _shape(asked: Sequence[Asked]) -> Iterator[Finding]:
+    by_rung: dict[str, list[Asked]] = defaultdict(list)
+    for one in asked:
+        if one.last.read:
+            by_rung[one.last.dialect.rung.value].append(one)
+    for rung, same in by_rung.items():
+        told = f"the shape is told {TOLD.get(rung, rung)} ({rung})"
+        if len(by_rung) > 1:
+            told = f"{_named(same)}: {told}"
+        wasted = [call for one in same for call in one.calls[:-1]]
+        if any(call.problem is not None for call in wasted) and rung not in ENFORCED:
+            plural = "" if len(wasted) == 1 else "s"
+            what = f"it takes a schema and does not hold to it: {told}; to find out took {len(wasted)} call{plural}"
+            mend = "nothing has to be done, workers do the same; where a schema is enforced, fewer answers are unusable"
+            yield warning("shape", what, mend)
+        elif rung in ENFORCED:
+            yield ok("shape", f"{told}, which is followed")
+        else:
+            yield ok("shape", f"{told}: the endpoint refuses a strict schema, at no cost")
+
+
+def _parameters(asked: Iterable[Asked], answers: Sequence[Call]) -> Iterator[Finding]:
+    budget = answers[-1].dialect.budget
+    refused = {name for call in answers for name in call.dialect.left_out}
+    taken = sorted({name for one in asked for name in one.optional} - refused)
+    told = f"taken: {', '.join((budget, *taken))}"
+    if budget == NEWER_BUDGET:
+        told += f", as it refuses {OLDER_BUDGET}"
+    if "temperature" in refused:
+        told += "; the temperature is refused and left out: answers vary as the model likes"
+    yield ok("parameters", told)
+    for name in sorted(refused - {"temperature"}):
+        mend = "take it out of the settings, or name an endpoint and a model that know it"
+        yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
+
+
+def _model(endpoint: Endpoint, answers: Sequence[Call]) -> Finding:
+    names = sorted({call.reply.model for call in answers if isinstance(call.reply, Answer)})
+    if names == [""]:
+        return warning("model", "the answers name no model", "none is needed; which one it was is not in the results")
+    others = [name for name in names if not _is_of(endpoint.model, name)]
+    if others:
+        what = f"{endpoint.model} was asked, and {', '.join(others)} answers"
+        return warning("model", what, "look at the endpoint's names: the price is that of the model that is asked")
+    under = "under this name" if names == [endpoint.model] else f"as {', '.join(names)}"
+    return ok("model", f"{endpoint.model} answers {under}")
+
+
+def _is_of(asked: str, answering: str) -> bool:
+    """True for the model itself, a snapshot of it, and the same under a provider's or a folder's name."""
+    short, named = asked.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
+    return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
+
+
+def _limits(asked: Iterable[Asked]) -> Finding:
+    rates = [call.reply.rate for one in asked for call in one.calls if call.reply.rate is not None]
+    if not rates:
+        return ok("limits", "the endpoint says nothing of its limits: those of TAMIS_LIMIT_* hold")
+    latest = rates[-1]
+    told = [
+        f"{limit:,} {of}"
+        for limit, of in ((latest.limit_requests, "requests"), (latest.limit_tokens, "tokens"))
+        if limit is not None
+    ]
+    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(told) or 'what is left'}")
+
+
+def _named(asked: Iterable[Asked]) -> str:
+    return ", ".join(one.operation for one in asked)

@@ -1,0 +1,95 @@
+"""An interview: one real question of each operation, put to the endpoint over the workers' own seam.
+
+The first question finds out, alone, how the model wants to be asked; the others are then asked side by side. An answer
+is read as the engine reads it; one that cannot be read steps down to a less binding way of telling its shape.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tamis_schemas import ErrorKind
+
+from ..llm.chat import Answer, CallError, Reply
+from ..llm.dialect import Dialect
+from ..llm.json_answer import Malformed, read_json
+from ..llm.llm import Llm
+from ..operations import InvalidAnswer
+from .endpoint import out_of_reach
+from .sample_questions import SampleQuestion
+
+# After these no other question is answered either, or it would only wait as long again.
+HOPELESS = frozenset({ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One paid call: in which dialect it was made, and what came."""
+
+    dialect: Dialect
+    reply: Reply
+    problem: str | None = None  # why an answer cannot be read
+
+    @property
+    def read(self) -> bool:
+        """True where there is an answer, and it can be used."""
+        return isinstance(self.reply, Answer) and self.problem is None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One operation's question, and the calls that it took; at least one."""
+
+    operation: str
+    calls: tuple[Call, ...]
+    optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can do without
+
+    @property
+    def last(self) -> Call:
+        """The call that decides."""
+        return self.calls[-1]
+
+
+async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: float) -> tuple[Asked, ...]:
+    """What became of the questions, in their order; only the first where that shows that none is answered.
+
+    `within`: seconds for all of them; a question that takes longer counts as not answered.
+    """
+    until = asyncio.get_running_loop().time() + within
+    first = await _asked(llm, questions[0], until)
+    reply = first.last.reply
+    if isinstance(reply, CallError) and (reply.everyone or reply.kind in HOPELESS or out_of_reach(reply)):
+        return (first,)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_asked(llm, question, until)) for question in questions[1:]]
+    return (first, *(task.result() for task in tasks))
+
+
+async def _asked(llm: Llm, question: SampleQuestion, until: float) -> Asked:
+    calls: list[Call] = []
+    try:
+        async with asyncio.timeout_at(until):
+            while True:
+                reply = await llm.ask(question.request)
+                call = Call(llm.dialect_of(question.request), reply, _problem(question, reply))
+                calls.append(call)
+                if not (await llm.learn(question.request, reply, usable=call.read)).anew:
+                    break
+    except TimeoutError:
+        late = CallError(ErrorKind.TIMEOUT, "no answer in time")
+        calls.append(Call(llm.dialect_of(question.request), late))
+    given = {"temperature": question.request.temperature, **question.request.options}
+    optional = {name: value for name, value in given.items() if value is not None}
+    return Asked(question.operation, tuple(calls), optional)
+
+
+def _problem(question: SampleQuestion, reply: Reply) -> str | None:
+    """Why the engine could not use an answer; None where it could, or where there is none."""
+    if isinstance(reply, CallError):
+        return None
+    try:
+        question.parse(read_json(reply.content))
+    except (Malformed, InvalidAnswer) as reason:
+        return str(reason)
+    return None

@@ -1,0 +1,69 @@
+"""Sample questions: the first one of each operation, about a citation of the example, as a worker would put it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tamis_producer.criteria_file import read_criteria
+from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.intake import read_records
+from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score
+
+from .. import operations
+from ..engine.asking import Patience
+from ..engine.conversation import chat_request
+from ..llm.chat import ChatRequest
+
+FIELDS = {
+    "type": "object",
+    "properties": {
+        "participants": {"type": "integer", "description": "How many were randomised"},
+        "design": {"type": "string", "enum": ["RCT", "cohort", "review", "other"]},
+        "outcome": {"type": "string", "description": "The main outcome, in a few words"},
+    },
+    "required": ["participants", "design", "outcome"],
+}
+
+
+@dataclass(frozen=True)
+class SampleQuestion:
+    """What is asked on behalf of one operation, and how its answer is read."""
+
+    operation: str
+    request: ChatRequest
+    parse: Callable[[object], Any]  # of decoded JSON; each operation reads a type of its own
+
+
+def sample_questions(model: str, patience: Patience) -> tuple[SampleQuestion, ...]:
+    """One question of each operation's shape, the shortest first. The records are made up."""
+    return tuple(_first_question(operation, item, model, patience) for operation, item in _samples())
+
+
+def _samples() -> list[tuple[Operation, Item]]:
+    record = read_records(CITATIONS)[0]
+    classified = {
+        "value": "randomised controlled trial",
+        "confidence": 0.9,
+        "reasoning": "Abstract 1 says that the participants were assigned at random.",
+        "context": f"Abstract 1: {record['abstract']}",
+        "batch_size": 1,
+    }
+    return [
+        (Filter(criteria="Is it about people who have had a joint replaced?"), record),
+        (Score(criteria="How well is the intervention described?"), record),
+        (Extract(instruction="The kind of training that the intervention consists of"), record),
+        (ExtractFields(schema=FIELDS, instructions="What the abstract says of the study."), record),
+        (Judge(guidelines="Only words of the abstract itself are evidence.", noun="Abstract"), classified),
+        (Inclusion(criteria=read_criteria(CRITERIA)), record),
+        (
+            Answer(instruct="Name the study's question.", resp_format="One sentence", eval_crit="True to the record"),
+            record,
+        ),
+    ]
+
+
+def _first_question(operation: Operation, item: Item, model: str, patience: Patience) -> SampleQuestion:
+    course = operations.course(operation, item)
+    question = next(course)[0]
+    course.close()
+    return SampleQuestion(operation.operation, chat_request(question, model, patience), question.parse)

@@ -1,0 +1,36 @@
+"""The models that an endpoint lists."""
+
+import json
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import openai
+
+LONGEST = 5_000_000  # bytes; a list of thousands of models is far below
+
+ModelList: TypeAlias = tuple[str, ...]
+
+
+async def listed_models(client: openai.AsyncOpenAI, headers: Mapping[str, str]) -> ModelList:
+    """The names that `/models` gives, in its order; `headers` go before the client's own.
+
+    Raises:
+        ValueError: the answer is no such list, or is longer than any.
+        openai.OpenAIError: the endpoint answered 4xx or 5xx, or not at all.
+    """
+    body = b""
+    async with client.models.with_streaming_response.list(extra_headers=headers) as response:
+        async for part in response.iter_bytes():
+            body += part
+            if len(body) > LONGEST:
+                raise ValueError(f"the list of models has more than {LONGEST:,} bytes")
+    return names_in(body)
+
+
+def names_in(body: bytes) -> ModelList:
+    """The names in a list of models. Raises `ValueError` where it is none."""
+    listed = json.loads(body)
+    try:
+        return tuple(str(one["id"]) for one in listed["data"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("it is no list of models") from error
