@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.access import Access
-from tamis_worker.engine.asking import Asker, Tally
+from tamis_worker.engine.asking import MOST_DEVIATIONS, Asker, Tally
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.halting import Halted, Halting
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
@@ -51,6 +52,7 @@ class Endpoint:
         self.permits = 0
         self.slept = 0.0
         self.blocked = 0.0
+        self.kept: Answer | None = None
 
     def finding_out(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
@@ -84,8 +86,8 @@ class Endpoint:
     async def sleep(self, seconds: float) -> None:
         self.slept += seconds
 
-    async def find(self, key: str) -> None:
-        return None
+    async def find(self, key: str) -> Answer | None:
+        return self.kept
 
     async def keep(self, *_: object) -> None:
         pass
@@ -119,6 +121,45 @@ async def test_a_useful_answer_is_one_call_and_gives_its_permit_back() -> None:
     assert await asking.ask() is True
     assert len(asking.endpoint.calls) == 1
     assert asking.endpoint.permits == 0
+
+
+SHAPED = replace(
+    REQUEST, schema={"type": "object", "properties": {"value": {"type": "boolean"}}, "additionalProperties": False}
+)
+
+
+async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used_and_of_no_other() -> None:
+    asking = Asking([answer('{"value": "maybe", "note": "x"}'), answer('[{"Value": "True"}]')])
+    tally = Tally()
+    assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key=None) is True
+    assert tally.deviations == (
+        "taken out of an array of one",
+        "'Value' read as 'value'",
+        "value: 'True' read as a boolean",
+    )
+
+
+async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> None:
+    asking = Asking([])
+    asking.endpoint.kept = answer('{"value": "true", "more": 1}')
+    tally = Tally()
+    assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key="k") is True
+    assert (tally.cached, tally.calls) == (1, 0)
+    assert tally.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
+
+
+async def test_words_around_an_answer_are_told_to_the_model_which_is_asked_once_more() -> None:
+    asking = Asking([answer(f"Here it is: {USEFUL}"), answer()])
+    assert await asking.ask() is True
+    assert "text stands before the JSON object" in asking.endpoint.calls[1].messages[-1].content
+
+
+def test_the_deviations_of_an_item_are_kept_once_each_and_so_many_at_most() -> None:
+    tally = Tally()
+    for n in range(2 * MOST_DEVIATIONS):
+        tally.answered(("the same", f"another {n}"))
+    assert tally.deviations[:3] == ("the same", "another 0", "another 1")
+    assert len(tally.deviations) == MOST_DEVIATIONS
 
 
 async def test_a_rate_limit_costs_no_call_and_no_time_however_often_it_comes() -> None:

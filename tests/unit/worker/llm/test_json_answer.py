@@ -26,6 +26,7 @@ from tamis_worker.llm.json_answer import MAX_CHARACTERS, Malformed, read_json
         ('```json\n{"a": "``` in a string"}\n```', {"a": "``` in a string"}),
         ('<think>hm</think>{"a": "</think> and <think>"}', {"a": "</think> and <think>"}),
         ('{"a": "<think>"}', {"a": "<think>"}),
+        ('hm\n</think>\n{"a": "</think>",}', {"a": "</think>"}),
     ],
 )
 def test_strings_and_nesting_are_kept_as_they_are(content: str, expected: object) -> None:

@@ -48,6 +48,7 @@ READ = {
     "thought that the template opened, with a draft": f"Perhaps {B}?\nNo.\n</think>\n{A}",
     "thought that the template opened, then a fence": f"Is it?\n</think>\n```json\n{A}\n```",
     "empty thought that the template opened": f"</think>\n\n{A}",
+    "thoughts that the template and the model opened": f"Is it?\n</think>\n<think>It is.</think>{A}",
     "channels": f"{ANALYSIS}{FINAL}{A}<|return|>",
     "channels without their end": f"{ANALYSIS}{FINAL}{A}",
     "channels that end as messages do": f"{ANALYSIS}{FINAL}{A}<|end|>",
