@@ -12,7 +12,7 @@ import pytest
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.lean_client import LeanClient
-from tamis_worker.llm.lesson import Learned
+from tamis_worker.llm.lesson import FEW, Learned
 from tamis_worker.llm.llm import Learnt, Llm
 from tamis_worker.llm.rung import LOWEST, Rung
 from tamis_worker.llm.shared_dialects import SharedDialects
@@ -150,11 +150,11 @@ async def test_a_schema_that_is_refused_where_others_are_answered_goes_down_alon
     server = Server(answer)
     llm = client(server, store)
     await asked(llm)
-    for _ in range(3):
+    for _ in range(FEW + 1):
         await asked(llm, question("odd"))
     await asked(llm)
-    # refused; bad twice, which is more than a glitch; then for itself on the next rung
-    odd = [Rung.STRICT, Rung.JSON_OBJECT, Rung.JSON_OBJECT, Rung.TEXT]
+    # refused; bad so often that it is no glitch; then for itself on the next rung
+    odd = [Rung.STRICT, *[Rung.JSON_OBJECT] * FEW, Rung.TEXT]
     assert server.asked == [Rung.STRICT, *odd, Rung.STRICT]
     assert await store.look("m") == Learned(Rung.STRICT, proven=True)
 
