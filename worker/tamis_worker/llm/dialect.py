@@ -25,8 +25,7 @@ NEWER_BUDGET = "max_completion_tokens"
 
 # The last words of a prompt weigh most with models that talk.
 REMINDER = (
-    "Answer now with one JSON object that follows the schema, and nothing else: the first character of the answer is "
-    "an opening brace, the last one its closing brace."
+    "Answer now with one JSON object that follows the schema, and nothing else: no words before it, and none behind it."
 )
 
 REFUSING = frozenset({400, 422, 501})  # the statuses with which servers refuse a parameter

@@ -31,7 +31,8 @@ from .rung import LOWEST, START, Rung, is_below
 from .schema_dialect import portable
 
 MAX_WASTED = 3  # answers in a row that could not be used, until the lowest rung is reached
-GLITCHES = 0.05  # of the answers on a proven rung may be bad
+GLITCHES = 0.05  # of the answers on a proven rung may be bad,
+FEW = 5  # and as long as there are fewer, a handful of odd records may be all that is wrong
 _Judge = linear(Draft202012Validator)  # a caller's pattern may be hostile
 _BELOW = {
     Rung.BOUNDED: Rung.JSON_OBJECT,
@@ -75,7 +76,7 @@ class Tried:
     @property
     def worn(self) -> bool:
         """True where there were more bad answers than a rung that works has: several, and more than 5 %."""
-        return self.bad > 1 and self.bad > GLITCHES * self.answers
+        return self.bad >= FEW and self.bad > GLITCHES * self.answers
 
 
 def lesson_of(value: Any, schema: Schema) -> Lesson:

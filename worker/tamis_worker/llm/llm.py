@@ -172,7 +172,8 @@ class Llm:
             content, lesson = reply.content, _lesson(reply.content, request)
         elif reply.kind is not ErrorKind.EMPTY or self._dialects.learned(model).proven:
             return NOTHING
-        learned = await self._dialects.heard(model, asked_on, lesson)
+        repair = any(message.role == "assistant" for message in request.messages)
+        learned = await self._dialects.heard(model, asked_on, lesson, repair=repair)
         await self._heed_the_server(model)
         if lesson is Lesson.OTHER_SHAPE and learned.proven and is_below(asked_on, learned.rung):
             self._step_down(request, asked_on)

@@ -114,11 +114,15 @@ class SharedDialects:
         """How often this process had answers on a rung."""
         return self._of(model).tried.setdefault(rung, Tried())
 
-    async def heard(self, model: str, asked_on: Rung, lesson: Lesson) -> Learned:
-        """What is known after an answer, and shared with all workers before it is given."""
+    async def heard(self, model: str, asked_on: Rung, lesson: Lesson, *, repair: bool = False) -> Learned:
+        """What is known after an answer, and shared with all workers before it is given.
+
+        A `repair` speaks of a record that was counted already: one that no model can answer well is one glitch.
+        """
         known = self._of(model)
         tried = self.tried(model, asked_on)
-        tried.note(lesson)
+        if not repair:
+            tried.note(lesson)
         if lesson is Lesson.USABLE and known.learned.proven and not is_below(known.learned.rung, asked_on):
             return known.learned
         if lesson is not Lesson.USABLE:  # others may have gone down since

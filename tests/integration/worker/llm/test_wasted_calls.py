@@ -89,8 +89,8 @@ def test_a_model_that_is_of_no_use_pauses_the_batch_with_one_of_its_answers(
     assert "I would rather" in pause.message
     assert "\x1b" not in pause.message
     assert f"tamis resume {batch.id}" in pause.remedy(str(batch.id))
-    calls = double.count()
-    assert calls <= MAX_WASTED + 20 + 1  # the answers of every rung; a call may have begun when the batch was paused
+    # The answers of every rung; and the other worker hears of the pause within a second, or after as many of its own.
+    assert double.count() <= MAX_WASTED + 2 * 20 + 1
     assert batch.status().counts.failed <= 20  # an item fails after its own question and the repair
     double.script(faults=[])
     batch.resume()

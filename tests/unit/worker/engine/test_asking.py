@@ -49,6 +49,7 @@ class Endpoint:
     def __init__(self, replies: Iterable[Reply]) -> None:
         self._replies: Iterator[Reply] = iter(replies)
         self.calls: list[ChatRequest] = []
+        self.learnt: list[Learnt] = []  # from the replies, in order; nothing from those beyond
         self.permits = 0
         self.slept = 0.0
         self.blocked = 0.0
@@ -58,7 +59,7 @@ class Endpoint:
         return SharedDialects().turn(request.model)
 
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        return Learnt()
+        return self.learnt.pop(0) if self.learnt else Learnt()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)
@@ -192,6 +193,40 @@ async def test_a_stumbling_key_server_fails_nothing() -> None:
     asking = Asking([bad_key(), bad_key(), answer()])
     assert await asking.ask() is True
     assert asking.pauses == []
+
+
+async def test_a_question_that_is_asked_in_another_way_is_the_original_one_and_keeps_its_repair() -> None:
+    asking = Asking([answer("talk"), answer("talk"), answer("talk"), answer()])
+    asking.endpoint.learnt = [Learnt(anew=True), Learnt(anew=True)]
+    assert await asking.ask() is True
+    first, second, third, repair = asking.endpoint.calls
+    assert first == second == third == REQUEST
+    assert [message.role for message in repair.messages] == ["user", "assistant", "user"]
+
+
+async def test_a_question_asked_anew_after_its_repair_tells_nothing_of_either_answer() -> None:
+    asking = Asking([answer("talk"), answer("talk"), answer()])
+    asking.endpoint.learnt = [Learnt(), Learnt(anew=True)]
+    assert await asking.ask() is True
+    assert asking.endpoint.calls[2] == REQUEST
+
+
+async def test_asking_anew_ends_with_the_call_budget() -> None:
+    asking = Asking([answer("talk")] * 9)
+    asking.endpoint.learnt = [Learnt(anew=True)] * 9
+    failure = await asking.ask()
+    assert isinstance(failure, Failure)
+    assert failure.kind is ErrorKind.MALFORMED
+    assert len(asking.endpoint.calls) == POLICY.max_calls
+
+
+async def test_a_hopeless_model_pauses_the_batch_with_what_it_said_and_gives_the_item_back() -> None:
+    asking = Asking([answer("talk")] * 9)
+    asking.endpoint.learnt = [Learnt(hopeless="20 answers; the last one: 'talk'")]
+    with pytest.raises(Halted):
+        await asking.ask()
+    assert len(asking.endpoint.calls) == 1
+    assert asking.pauses == [Pause(kind=PauseKind.UNUSABLE_ANSWERS, message="20 answers; the last one: 'talk'")]
 
 
 async def test_a_batch_paused_before_is_paused_again_after_one_call() -> None:

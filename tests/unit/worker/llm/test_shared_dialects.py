@@ -9,7 +9,7 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.llm import shared_dialects
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, Leased, MemoryDialects
-from tamis_worker.llm.lesson import MAX_WASTED, Learned, Lesson
+from tamis_worker.llm.lesson import FEW, MAX_WASTED, Learned, Lesson
 from tamis_worker.llm.rung import LOWEST, START, Rung
 from tamis_worker.llm.shared_dialects import SharedDialects
 
@@ -174,6 +174,18 @@ async def test_answers_in_flight_from_before_a_step_do_not_step_again() -> None:
             await worker.heard("m", START, OTHER)
     assert await store.look("m") == Learned(Rung.JSON_OBJECT, unusable=1)
     await closed(workers)
+
+
+async def test_one_odd_record_and_its_repair_are_one_glitch() -> None:
+    (dialects,) = crew(MemoryDialects(), 1)
+    await dialects.heard("m", START, USABLE)
+    for _ in range(FEW - 1):
+        await dialects.heard("m", START, OTHER)
+        await dialects.heard("m", START, OTHER, repair=True)
+    assert dialects.learned("m") == Learned(proven=True)
+    await dialects.heard("m", START, OTHER)
+    assert dialects.rung("m") is Rung.JSON_OBJECT
+    await closed([dialects])
 
 
 async def test_a_step_is_heard_by_the_others_without_a_bad_answer_of_their_own(
