@@ -10,7 +10,7 @@ from llm_double import Double, Personality
 from stage import WorkerProcess, abstracts, wait_until
 from tamis_producer import Batch, Client
 from tamis_producer.worker_view import WorkerState
-from tamis_schemas import Filter, Steering, Tier, TierFallback
+from tamis_schemas import Filter, ReviewPlan, ReviewStage, Score, Steering, Tier, TierFallback
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 OTHER = Filter(criteria="Is this about something else?")
@@ -160,3 +160,20 @@ def test_a_worker_may_be_set_to_a_tier_and_a_batch_says_otherwise(
         for call in double.calls()
     ]
     assert told == [("flex", "low", 0.9, 7), ("default", "high", 0.9, 8)]
+
+
+def test_each_stage_of_a_review_is_asked_as_its_plan_steers_it(
+    client: Client, start_worker: StartWorker, double: Double
+) -> None:
+    start_worker(reasoning_effort="low")
+    stages = (
+        ReviewStage(operation=Score(criteria="How good?"), steering=FLEX),
+        ReviewStage(operation=Score(criteria="How new?"), steering=Steering(reasoning_effort="high")),
+    )
+    review = client.submit_review(ReviewPlan(stages=stages), abstracts(1), label="r")
+    wait_until(lambda: review.status().finished, within=60, what="the review is finished")
+    told = [
+        ("good" in call.prompt, call.parameters.get("service_tier"), call.parameters["reasoning_effort"])
+        for call in double.calls()
+    ]
+    assert told == [(True, "flex", "low"), (False, None, "high")]
