@@ -32,7 +32,7 @@ REFUSING = frozenset({400, 422, 501})  # the statuses with which servers refuse 
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|n.t support|not support|not permitted|not allowed|unrecognized|unknown|unexpected|"
-    r"extra input|deprecated|only the default",
+    r"extra input|deprecated|only the default|invalid service_tier",
     re.IGNORECASE,
 )
 
