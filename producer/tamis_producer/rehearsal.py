@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
-from tamis_schemas import Item, ModelPrice, Operation
+from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, Steering
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Planned:
     items: Sequence[Item]
     model: str | None  # None: the workers' own
     use_cache: bool = True
+    steering: Steering = NO_STEERING
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,24 @@ class Sample:
 
     item_id: str
     messages: tuple[RehearsedMessage, ...]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What the prompts of all records have in common, which an endpoint may read once; tokens are estimates."""
+
+    tokens: int  # of the system message and the schema of the answer
+    minimum: int  # tokens from which endpoints keep it
+
+    @property
+    def words(self) -> str:
+        """For people: how long it is, and whether that is enough."""
+        told = f"about {self.tokens:,} tokens of each prompt are the same for all records"
+        if self.tokens >= self.minimum:
+            return f"{told}, enough for endpoints that keep {self.minimum:,} or more"
+        return (
+            f"{told}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
+        )
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,7 @@ class Rehearsal:
     model_note: str | None = None  # how the model is known, where that is worth saying; for people
     tier: str | None = None  # that is asked for; None: the standard one
     other_tiers: Mapping[str, Decimal] = field(default_factory=dict)  # dollars, about, at tiers that are not asked for
+    beginning: Beginning | None = None  # None: nothing is asked
 
     @property
     def calls(self) -> int:
@@ -76,3 +96,4 @@ class Rehearsal:
 
 
 Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
+BeginningOf: TypeAlias = Callable[[Operation], Beginning]

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict
 
-from tamis_schemas import BatchStatus, Cost, Counts, Pause, PossiblyUnbilled, Priority
+from tamis_schemas import BatchStatus, Cost, Counts, Pause, PossiblyUnbilled, Priority, SteeringView
 
 from .worker_view import NotWorking, why_waiting
 
@@ -27,6 +27,7 @@ class BatchView(PossiblyUnbilled):
     label: str | None
     operation: str
     model: str | None  # None: the worker's own
+    steering: SteeringView | None = None  # None: as the workers are set
     state: BatchStatus
     round: int
     counts: Counts

@@ -2,7 +2,7 @@
 
 from .audit import Audit, AuditItem, Stratum
 from .chunk import Chunk, Retrieval, Retrieved
-from .criteria import Criterion, SearchCriteria
+from .criteria import Criterion, SearchCriteria, WorkedExample
 from .errors import (
     BatchPaused,
     BrokerUnavailable,
@@ -63,10 +63,12 @@ from .retry_bias import RetryBias
 from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
+from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
 from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
 from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
 
 __all__ = [
+    "NO_STEERING",
     "Answer",
     "AnswerEvaluation",
     "AnswerResult",
@@ -138,9 +140,13 @@ __all__ = [
     "Score",
     "SearchCriteria",
     "Source",
+    "Steering",
+    "SteeringView",
     "Stratum",
     "Summary",
     "TamisError",
+    "Tier",
+    "TierFallback",
     "TierPrice",
     "Unavailable",
     "UnclearPolicy",
@@ -148,6 +154,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "WaitTimeout",
+    "WorkedExample",
     "cost_words",
     "dollars",
     "packaged_prices",

@@ -18,6 +18,7 @@ from tamis_schemas import (
     LedgerUnavailable,
     Operation,
     Prices,
+    Steering,
     Usage,
     resolve_item_id,
     tier_name,
@@ -30,6 +31,7 @@ from .engine.conversation import chat_request
 from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from .llm.chat import ChatRequest
 from .operations.dialogue import NoEvaluation, Question
+from .prompt_beginning import beginning_of
 from .settings import WorkerSettings
 from .workers_model import latest_model, workers_model
 
@@ -66,12 +68,12 @@ class _Known:
     seconds: float | None  # of one call
 
 
-def rehearse(planned: Planned, settings: WorkerSettings, tier: str | None = None) -> Rehearsal:
+def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     """What the workers would ask with these settings; nothing is submitted and no model is asked.
 
     The model is the one that the workers will ask, which may be known to the running stack or to the ledger alone;
-    where nobody here knows it, there is no price. `tier` is the one that would be asked for; None: the standard one.
-    Where the ledger does not answer, nothing is taken for cached, and `unseen` says why.
+    where nobody here knows it, there is no price. Where the ledger does not answer, nothing is taken for cached, and
+    `unseen` says why.
 
     Raises:
         InputError: TAMIS_PRICES names a file that cannot be read.
@@ -80,7 +82,9 @@ def rehearse(planned: Planned, settings: WorkerSettings, tier: str | None = None
     model = asked_of.name or ""
     prices = known_prices(settings.prices)
     patience = Patience.of(settings)
-    rounds = [list(_first_round(planned.operation, item, model, patience)) for item in planned.items]
+    steering = planned.steering.over(settings.steering)
+    tier = steering.tier
+    rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
     questions = [asked for one in rounds for asked in one]
     known, unseen = _Known(frozenset(), None, None), None if asked_of.name else "what it answers depends on the model"
     try:
@@ -114,6 +118,7 @@ def rehearse(planned: Planned, settings: WorkerSettings, tier: str | None = None
         most_cost=prices.at_most(model, usage.prompt_tokens, most, tier),
         other_tiers=_other_tiers(prices, model, usage, tier),
         duration=_duration(settings, len(to_ask), usage.total_tokens, known.seconds),
+        beginning=beginning_of(questions[0].request) if questions else None,
     )
 
 
@@ -137,7 +142,9 @@ def _latest(settings: WorkerSettings) -> str | None:
         engine.dispose()
 
 
-def _first_round(operation: Operation, item: Item, model: str, patience: Patience) -> Iterator[_Asked]:
+def _first_round(
+    operation: Operation, item: Item, model: str, patience: Patience, steering: Steering
+) -> Iterator[_Asked]:
     """Nothing where the item has nothing to ask about, or is decided without a call."""
     if operations.lacks_content(operation, item):
         return
@@ -148,7 +155,7 @@ def _first_round(operation: Operation, item: Item, model: str, patience: Patienc
         questions = next(course)
     course.close()
     for question in questions:
-        request = chat_request(question, model, patience)
+        request = chat_request(question, model, patience, steering)
         yield _Asked(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
 
 

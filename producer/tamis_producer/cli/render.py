@@ -149,6 +149,8 @@ def print_view(view: BatchView, console: Console) -> None:
     if view.budget is not None:
         table.add_row("budget", _budget(view.budget))
     table.add_row("model", escape(view.model or "the workers' own"))
+    if view.steering is not None:
+        table.add_row("steering", escape(view.steering.words))
     table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}")
     console.print(table, highlight=False)
 

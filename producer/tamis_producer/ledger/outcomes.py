@@ -109,6 +109,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
             unanswered=row.unanswered,
             cached=row.cached,
             latency_ms=row.latency_ms,
+            deviations=tuple(row.deviations or ()),
         ),
         override=human,
     )

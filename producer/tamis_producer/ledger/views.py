@@ -13,6 +13,8 @@ from tamis_schemas import (
     Pause,
     Priority,
     ReviewPlan,
+    Steering,
+    SteeringView,
     possibly_unbilled_cost,
 )
 from tamis_schemas.ledger import batches, items, results, reviews, spending, workers
@@ -128,6 +130,7 @@ def _view(row: Row[Any]) -> BatchView:
         label=row.label,
         operation=row.operation,
         model=row.model,
+        steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
         state=BatchStatus(row.state),
         round=row.round,
         counts=Counts(n_items=row.n_items, **counts),

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from tamis_schemas import Pause, PauseKind, Prices, Usage, dollars
+from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..ledger.batches import BatchTerms
 from ..ledger.spending import Change, Spending, Standing
@@ -63,12 +63,22 @@ class Budget:
     """Reserves and settles, in groups; one per worker process."""
 
     def __init__(
-        self, spending: Spending, prices: Prices, *, patience: float, backpressure: Backpressure | None = None
+        self,
+        spending: Spending,
+        prices: Prices,
+        *,
+        patience: float,
+        flex_patience: float | None = None,
+        backpressure: Backpressure | None = None,
     ) -> None:
-        """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight."""
+        """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight.
+
+        `flex_patience`: the same of a batch at the flex tier; None: as of any other.
+        """
         self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure)
         self._prices = prices
         self._patience = patience
+        self._flex_patience = patience if flex_patience is None else flex_patience
         self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
         self._open: set[asyncio.Task[Standing]] = set()
 
@@ -116,7 +126,8 @@ class Budget:
         if not room.looking.locked() and (await self._try(reservation)).granted:
             return reservation
         async with room.looking:
-            await self._await_room(reservation, room)
+            patience = self._flex_patience if terms.steering.tier is Tier.FLEX else self._patience
+            await self._await_room(reservation, room, patience)
         return reservation
 
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
@@ -137,7 +148,7 @@ class Budget:
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
-    async def _await_room(self, reservation: Reservation, room: _Room) -> None:
+    async def _await_room(self, reservation: Reservation, room: _Room, patience: float) -> None:
         clock = asyncio.get_running_loop().time
         since, seen = clock(), (Decimal(-1), Decimal(-1))
         while True:
@@ -151,7 +162,7 @@ class Budget:
                 raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
             if (now := (standing.spent, standing.reserved)) != seen:
                 since, seen = clock(), now
-            elif clock() - since > self._patience:
+            elif clock() - since > patience:
                 raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
             try:
                 async with asyncio.timeout(LOOK):
