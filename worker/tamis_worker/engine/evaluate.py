@@ -36,6 +36,7 @@ class Return:
 
     claim: Claim
     operation: str
+    paid: Provenance  # what the calls cost that were answered before
 
 
 @dataclass(frozen=True)
@@ -148,11 +149,10 @@ class Evaluator:
         try:
             terms = await self._terms.of(key.batch_id)
             way.begin(claim, terms)
-            try:
-                outcome = await self._outcome(claim, terms, way.span)
-            except Halted:
+            outcome = await self._outcome(claim, terms, way.span)
+            if isinstance(outcome, Return):
                 way.outcome = RETURNED
-                await self._write.returns.submit(Return(claim, terms.operation.operation))
+                await self._write.returns.submit(outcome)
                 return
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
             log.exception("%s", wire.item_label(str(key.batch_id), key.index, claim.item_id))
@@ -163,7 +163,7 @@ class Evaluator:
             way.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
 
-    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome:
+    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
             return Outcome(claim, failure, Provenance(cost=Decimal(0)))
@@ -178,6 +178,8 @@ class Evaluator:
                 ended = replace(ended, message=self._redact(ended.message))
             if isinstance(ended, Decided) and ended.evaluations:
                 submission.submit(ended.evaluations, conversation.rated or span)
+        except Halted:
+            return Return(claim, terms.operation.operation, conversation.provenance())
         finally:
             if conversation.rated is not None:
                 conversation.rated.end()
