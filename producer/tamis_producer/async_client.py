@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from tamis_schemas import InvalidParameters, ItemResult, Operation, Pause, WaitTimeout
+from tamis_schemas import NO_STEERING, InvalidParameters, ItemResult, Operation, Pause, Steering, WaitTimeout
 
 from .batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
 from .client import Client
@@ -55,6 +55,7 @@ class AsyncClient:
         *,
         model: str | None = None,
         max_concurrent: int = LARGEST_SHARD,
+        steering: Steering = NO_STEERING,
     ) -> Rows:
         """Every item with its result, once the batch is completed or cancelled, or cannot go on. No source: no batch.
 
@@ -64,6 +65,7 @@ class AsyncClient:
             model: the model to ask; None: the one of the settings, else the workers' own.
             max_concurrent: items of this batch in flight at most; the workers' own limits hold as well. One shard of so
                 many items is in flight at a time, and the next one starts when its last item is done.
+            steering: as of `Client.submit`.
 
         A call that is cancelled, or waits too long, leaves its batch to the workers: it goes on. A batch that was
         paused because it could not go on stays paused, to be resumed or cancelled by whoever puts the reason right.
@@ -80,7 +82,7 @@ class AsyncClient:
         if not items:
             return Rows([])
         shard_size = min(max_concurrent, LARGEST_SHARD)
-        batch = await asyncio.to_thread(self._submit, operation, items, model, shard_size)
+        batch = await asyncio.to_thread(self._submit, operation, items, model, shard_size, steering)
         pause = await self._finished(batch)
         return Rows(await asyncio.to_thread(lambda: list(batch.results())), pause)
 
@@ -91,9 +93,11 @@ class AsyncClient:
         if own is not None:
             own.close()
 
-    def _submit(self, operation: Operation, items: list[dict[str, Any]], model: str | None, shard_size: int) -> Batch:
+    def _submit(
+        self, operation: Operation, items: list[dict[str, Any]], model: str | None, shard_size: int, steering: Steering
+    ) -> Batch:
         client = self._given or self._connected()
-        return client.submit(operation, items, model=model, shard_size=shard_size, window=1)
+        return client.submit(operation, items, model=model, shard_size=shard_size, window=1, steering=steering)
 
     def _connected(self) -> Client:
         with self._lock:

@@ -12,10 +12,12 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from tamis_schemas import (
+    NO_STEERING,
     Audit,
     BrokerUnavailable,
     ErrorKind,
     Exclusion,
+    Inclusion,
     InvalidParameters,
     InvalidRequest,
     Item,
@@ -24,6 +26,7 @@ from tamis_schemas import (
     Priority,
     ReviewPlan,
     Source,
+    Steering,
 )
 
 from . import audits, telemetry
@@ -49,6 +52,7 @@ from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
 from .stages import begin
 from .view import BatchView, ReviewView
+from .worked_examples import with_examples
 from .worker_view import WorkerView
 
 if TYPE_CHECKING:
@@ -97,6 +101,7 @@ class Client:
         source: Source | None = None,
         priority: Priority = Priority.NORMAL,
         max_cost: Decimal | None = None,
+        steering: Steering = NO_STEERING,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -115,6 +120,8 @@ class Client:
             priority: who goes first where several batches wait.
             max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
                 left, and what is not asked by then stays pending. None: no budget.
+            steering: reasoning effort, further fields and headers, and the tier, over what the workers are set to.
+                It is kept in the ledger, values of headers too: secrets belong into the workers' settings.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
@@ -129,8 +136,9 @@ class Client:
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         bounds = Bounds.of(self.settings)
+        operation = self.with_examples(operation)
         params = parameters(operation, bounds=bounds)
-        asked = model or self.settings.model
+        asked = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
@@ -144,6 +152,7 @@ class Client:
             source=source,
             priority=Priority(priority),
             max_cost=budget_of(max_cost, asked, self.settings.prices),
+            steering=steering,
         )
         with _submitting(batch) as submitted:
             traced = replace(batch, traceparent=telemetry.traceparent())
@@ -164,14 +173,16 @@ class Client:
         source: Source | None = None,
         again: bool = False,
         priority: Priority = Priority.NORMAL,
+        steering: Steering = NO_STEERING,
     ) -> Review:
         """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
 
         Submitting the same plan with the same records returns the review that is there, however far it has come;
         `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each
-        stage has the budget that the plan gives it. The other arguments, and what is raised, are those of `submit`.
+        stage has the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and
+        what is raised, are those of `submit`.
         """
-        plan = plan.asking(self.settings.model)
+        plan = plan.asking(self.settings.batch_model).steered(steering).with_operations(self.with_examples)
         for stage in plan.stages:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
         bounds = Bounds.of(self.settings)
@@ -188,6 +199,7 @@ class Client:
             source=source,
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
+            steering=plan.stages[0].steering,
         )
         with _submitting(first) as submitted:
             traced = replace(first, traceparent=telemetry.traceparent())
@@ -196,6 +208,23 @@ class Client:
             submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
             self.dispatch(begun.batch_id)
         return Review(self, begun.review_id)
+
+    def with_examples(self, operation: Operation) -> Operation:
+        """An inclusion that names a batch to take examples from, with them; any other operation as it is.
+
+        Submitting does it too, and what is submitted keeps its examples, whatever people decide later.
+
+        Raises:
+            UnknownBatch: there is no such batch.
+            InvalidParameters: it is no inclusion of the same question, or nobody included one of its records and
+                excluded another; or the criteria bring examples of their own.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        if not isinstance(operation, Inclusion) or operation.examples_from is None:
+            return operation
+        batch = self.batch(operation.examples_from)
+        decided = batch.results([one.index for one in batch.overrides()])
+        return with_examples(operation, batch.operation(), batch.id, decided)
 
     def review(self, review_id: str) -> Review:
         """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""

@@ -44,6 +44,8 @@ def doubts(criteria: SearchCriteria) -> list[str]:
     found = [doubt for one in said for doubt in _of_one(one.criterion)]
     found += [_of_two(one, other) for one, other in combinations(said, 2) if one.says_what(other)]
     found += _of_keywords(criteria)
+    if len(shown := {example.decision for example in criteria.examples}) == 1:
+        found.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
     if not criteria.inclusion_criteria:
         found.append("there is no inclusion criterion: whatever is not excluded is included")
     return found

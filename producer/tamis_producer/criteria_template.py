@@ -41,4 +41,16 @@ exclusion_criteria:
 #custom_keywords:
 #  - simulation study
 #  - finite element model
+
+# Records that people have decided about, to show the model how the criteria are meant: none that is to be screened.
+# Every call reads them, so a few are enough, some of each decision. Short criteria come with them to the 1,024 tokens
+# from which endpoints keep the common beginning of the prompts and ask less for it: `tamis criteria check` counts.
+# `tamis screen --examples-from ID` takes them from an earlier batch of the review instead.
+#examples:
+#  - title: Home-based exercise after total hip replacement, a randomised trial
+#    abstract: We randomised 90 adults after hip replacement to exercise at home or usual care.
+#    decision: include
+#  - title: Strength of the hip in cadavers of adults
+#    decision: exclude
+#    reason: The study was done on cadavers
 """

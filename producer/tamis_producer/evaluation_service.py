@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from tamis_schemas import EvaluationResult, FieldsResult, parse_operation
+from tamis_schemas import NO_STEERING, EvaluationResult, FieldsResult, Steering, parse_operation
 from tamis_schemas.operations.extract import OutputType
 
 from .async_client import AsyncClient
@@ -40,15 +40,24 @@ class AIEvaluationService:
     A call that is cancelled leaves its batch to the workers, too.
     """
 
-    def __init__(self, client: Client | None = None, *, model: str | None = None, timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        client: Client | None = None,
+        *,
+        model: str | None = None,
+        timeout: float | None = None,
+        steering: Steering = NO_STEERING,
+    ) -> None:
         """
         Args:
             client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
             model: the model to ask; None: the one of the settings, else the workers' own.
             timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
+            steering: of every batch, as of `Client.submit`.
         """
         self._client = AsyncClient(client, timeout=timeout)
         self._model = model
+        self._steering = steering
 
     async def filter(self, item: object, criteria: str, include_reasoning: bool = True) -> EvaluationResult:
         """Whether the item meets the criteria: True or False."""
@@ -178,7 +187,9 @@ class AIEvaluationService:
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int
     ) -> list[Result]:
         operation = parse_operation(params)
-        came = await self._client.rows(operation, items, model=self._model, max_concurrent=max_concurrent)
+        came = await self._client.rows(
+            operation, items, model=self._model, max_concurrent=max_concurrent, steering=self._steering
+        )
         return [row.result if isinstance(row.result, kind) else kind(error=came.reason(row)) for row in came.rows]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from tamis_schemas import (
+    NO_STEERING,
     Exclusion,
     Extract,
     ExtractFields,
@@ -19,10 +20,11 @@ from tamis_schemas import (
     Priority,
     Retrieved,
     Source,
+    Steering,
     resolve_item_id,
 )
 from tamis_schemas.item import ID_FIELDS
-from tamis_schemas.operations import OPERATIONS
+from tamis_schemas.operations import OPERATIONS, without_chosen_examples
 from tamis_schemas.unstorable import UNSTORABLE
 
 from .bounds import LONGEST_ID, Bounds
@@ -72,6 +74,7 @@ class NewBatch:
     stage: Stage | None = None
     priority: Priority = Priority.NORMAL
     max_cost: Decimal | None = None  # dollars; None: no budget
+    steering: Steering = NO_STEERING
     traceparent: str | None = None  # of the trace that it is submitted in; None: in none
     id: UUID = field(default_factory=uuid4)
 
@@ -87,11 +90,14 @@ class NewBatch:
 
     @property
     def content_sha256(self) -> str:
-        """Of operation, model, items and exclusions: what an idempotency key stands for.
+        """Of operation, model, steering, items and exclusions: what an idempotency key stands for.
 
-        Not of priority and budget: they say how the same work is done, and both may change while it is.
+        Not of priority, budget and tier: they say how the same work is done, and the first two may change while it is.
+        Nor of examples that were chosen from another batch: people may have decided more there since.
         """
-        digest = hashlib.sha256(to_json([self.params, self.model]).encode())
+        params, steering = without_chosen_examples(self.params), self.steering.content
+        asked = [params, self.model, steering] if steering else [params, self.model]
+        digest = hashlib.sha256(to_json(asked).encode())
         for row in self.items:
             digest.update(b"\x00")
             digest.update(row.payload.encode())

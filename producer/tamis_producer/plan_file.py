@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from tamis_schemas import (
+    NO_STEERING,
     Extract,
     ExtractFields,
     Filter,
@@ -19,6 +20,7 @@ from tamis_schemas import (
     ReviewStage,
     Score,
     SearchCriteria,
+    Steering,
 )
 from tamis_schemas.operations import operation_name
 
@@ -33,9 +35,15 @@ records: export.ris
 criteria: criteria.yaml
 stages: [initial_filter, inclusion]"""
 
-FIELDS = ("title", "records", "criteria", "keep_duplicates", "stages")
+FIELDS = ("title", "records", "criteria", "keep_duplicates", "steering", "stages")
 INITIAL_FILTER = "initial_filter"
-OF_STAGE = ("model", "passes", "at_least", "max_cost")  # fields of a stage that are no parameters of its operation
+OF_STAGE = (
+    "model",
+    "passes",
+    "at_least",
+    "max_cost",
+    "steering",
+)  # fields of a stage that are no parameters of its operation
 OPERATIONS: dict[str, type[BaseModel]] = {
     operation_name(kind): kind for kind in (Inclusion, Filter, Score, Extract, ExtractFields, Judge)
 }
@@ -72,7 +80,8 @@ def read_plan(path: Path) -> PlannedReview:
     for stage in stages[1:]:
         if stage.name == INITIAL_FILTER:
             raise file.wrong("stands first or not at all: it needs no model, and spares calls", stage.location)
-    read = [_review_stage(file, stage, criteria) for stage in stages if stage.name != INITIAL_FILTER]
+    steering = _steering(file, given.get("steering"), ("steering",))  # of all stages; each may have its own over it
+    read = [_review_stage(file, stage, criteria, steering) for stage in stages if stage.name != INITIAL_FILTER]
     try:
         plan = ReviewPlan(stages=tuple(read))
     except ValidationError as error:
@@ -123,7 +132,7 @@ def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
     return stage
 
 
-def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None) -> ReviewStage:
+def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None, steering: Steering) -> ReviewStage:
     kind = OPERATIONS[stage.name]
     parameters = [name for name, field in kind.model_fields.items() if name != "operation"]
     aliases = [field.alias for field in kind.model_fields.values() if field.alias]
@@ -131,6 +140,7 @@ def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None
     file.check_names([*parameters, *aliases, *in_files, *OF_STAGE], stage.location)
     given = dict(stage.given)
     of_stage = {name: given.pop(name) for name in OF_STAGE if name in given}
+    of_stage["steering"] = _steering(file, of_stage.get("steering"), (*stage.location, "steering")).over(steering)
     for parameter, name in FROM_FILE.items():
         if name in given:
             given[parameter] = read_text(_file(file, given.pop(name), (*stage.location, name)))
@@ -148,6 +158,18 @@ def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None
     except ValidationError as error:
         location = tuple(part for part in error.errors()[0]["loc"] if part in given or part in of_stage)[:1]
         raise file.wrong(_message(error), (*stage.location, *location)) from error
+
+
+def _steering(file: YamlFile, given: object, location: Location) -> Steering:
+    if given is None:
+        return NO_STEERING
+    if not isinstance(given, dict):
+        raise file.wrong("takes fields of its own, each in a line below it", location)
+    file.check_names(list(Steering.model_fields), location)
+    try:
+        return Steering.model_validate(given)
+    except ValidationError as error:
+        raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
 
 
 def _criteria(file: YamlFile) -> SearchCriteria | None:

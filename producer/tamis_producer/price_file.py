@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tamis_schemas import ModelPrice, Prices, PriceTable, packaged_prices
+from tamis_schemas import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices
 
 from .yaml_file import Location, YamlFile, read_yaml
 
@@ -13,7 +13,11 @@ models:
   my-model:
     input: 0.25  # dollars per 1,000,000 tokens
     cached_input: 0.025
-    output: 2.00"""
+    cache_write: 0.3125
+    output: 2.00
+    tiers:
+      flex:
+        factor: 0.5"""
 
 
 def known_prices(own: Path | None) -> Prices:
@@ -40,11 +44,23 @@ def read_prices(path: Path) -> PriceTable:
         if not isinstance(given, dict):
             raise file.wrong("takes input and output, dollars per 1,000,000 tokens, each in a line below it", location)
         file.check_names(ModelPrice.model_fields, location)
+        if "tiers" in given:
+            _check_tiers(file, given["tiers"], (*location, "tiers"))
     file.check_names(models, ("models",))  # none stands twice
     try:
         return PriceTable.model_validate(file.values)
     except ValidationError as error:
         raise _wrong(file, error) from error
+
+
+def _check_tiers(file: YamlFile, tiers: object, location: Location) -> None:
+    if not isinstance(tiers, dict) or not all(isinstance(name, str) for name in tiers):
+        raise file.wrong("takes tiers by their names, flex for example, each with what it costs", location)
+    file.check_names(tiers, location)  # none stands twice
+    for name, given in tiers.items():
+        if not isinstance(given, dict):
+            raise file.wrong("takes a factor of the standard prices, or input and output of its own", (*location, name))
+        file.check_names(TierPrice.model_fields, (*location, name))
 
 
 def _wrong(file: YamlFile, error: ValidationError) -> Exception:
@@ -54,6 +70,8 @@ def _wrong(file: YamlFile, error: ValidationError) -> Exception:
         return file.wrong(
             f"{location[-1]!r} is missing: dollars per 1,000,000 tokens, 0 where it is free", location[:-1]
         )
+    if first["type"] == "value_error":
+        return file.wrong(first["msg"].removeprefix("Value error, "), location)
     if location[0] == "models":
         return file.wrong(f"{first['input']!r} is no price: a number from 0, dollars per 1,000,000 tokens", location)
     return file.wrong(first["msg"], location)

@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -20,7 +21,9 @@ from pydantic import BaseModel, SecretStr
 from .setting_files import SUFFIX, files_named, text_of
 
 SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
+LEARNED = 4  # secrets that are renewed while the process runs
 HIDDEN = "[secret]"
+HEADERS = "TAMIS_EXTRA_HEADERS"  # a JSON object; its values may be secrets
 VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # how the names of our environment variables begin
 SECRET_NAMES = re.compile(r"password|passwd|secret|token|api[-_]?key|(^|_)key$|basic_auth", re.IGNORECASE)
 
@@ -37,9 +40,9 @@ class Redaction:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """Secrets of less than six characters are left alone."""
-        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in forms_of(secret)}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._secrets = tuple(secrets)
+        self._learned: deque[str] = deque(maxlen=LEARNED)
+        self._pattern = self._compiled()
 
     @classmethod
     def of(cls, settings: BaseModel) -> Self:
@@ -61,7 +64,20 @@ class Redaction:
             with suppress(OSError, UnicodeError):  # what cannot be read is said by whoever needs it
                 ours[variable] = text_of(path)
         named = [part for name, value in ours.items() if SECRET_NAMES.search(name) for part in (value, *_after(value))]
+        named += _values(ours.get(HEADERS, ""))
         return cls([*named, *(secret for value in ours.values() for secret in secrets_in(value))])
+
+    def learn(self, secret: str) -> None:
+        """Take one more secret out from now on, and the last few that were learned; older ones have expired."""
+        if secret not in self._learned:
+            self._learned.append(secret)
+            self._pattern = self._compiled()
+
+    def _compiled(self) -> "re.Pattern[str] | None":
+        known = (*self._secrets, *self._learned)
+        forms = {form for secret in known if len(secret) >= SHORTEST for form in forms_of(secret)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        return re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def __call__(self, text: str) -> str:
         """The text, with `[secret]` in the place of each secret."""
@@ -112,6 +128,18 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         if isinstance(value, SecretStr):
             yield value.get_secret_value()
+        elif isinstance(value, Mapping):  # of headers
+            yield from _keys(value.values())
+
+
+def _values(text: str) -> Iterator[str]:
+    """The texts in a JSON object; nothing of what is none."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(given, dict):
+        yield from (value for value in given.values() if isinstance(value, str))
 
 
 def _after(value: str) -> Iterator[str]:

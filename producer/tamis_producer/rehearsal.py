@@ -3,12 +3,12 @@
 Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
-from tamis_schemas import Item, ModelPrice, Operation
+from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, Steering
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Planned:
     items: Sequence[Item]
     model: str | None  # None: the workers' own
     use_cache: bool = True
+    steering: Steering = NO_STEERING
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,24 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """What the prompts of all records have in common, which an endpoint may read once; tokens are estimates."""
+
+    tokens: int  # of the system message and the schema of the answer
+    minimum: int  # tokens from which endpoints keep it
+
+    @property
+    def words(self) -> str:
+        """For people: how long it is, and whether that is enough."""
+        told = f"about {self.tokens:,} tokens of each prompt are the same for all records"
+        if self.tokens >= self.minimum:
+            return f"{told}, enough for endpoints that keep {self.minimum:,} or more"
+        return (
+            f"{told}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
+        )
+
+
+@dataclass(frozen=True)
 class Duration:
     """How long it would take at least, and which limit makes it so long."""
 
@@ -49,7 +68,7 @@ class Duration:
 class Rehearsal:
     """What would be asked in the first round, one call a question; tokens are estimates."""
 
-    model: str
+    model: str | None  # None: only the workers know it
     samples: tuple[Sample, ...]
     items: int
     unasked: int  # items about which there is nothing to ask
@@ -61,10 +80,14 @@ class Rehearsal:
     answer_tokens: int
     most_answer_tokens: int
     basis: str  # on what the length of the answers stands, for people
-    price: ModelPrice | None
+    price: ModelPrice | None  # at the tier that is asked for
     cost: Decimal | None  # dollars, about; None: the price is not known
     most_cost: Decimal | None  # with answers as long as they may be; retries and repairs are not in it
     duration: Duration
+    model_note: str | None = None  # how the model is known, where that is worth saying; for people
+    tier: str | None = None  # that is asked for; None: the standard one
+    other_tiers: Mapping[str, Decimal] = field(default_factory=dict)  # dollars, about, at tiers that are not asked for
+    beginning: Beginning | None = None  # None: nothing is asked
 
     @property
     def calls(self) -> int:
@@ -73,3 +96,4 @@ class Rehearsal:
 
 
 Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
+BeginningOf: TypeAlias = Callable[[Operation], Beginning]

@@ -120,6 +120,14 @@ class ProducerSettings(BaseSettings):
         return None if self.broker_url else StackFile.read(self.home)
 
     @property
+    def batch_model(self) -> str | None:
+        """The model that a batch asks for unless it names one; None: the workers' own.
+
+        Where the embedded model serves, it answers whatever is asked for, so what is set here says nothing.
+        """
+        return None if self.stack is not None and self.stack.llm_embedded else self.model
+
+    @property
     def broker(self) -> str:
         """The broker's URL. Raises `ConfigurationError` where there is none."""
         return verified(self.broker_url) if self.broker_url else self._embedded().broker_url

@@ -21,7 +21,8 @@ class StackFile(BaseModel):
     database_url: str
     flower_url: str | None = None
     page_url: str | None = None  # of the gateway
-    llm_base_url: str | None = None  # of the embedded model; None where a real endpoint is used
+    llm_base_url: str | None = None  # of the endpoint that the workers ask, without user, password and query
+    llm_embedded: bool = False  # it is the small model on this machine: it is free, and answers whatever name is asked
     model: str | None = None  # the model that workers use unless a batch names one
 
     @classmethod

@@ -104,6 +104,7 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
                 use_cache=done.use_cache,
                 priority=Priority(done.priority),
                 max_cost=stage.max_cost,
+                steering=stage.steering,
                 stage=place,
                 traceparent=done.traceparent,  # a review is one trace
             ),

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict
 
-from tamis_schemas import BatchStatus, Cost, Counts, Pause, Priority
+from tamis_schemas import BatchStatus, Cost, Counts, Pause, PossiblyUnbilled, Priority, SteeringView
 
 from .worker_view import NotWorking, why_waiting
 
@@ -20,15 +20,14 @@ class Budget(BaseModel):
     reserved: Cost  # for calls in flight, and for calls whose end nobody knows
 
 
-class BatchView(BaseModel):
+class BatchView(PossiblyUnbilled):
     """One consistent read of a batch: the accounting identity holds in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str | None
     operation: str
     model: str | None  # None: the worker's own
+    steering: SteeringView | None = None  # None: as the workers are set
     state: BatchStatus
     round: int
     counts: Counts

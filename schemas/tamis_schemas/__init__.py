@@ -2,7 +2,7 @@
 
 from .audit import Audit, AuditItem, Stratum
 from .chunk import Chunk, Retrieval, Retrieved
-from .criteria import Criterion, SearchCriteria
+from .criteria import Criterion, SearchCriteria, WorkedExample
 from .errors import (
     BatchPaused,
     BrokerUnavailable,
@@ -43,7 +43,7 @@ from .operations import (
 from .override import Override
 from .paper import PaperData
 from .pause import Pause, PauseKind
-from .prices import ModelPrice, Prices, PriceTable, packaged_prices
+from .prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
 from .priority import Priority
 from .proportion import Proportion, wilson
 from .results import (
@@ -63,9 +63,12 @@ from .retry_bias import RetryBias
 from .review_plan import ReviewPlan, ReviewStage
 from .source import Source
 from .status import BatchStatus, ItemStatus
+from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
 from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
+from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
 
 __all__ = [
+    "NO_STEERING",
     "Answer",
     "AnswerEvaluation",
     "AnswerResult",
@@ -120,6 +123,7 @@ __all__ = [
     "PaperData",
     "Pause",
     "PauseKind",
+    "PossiblyUnbilled",
     "PriceTable",
     "Prices",
     "Priority",
@@ -136,19 +140,27 @@ __all__ = [
     "Score",
     "SearchCriteria",
     "Source",
+    "Steering",
+    "SteeringView",
     "Stratum",
     "Summary",
     "TamisError",
+    "Tier",
+    "TierFallback",
+    "TierPrice",
     "Unavailable",
     "UnclearPolicy",
     "UnknownBatch",
     "Usage",
     "Verdict",
     "WaitTimeout",
+    "WorkedExample",
     "cost_words",
     "dollars",
     "packaged_prices",
     "parse_operation",
+    "possibly_unbilled_cost",
     "resolve_item_id",
+    "tier_name",
     "wilson",
 ]

@@ -1,10 +1,15 @@
 """The criteria of a review: its question, and what it includes and excludes."""
 
-from typing import Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .words import Words
+
+MAX_EXAMPLES = 20
+LONGEST_TITLE = 500  # characters of an example; all of it is sent with every record
+LONGEST_ABSTRACT = 3_000
+LONGEST_REASON = 500
 
 
 class Criterion(BaseModel):
@@ -15,6 +20,17 @@ class Criterion(BaseModel):
     label: str
     text: str
     excludes: bool
+
+
+class WorkedExample(BaseModel):
+    """A record that a person has decided about, by which a model sees how the criteria are meant."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Annotated[Words, Field(max_length=LONGEST_TITLE)]
+    abstract: Annotated[Words, Field(max_length=LONGEST_ABSTRACT)] | None = None  # its beginning is enough
+    decision: Literal["include", "exclude"]
+    reason: Annotated[Words, Field(max_length=LONGEST_REASON)] | None = None  # the criterion that decided, for one
 
 
 class SearchCriteria(BaseModel):
@@ -29,6 +45,10 @@ class SearchCriteria(BaseModel):
     date_range: tuple[int, int] | None = None  # first and last year, both included
     study_types: list[Words] = Field(default_factory=list)
     custom_keywords: list[Words] = Field(default_factory=list)
+    # Left out where there are none: a ledger from before there were examples holds the same criteria as it does now.
+    examples: list[WorkedExample] = Field(
+        default_factory=list, max_length=MAX_EXAMPLES, exclude_if=lambda given: not given
+    )
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

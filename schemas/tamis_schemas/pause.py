@@ -12,6 +12,7 @@ class PauseKind(StrEnum):
     AUTHENTICATION = "authentication"  # the endpoint refuses the key
     PERMISSION = "permission"  # the key may not use the model, or its quota is used up
     MODEL_NOT_FOUND = "model_not_found"
+    UNUSABLE_ANSWERS = "unusable_answers"  # none of the model's answers could be used, however it was asked
     BUDGET = "budget"  # the next call could cost more than is left of the batch's budget
     PRICE = "price"  # the batch has a budget, and no price is known of its model
 
@@ -41,5 +42,10 @@ class Pause(BaseModel):
                 return f"`tamis resume {batch_id}` goes on"
             case PauseKind.BUDGET:
                 return f"`tamis resume {batch_id} --max-cost AMOUNT` goes on with a larger budget"
+            case PauseKind.UNUSABLE_ANSWERS:
+                return (
+                    "`tamis doctor --endpoint` says what the endpoint does; name another model in TAMIS_MODEL, start "
+                    f"the workers anew, then `tamis resume {batch_id}`"
+                )
             case _:
                 return f"Put it right, where it is a setting start the workers anew, then `tamis resume {batch_id}`"

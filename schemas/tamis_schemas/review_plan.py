@@ -1,13 +1,15 @@
 """A review's plan: which stages a record goes through, and what passes from one to the next."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .money import Cost
-from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name
+from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name, without_chosen_examples
 from .results import EvaluationResult, InclusionStatus, ItemResult
 from .status import ItemStatus
+from .steering import NO_STEERING, Steering
 from .words import Words
 
 PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
@@ -23,6 +25,7 @@ class ReviewStage(BaseModel):
     passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # of an inclusion: the statuses that go on
     at_least: float | None = None  # of a score: the lowest that goes on; None: every score
     max_cost: Annotated[Cost, Field(ge=0, lt=1_000_000_000, decimal_places=9)] | None = None  # dollars; None: no budget
+    steering: Steering = NO_STEERING
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -83,10 +86,29 @@ class ReviewPlan(BaseModel):
         stages = [stage if stage.model else stage.model_copy(update={"model": model}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
+    def steered(self, steering: Steering) -> Self:
+        """The same plan, with this steering over that of every stage."""
+        stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
+    def with_operations(self, change: Callable[[Operation], Operation]) -> Self:
+        """The same plan, with each stage's operation changed."""
+        stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
     @property
     def content(self) -> dict[str, Any]:
-        """What makes the plan this one and no other, as JSON values: its budgets do not, they may be raised."""
-        return self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost"}}})
+        """What makes the plan this one and no other, as JSON values.
+
+        Its budgets do not, they may be raised, and its tiers do not; nor do examples that were chosen from a batch, see
+        there. A stage that is not steered has no word of it.
+        """
+        content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
+        for stage, told in zip(self.stages, content["stages"], strict=True):
+            told["operation"] = without_chosen_examples(told["operation"])
+            if stage.steering.content:
+                told["steering"] = stage.steering.content
+        return content
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .errors import ErrorKind
 from .money import Cost
 from .proportion import Proportion
+from .unbilled import PossiblyUnbilled
 
 # Bands of the confidence rubric (spec 1): each begins where it says and ends where the one above begins.
 CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
@@ -69,10 +70,8 @@ class MetricFigures(BaseModel):
     without: dict[str, int] = Field(default_factory=dict)  # where it has no value: how often, by reason
 
 
-class Summary(BaseModel):
+class Summary(PossiblyUnbilled):
     """A round of a batch in numbers, taken from the ledger when its last item became terminal."""
-
-    model_config = ConfigDict(frozen=True)
 
     batch_id: str
     round: int
@@ -88,6 +87,7 @@ class Summary(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0  # of the prompts', at the price of cached input
+    cache_write_tokens: int = 0  # of the prompts', at the price of cache writes
     reasoning_tokens: int = 0  # of the completions'
     cost: Cost | None = None  # dollars, as far as prices are known; None: written before costs were
     unpriced: int = 0  # items without a known price: they are not in `cost`
@@ -98,4 +98,5 @@ class Summary(BaseModel):
     call_seconds_p95: float | None
     wall_seconds: float  # from the first dispatch of the round to its last item
     models: dict[str, int]  # results by the model that the endpoint named
+    tiers: dict[str, int] = Field(default_factory=dict)  # results by the tier that the endpoint named, where it did
     finished_at: datetime

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 import redis
 from sqlalchemy import text
 
-from llm_double import Double, Fault, Kind
+from llm_double import Double, Fault, Kind, Scripted
 from stage import Crew, Faults, WorkerProcess, abstracts, reckon, wait_until
 from tamis_producer import Batch, Client
 from tamis_schemas import ErrorKind, Filter
@@ -25,12 +26,17 @@ def rows_per_item(client: Client, batch: Batch) -> Counter[int]:
         return Counter(connection.execute(statement, {"id": batch.id}).scalars())
 
 
-def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle(
-    client: Client, start_worker: StartWorker, double: Double, faults: Faults
+def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle_and_says_what_its_bill_may_lack(
+    client: Client, start_worker: StartWorker, double: Double, faults: Faults, tmp_path: Path
 ) -> None:
-    double.script(latency=0.2)
+    # Every answer is the same, and only answers are paid for: so each call costs as much as any other.
+    answer = {"reasoning": "because it says so", "value": True, "confidence": 0.9}
+    double.script(latency=0.2, answers=[Scripted("record number", answer)])
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("models:\n  double-1: {input: 0, output: 20}\n", "utf-8")
     concurrency = 16
-    workers = [start_worker(lease="2", sweep="1", concurrency=str(concurrency)) for _ in range(2)]
+    given = {"lease": "2", "sweep": "1", "concurrency": str(concurrency), "prices": str(prices)}
+    workers = [start_worker(**given) for _ in range(2)]
     batch = client.submit(ONCOLOGY, abstracts(400))
     wait_until(lambda: batch.status().counts.decided >= 100, within=60, what="a quarter is decided")
     workers[0].kill()
@@ -38,6 +44,14 @@ def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle(
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls <= concurrency
     faults.record(row=1, reckoning=reckoning, faults=1)
+    summary = batch.summary()
+    assert summary is not None
+    assert summary.cost is not None
+    assert summary.possibly_unbilled_cost is not None
+    assert 0 < summary.lost_claims <= concurrency
+    account = double.account().of().completion_tokens * Decimal(20) / 1_000_000
+    assert summary.cost <= account <= summary.cost + summary.possibly_unbilled_cost
+    assert f"{summary.lost_claims} claims whose worker died" in (summary.unbilled_words or "")
 
 
 @pytest.mark.slow
@@ -102,6 +116,7 @@ def test_an_item_that_kills_its_worker_every_time_is_given_up_and_the_batch_fini
         crew.end()
     assert (counts.decided, counts.failed) == (39, 1)
     assert list(batch.results())[17].error_kind is ErrorKind.ATTEMPTS_EXHAUSTED
+    assert batch.status().lost_claims == 3
     reckoning = reckon(client, batch, double, failed=1)
     assert reckoning.extra_calls == 2  # three for the one that was given up
     faults.record(row=16, reckoning=reckoning, faults=3)

@@ -75,7 +75,8 @@ class Books:
             *about,
             calls=1,
             prompt_tokens=_count(usage, "prompt_tokens"),
-            cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+            cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens")
+            or _count(usage, "prompt_cache_hit_tokens"),
             cache_write_tokens=_count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
             completion_tokens=_count(usage, "completion_tokens"),
             reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from .proven_dialect import prove_dialect
 from .waiting import wait_until
 
 READY_WITHIN = 40.0  # s
@@ -18,10 +19,15 @@ STACKS_WITHIN = 2.0  # s
 class WorkerProcess:
     """`tamis worker`, started with the given environment and waited for until it consumes.
 
-    `prefix`: words before its command, of a program that becomes it.
+    `prefix`: words before its command, of a program that becomes it. `finds_out`: how the model wants to be asked is
+    left to the worker, which makes one call at a time until it knows.
     """
 
-    def __init__(self, folder: Path, name: str, env: Mapping[str, str], *, prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, name: str, env: Mapping[str, str], *, prefix: Sequence[str] = (), finds_out: bool = False
+    ) -> None:
+        if not finds_out:
+            prove_dialect({**os.environ, **env})
         self.log = folder / f"{name}.log"
         ready = folder / f"{name}.ready"
         self.alive_file = folder / f"{name}.alive"

@@ -18,7 +18,8 @@ from tamis_producer.cli.dry_run import install
 from tamis_producer.cli.json_document import AsJson, print_json
 from tamis_producer.extras import needs
 from tamis_producer.redaction import Redaction
-from tamis_producer.rehearsal import Planned, Rehearsal
+from tamis_producer.rehearsal import Beginning, Planned, Rehearsal
+from tamis_schemas import Operation
 
 from .alive_file import FRESH, health_at
 from .flower_options import USUAL_PORT, become_flower
@@ -60,7 +61,13 @@ def _rehearse(planned: Planned) -> Rehearsal:
     return rehearse(planned, _settings())
 
 
-install(_rehearse)
+def _beginning_of(operation: Operation) -> Beginning:
+    with needs("worker"):
+        from .prompt_beginning import beginning_of_all
+    return beginning_of_all(operation)
+
+
+install(_rehearse, _beginning_of)
 
 
 @app.command(theme=Theme.RUN, examples=("tamis up", "tamis up --workers 4 --llm remote"))

@@ -35,6 +35,8 @@ EVENTS_EVERY = 0.5  # seconds
 SETTLED_AT_ONCE = 200
 ACKNOWLEDGE_EVERY = 1.0  # seconds, where it failed before
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
+MAKE_ROOM_EVERY = 0.5  # seconds
+MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
 LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
 
 log = logging.getLogger(__name__)
@@ -97,11 +99,14 @@ class Deliveries:
         stop_within: float,
         backpressure: Backpressure | None = None,
         refused: Callable[[Exception], None] = lambda error: None,
+        aside: Callable[[], int] = lambda: 0,
     ) -> None:
         """While there is trouble by the `backpressure` no message is taken.
 
-        `refused` is told, on the loop, what the broker refuses to do.
+        `refused` is told, on the loop, what the broker refuses to do. `aside` says, to any thread, how many items stand
+        aside without a call: as many others are taken in their place.
         """
+        self._aside = aside
         self._backpressure = backpressure or Backpressure()
         self._loop = loop
         self._refused = refused
@@ -125,6 +130,11 @@ class Deliveries:
     def evaluating(self) -> int:
         """Items that are being evaluated; may be asked from any thread."""
         return len(self._tasks)
+
+    @property
+    def aside(self) -> int:
+        """Messages held in whose place others are taken; may be asked from any thread."""
+        return min(self._aside(), MOST_ASIDE)
 
     def install(self, app: Celery) -> None:
         """Have the workers of an application settle; each of its item tasks takes this object as its `Strategy`."""
@@ -195,6 +205,14 @@ class Deliveries:
         """The connection is lost, and with it the right to acknowledge what came over it."""
         self._unsettled.clear()
         self._unacknowledged.clear()
+
+    def make_room(self, consumer: Any) -> None:
+        """Have the broker hand out as many messages more as there are items that stand aside."""
+        change = consumer.initial_prefetch_count + self.aside - consumer.qos.value
+        if change > 0:
+            consumer.qos.increment_eventually(change)
+        elif change < 0:
+            consumer.qos.decrement_eventually(-change)
 
     def finish(self) -> None:
         """Settle until nothing is in flight any more, or the time for it is over; on the consumer's thread."""
@@ -281,6 +299,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
         eventer.on_send_buffered = None
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
         consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.deliveries.acknowledge_again)
+        consumer.hub.timer.call_repeatedly(MAKE_ROOM_EVERY, self.deliveries.make_room, (consumer,))
 
     def stop(self, consumer: Any) -> None:
         if _goes_on():

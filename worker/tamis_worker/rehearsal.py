@@ -4,13 +4,25 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 
 from sqlalchemy import Connection, Float, cast, func, select
 
 from tamis_producer.ledger import connect, ledger_errors
+from tamis_producer.price_file import known_prices
 from tamis_producer.rehearsal import Duration, Planned, Rehearsal, RehearsedMessage, Sample
-from tamis_schemas import ConfigurationError, Item, LedgerUnavailable, Operation, Usage, resolve_item_id
+from tamis_schemas import (
+    ConfigurationError,
+    Item,
+    LedgerUnavailable,
+    Operation,
+    Prices,
+    Steering,
+    Usage,
+    resolve_item_id,
+    tier_name,
+)
 from tamis_schemas.ledger import batches, llm_cache, results
 
 from . import operations
@@ -19,14 +31,16 @@ from .engine.conversation import chat_request
 from .engine.estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from .llm.chat import ChatRequest
 from .operations.dialogue import NoEvaluation, Question
-from .prices import prices_of
+from .prompt_beginning import beginning_of
 from .settings import WorkerSettings
+from .workers_model import latest_model, workers_model
 
 SAMPLES = 3
 KEYS_AT_ONCE = 1000
 ASSUMED_CALL = 2.0  # s, where no earlier call of the model says better
 LATEST_BATCHES = 5
 ENOUGH = 20  # results from which an average is taken
+STANDARD, FLEX = "standard", "flex"  # tiers whose costs are told side by side
 
 
 @dataclass(frozen=True)
@@ -57,20 +71,24 @@ class _Known:
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     """What the workers would ask with these settings; nothing is submitted and no model is asked.
 
-    Where the ledger does not answer, nothing is taken for cached, and `unseen` says why.
+    The model is the one that the workers will ask, which may be known to the running stack or to the ledger alone;
+    where nobody here knows it, there is no price. Where the ledger does not answer, nothing is taken for cached, and
+    `unseen` says why.
 
     Raises:
-        ConfigurationError: no model is named.
         InputError: TAMIS_PRICES names a file that cannot be read.
     """
-    model = planned.model or settings.default_model
-    prices = prices_of(settings)
+    asked_of = workers_model(planned.model, settings, lambda: _latest(settings))
+    model = asked_of.name or ""
+    prices = known_prices(settings.prices)
     patience = Patience.of(settings)
-    rounds = [list(_first_round(planned.operation, item, model, patience)) for item in planned.items]
+    steering = planned.steering.over(settings.steering)
+    tier = steering.tier
+    rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
     questions = [asked for one in rounds for asked in one]
-    known, unseen = _Known(frozenset(), None, None), None
+    known, unseen = _Known(frozenset(), None, None), None if asked_of.name else "what it answers depends on the model"
     try:
-        known = _look(settings, planned, model, questions)
+        known = known if unseen else _look(settings, planned, model, questions)
     except (ConfigurationError, LedgerUnavailable) as error:
         unseen = str(error)
     to_ask = [asked for asked in questions if asked.key not in known.cached]
@@ -81,7 +99,8 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     )
     most = sum(asked.request.max_tokens for asked in to_ask)
     return Rehearsal(
-        model=model,
+        model=asked_of.name,
+        model_note=asked_of.note,
         samples=tuple(_samples(to_ask or questions)),
         items=len(planned.items),
         unasked=sum(not one for one in rounds),
@@ -93,14 +112,39 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         answer_tokens=usage.completion_tokens,
         most_answer_tokens=most,
         basis="the latest answers of this model" if known.answer_tokens else f"{EXPECTED_ANSWER} tokens an answer",
-        price=prices.of(model),
-        cost=prices.cost(model, usage),
-        most_cost=prices.at_most(model, usage.prompt_tokens, most),
+        tier=tier_name(tier),
+        price=None if (price := prices.of(model)) is None else price.at(tier),
+        cost=prices.cost(model, usage, tier) if prices.knows(model, tier) else None,
+        most_cost=prices.at_most(model, usage.prompt_tokens, most, tier),
+        other_tiers=_other_tiers(prices, model, usage, tier),
         duration=_duration(settings, len(to_ask), usage.total_tokens, known.seconds),
+        beginning=beginning_of(questions[0].request) if questions else None,
     )
 
 
-def _first_round(operation: Operation, item: Item, model: str, patience: Patience) -> Iterator[_Asked]:
+def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
+    """What it would cost about at the tiers that are not asked for."""
+    others = [one for one in (STANDARD, FLEX) if tier_name(one) != tier_name(tier) and prices.knows(model, one)]
+    return {one: cost for one in others if (cost := prices.cost(model, usage, one)) is not None}
+
+
+def _latest(settings: WorkerSettings) -> str | None:
+    try:
+        engine = connect(settings.database)
+    except ConfigurationError:
+        return None
+    try:
+        with ledger_errors(), engine.connect() as connection:
+            return latest_model(connection)
+    except LedgerUnavailable:
+        return None
+    finally:
+        engine.dispose()
+
+
+def _first_round(
+    operation: Operation, item: Item, model: str, patience: Patience, steering: Steering
+) -> Iterator[_Asked]:
     """Nothing where the item has nothing to ask about, or is decided without a call."""
     if operations.lacks_content(operation, item):
         return
@@ -111,7 +155,7 @@ def _first_round(operation: Operation, item: Item, model: str, patience: Patienc
         questions = next(course)
     course.close()
     for question in questions:
-        request = chat_request(question, model, patience)
+        request = chat_request(question, model, patience, steering)
         yield _Asked(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
 
 
@@ -131,10 +175,15 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
             for start in range(0, len(keys), KEYS_AT_ONCE):
                 wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]))
                 found.update(connection.execute(wanted).scalars())
-            own = settings.model or (None if planned.model else model)  # of batches that name none
+            own = _own(settings, planned, model)  # of batches that name none
             return _experience(connection, planned.operation.operation, model, own, frozenset(found))
     finally:
         engine.dispose()
+
+
+def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:
+    stack = None if settings.stack is None else settings.stack.model
+    return stack or settings.model or (None if planned.model else model)
 
 
 def _experience(connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]) -> _Known:

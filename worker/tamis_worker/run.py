@@ -42,11 +42,12 @@ def run(
         ConfigurationError: a setting is missing, or the ledger's tables are older than this release.
         LedgerUnavailable: the ledger does not answer at the start.
     """
-    log_setup.configure(log_level, redact=Redaction.of(settings))
+    redact = Redaction.of(settings)
+    log_setup.configure(log_level, redact=redact)
     app = make_app(settings, concurrency=settings.concurrency)
-    runtime = Runtime(settings, app)
+    runtime = Runtime(settings, app, redact)
     register(app, runtime)
-    with traced(SERVICE, instance=runtime.worker_id, redact=Redaction.of(settings)):
+    with traced(SERVICE, instance=runtime.worker_id, redact=redact):
         return _work(settings, app, runtime, ready_file=ready_file, alive_file=alive_file, log_level=log_level)
 
 
@@ -102,7 +103,7 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
         stalled_after=settings.stalled_after,
         concurrency=settings.concurrency,
         write_within=max(WRITE_WITHIN, settings.stalled_after),
-        stop_within=settings.call_timeout + STOP_GRACE + CLOSE_WITHIN,
+        stop_within=settings.longest_call + STOP_GRACE + CLOSE_WITHIN,
         farewell=settings.call_timeout + SETTLING,
     )
     return Watchdog(runtime.vitals.observe, bounds, tell=tell)

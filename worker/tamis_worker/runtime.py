@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tamis_producer.broker import waiting_messages
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
+from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
@@ -29,6 +30,7 @@ from .engine.backpressure import Backpressure, Server
 from .engine.broker_probe import BrokerProbe
 from .engine.budget import Budget
 from .engine.cache import Cache
+from .engine.capacity import Capacity
 from .engine.evaluate import Evaluator, Return, Writers
 from .engine.group_commit import GroupCommit
 from .engine.halting import Halting
@@ -38,14 +40,17 @@ from .ledger import pauses
 from .ledger.batches import TermsOfBatches
 from .ledger.claims import Claims, lost
 from .ledger.connection import connect
+from .ledger.dialects import LedgerDialects
 from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
+from .llm.api_key import key_source
+from .llm.dialect_store import endpoint_name
 from .llm.llm import Llm
+from .llm.shared_dialects import SharedDialects
 from .loop import LoopThread, end_tasks
 from .presence import Presence
-from .prices import prices_of
 from .reconciler import Reconciler
 from .settings import WorkerSettings
 from .telemetry.chat import Server as LlmServer
@@ -71,26 +76,32 @@ class Runtime:
     evaluator: Evaluator
     engine: AsyncEngine
 
-    def __init__(self, settings: WorkerSettings, app: Celery) -> None:
-        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing."""
+    def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction | None = None) -> None:
+        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing.
+
+        `redact` is the process's own: it learns each key that a call is made with.
+        """
         self.settings = settings
+        self._redact = redact or Redaction.of(settings)
         # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._app = app
         self._endpoint = settings.endpoint
         self._model = settings.default_model
-        self._prices = prices_of(settings)
+        self._prices = known_prices(settings.prices)
         self._loop = LoopThread()
         self.backpressure = Backpressure()
-        self.metrics = None if settings.metrics_port is None else Metrics(redact=Redaction.of(settings))
+        self._capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
+        self.metrics = None if settings.metrics_port is None else Metrics(redact=self._redact)
         self._measures: Measures = self.metrics or NOBODY
         self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
         self.deliveries = Deliveries(
             self._loop,
             lambda key: self.evaluator.evaluate(key),
-            stop_within=settings.call_timeout + STOP_GRACE,
+            stop_within=settings.longest_call + STOP_GRACE,
             backpressure=self.backpressure,
             refused=self._probe.noticed,
+            aside=lambda: self._capacity.waiting,
         )
         self.vitals = Vitals(
             self.worker_id,
@@ -100,6 +111,7 @@ class Runtime:
             answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
         )
         self._halting = Halting(self._pause)
+        self._redact = Redaction.of(settings)
         self._background: list[asyncio.Task[None]] = []
         self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
@@ -146,13 +158,24 @@ class Runtime:
         )
         await self._presence.begin()
         self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
-        key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else "none"
+        keys = key_source(
+            settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
+            file=settings.llm_api_key_file,
+            command=settings.llm_api_key_command,
+            ttl=settings.llm_api_key_ttl,
+            learn=self._redact.learn,
+        )
         self._llm = Llm(
             self._endpoint,
-            key,
+            keys,
             timeout=settings.call_timeout,
-            connections=settings.concurrency,
+            connections=2 * settings.concurrency,  # beside those that have waited for capacity, as many as usual
             max_answer_bytes=settings.max_answer_bytes,
+            dialects=SharedDialects(
+                LedgerDialects(self._groups_engine, endpoint_name(self._endpoint)),
+                worker=self.worker_id,
+                hopeless_after=settings.unusable_answers,
+            ),
         )
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
         self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)
@@ -175,6 +198,7 @@ class Runtime:
             Spending(self.engine),
             self._prices,
             patience=settings.call_timeout + SETTLING,
+            flex_patience=settings.longest_call + SETTLING,
             backpressure=self.backpressure,
         )
         await self._budget.start()
@@ -187,10 +211,11 @@ class Runtime:
             self._budget,
             self._prices,
             backpressure=self.backpressure,
+            capacity=self._capacity,
             server=LlmServer.of(self._endpoint),
             measures=self._measures,
         )
-        self._terms = TermsOfBatches(self.engine)
+        self._terms = TermsOfBatches(self.engine, settings.steering)
         self.evaluator = Evaluator(
             self._writers,
             self._terms,
@@ -198,7 +223,7 @@ class Runtime:
             self._halting,
             default_model=self._model,
             patience=patience,
-            redact=Redaction.of(settings),
+            redact=self._redact,
             backpressure=self.backpressure,
             measures=self._measures,
         )
@@ -226,7 +251,9 @@ class Runtime:
         for commit in commits:
             commit.measures = self._measures
         self._expose()
-        self.vitals.attend(self._background, commits, self._limiters, lambda: self.backpressure.trouble)
+        self.vitals.attend(
+            self._background, commits, self._limiters, lambda: self.backpressure.trouble, lambda: self._capacity.waiting
+        )
 
     def _expose(self) -> None:
         """Serve the figures, where that is asked for."""
@@ -284,7 +311,8 @@ class Runtime:
         self._halting.lose([(key.batch_id, key.index) for key in theirs])
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
-        return await pauses.pause(self.engine, batch_id, pause)
+        shown = pause.message and self._redact(pause.message)
+        return await pauses.pause(self.engine, batch_id, pause.model_copy(update={"message": shown}))
 
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
         running = await pauses.running(self.engine, batch_ids)

@@ -1,21 +1,54 @@
 """What a worker must know beyond a producer: which LLM, how fast, and how patient."""
 
 import ipaddress
+import json
 import os
 import re
+from contextlib import suppress
 from functools import cached_property
-from typing import Self
+from pathlib import Path
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic_settings import NoDecode
 
+from tamis_producer.setting_files import files_named
 from tamis_producer.settings import ProducerSettings, verified
-from tamis_schemas import ConfigurationError
+from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
+from tamis_schemas.steering import TIER_PATIENCE, Effort, ExtraBody, checked_headers
+from tamis_schemas.steering import Patience as TierPatience
 
 from .evaluation.recall import RECALL_THRESHOLD
+from .llm.api_key import TTL, words_of
+from .llm.prompt_cache import Breakpoint
 
 OPENAI_URL = "https://api.openai.com/v1"
 FLOWER_PASSWORD_LENGTH = 12
 FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
+
+
+def _object(given: Any) -> Any:
+    """The JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
+    if not isinstance(given, str):
+        return given
+    with suppress(ValueError, RecursionError):
+        if isinstance(value := json.loads(given), dict):
+            return value
+    raise ValueError('it is no JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
+
+
+def _hidden(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    shown = {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
+    if not all(isinstance(value, str) for value in shown.values()):
+        raise ValueError("a value is no text: put each in double quotes")
+    return {name: SecretStr(value) for name, value in checked_headers(shown).items()}
+
+
+# Read from a text here, not by pydantic's own sources: these would repeat what they cannot read.
+BodySetting = Annotated[ExtraBody, NoDecode, BeforeValidator(_object)]
+HeadersSetting = Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_hidden), BeforeValidator(_object)]
 
 
 class WorkerSettings(ProducerSettings):
@@ -23,14 +56,26 @@ class WorkerSettings(ProducerSettings):
 
     llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own where a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
+    llm_api_key_file: Path | None = None  # that holds it, and is read again; a variable goes before it
+    llm_api_key_command: str | None = Field(default=None, repr=False)  # that prints one; a key goes before it
+    llm_api_key_ttl: float = Field(default=TTL, gt=0)  # seconds that a printed key lives at most
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
     recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # under it a model is asked
+    cache_breakpoint: Breakpoint | None = None  # how an endpoint is told what to keep of a prompt; unset: not at all
     max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
+    reasoning_effort: Effort | None = None  # unset: none is sent
+    extra_body: BodySetting | None = None  # JSON: further fields of each request
+    extra_headers: HeadersSetting | None = Field(default=None, repr=False)  # JSON: further headers of each request
+    tier: Tier | None = None  # unset: none is sent
+    tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
+    tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then
+    flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
+    unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
 
     limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, two databases on
@@ -81,8 +126,14 @@ class WorkerSettings(ProducerSettings):
         """
         settings = super().load()
         filled: dict[str, object] = {}
-        if settings.llm_api_key is None and (key := os.environ.get("OPENAI_API_KEY")):
-            filled["llm_api_key"] = SecretStr(key)
+        if settings.llm_api_key is not None and "TAMIS_LLM_API_KEY" not in files_named(os.environ):
+            filled["llm_api_key_file"] = None
+        if settings.llm_api_key_command is not None:
+            words_of(settings.llm_api_key_command)
+            if settings.llm_api_key is None:
+                filled["llm_api_key_file"] = None
+        elif settings.llm_api_key is None and (key := os.environ.get("OPENAI_API_KEY")):
+            filled |= {"llm_api_key": SecretStr(key), "llm_api_key_file": None}
         if settings.llm_base_url is None and (url := os.environ.get("OPENAI_BASE_URL")):
             filled["llm_base_url"] = url
         return settings.model_copy(update=filled)
@@ -90,7 +141,11 @@ class WorkerSettings(ProducerSettings):
     @property
     def names_an_llm(self) -> bool:
         """True where the environment says which LLM to use; otherwise the embedded one serves."""
-        return self.llm_base_url is not None or self.llm_api_key is not None
+        return self.llm_base_url is not None or self._names_a_key
+
+    @property
+    def _names_a_key(self) -> bool:
+        return self.llm_api_key is not None or self.llm_api_key_command is not None
 
     @property
     def limiter(self) -> str:
@@ -102,14 +157,31 @@ class WorkerSettings(ProducerSettings):
         """The base URL of the LLM. Raises `ConfigurationError` where none is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
-        if self.llm_api_key is not None:
+        if self._names_a_key:
             return OPENAI_URL
-        if self.stack is not None and self.stack.llm_base_url is not None:
+        if self.stack is not None and self.stack.llm_embedded and self.stack.llm_base_url is not None:
             return self.stack.llm_base_url
         raise ConfigurationError(
             "no LLM is named: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "
             "other than OpenAI's"
         )
+
+    @cached_property
+    def steering(self) -> Steering:
+        """What goes for every batch, as far as the batch itself says nothing else."""
+        return Steering(
+            reasoning_effort=self.reasoning_effort,
+            extra_body=self.extra_body or {},
+            extra_headers={name: value.get_secret_value() for name, value in (self.extra_headers or {}).items()},
+            tier=self.tier,
+            tier_patience=self.tier_patience,
+            tier_fallback=self.tier_fallback,
+        )
+
+    @property
+    def longest_call(self) -> float:
+        """Seconds in which any call has ended, at whichever tier."""
+        return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
     def default_model(self) -> str:

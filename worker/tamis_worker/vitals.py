@@ -52,6 +52,7 @@ class Vitals:
         self._commits: Sequence[GroupCommit[Any, Any]] = ()
         self._limiters: Limiters | None = None
         self._trouble: Callable[[], Trouble | None] = lambda: None
+        self._aside: Callable[[], int] = lambda: 0
 
     def attend(
         self,
@@ -59,12 +60,14 @@ class Vitals:
         commits: Iterable[GroupCommit[Any, Any]],
         limiters: Limiters,
         trouble: Callable[[], Trouble | None],
+        aside: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Look after what runs as long as the process does."""
+        """Look after what runs as long as the process does; `aside`: items that wait for capacity of their tier."""
         self._tasks = (*tasks,)
         self._commits = (*commits,)
         self._limiters = limiters
         self._trouble = trouble
+        self._aside = aside
 
     async def pulse(self) -> None:
         """Count the loop's turns until cancelled."""
@@ -87,7 +90,7 @@ class Vitals:
             at=now,
             waiting=waiting,
             taken=self._deliveries.taken + state.all_total_count[0],
-            in_flight=self._deliveries.held + len(state.reserved_requests),
+            in_flight=self._deliveries.held - self._deliveries.aside + len(state.reserved_requests),
             holding_back=self._trouble() is not None,
             turns=self._turns,
             writing=max((commit.writing for commit in self._commits), default=0.0),
@@ -124,6 +127,8 @@ class Vitals:
             return _Doing(WorkerState.HOLDING_BACK, trouble.reason), trouble.since
         if self._limiters is not None and self._deliveries.evaluating and (blocked := self._limiters.blocked()):
             return _Doing(WorkerState.WAITING, f"the endpoint lets nobody ask {', '.join(sorted(blocked))}"), None
+        if (aside := self._aside()) and aside >= self._deliveries.evaluating:
+            return _Doing(WorkerState.WAITING, "the endpoint has no capacity at the flex tier"), None
         return _Doing(WorkerState.WORKING), None
 
     def _waiting(self) -> int | None:

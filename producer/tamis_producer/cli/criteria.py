@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_schemas import InputError, SearchCriteria
+from tamis_schemas import Inclusion, InputError, SearchCriteria
 
 from ..criteria_doubts import doubts
 from ..criteria_file import read_criteria
@@ -14,6 +14,7 @@ from ..criteria_template import TEMPLATE
 from ..screening import InitialFilter
 from .app import app, out
 from .commands import Commands, Theme
+from .dry_run import beginning_of
 from .json_document import AsJson, print_json
 
 STANDARD_OUTPUT = Path("-")
@@ -62,9 +63,11 @@ def check(
     criteria = read_criteria(file)
     switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
     found = doubts(criteria)
+    beginning = beginning_of(Inclusion(criteria=criteria))
     if as_json:
         named = [{"label": one.label, "text": one.text, "excludes": one.excludes} for one in criteria.labelled()]
-        print_json({"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found})
+        told = {"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found}
+        print_json(told | {"beginning": beginning})
         return
     _say(f"[bold]{escape(criteria.research_question)}[/]")
     for name, value in _told(criteria).items():
@@ -75,8 +78,15 @@ def check(
             _say(f"[dim]{title}[/]")
         for criterion in labelled:
             _say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}")
+    if criteria.examples:
+        _say("[dim]examples[/]")
+    for example in criteria.examples:
+        reason = f" [dim]({escape(example.reason)})[/]" if example.reason else ""
+        _say(f"  [bold]{example.decision}[/]  {escape(example.title)}{reason}")
     for rule, why in switched_off.items():
         _say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
+    if beginning is not None:
+        _say(f"[dim]in common[/]  {beginning.words}")
     for doubt in found:
         _say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())

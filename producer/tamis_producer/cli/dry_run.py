@@ -1,5 +1,6 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
@@ -11,22 +12,32 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tamis_schemas import ConfigurationError, ModelPrice, dollars
+from tamis_schemas import ConfigurationError, ModelPrice, Operation, dollars
 from tamis_schemas.printable import printable
 
 from ..bounds import Bounds
 from ..new_batch import parameters, rows_of
-from ..rehearsal import Planned, Rehearsal, Rehearse, Sample
+from ..rehearsal import Beginning, BeginningOf, Planned, Rehearsal, Rehearse, Sample
 from ..settings import ProducerSettings
 from .app import out
 from .json_document import print_json
 
-_installed: list[Rehearse] = []
+_installed: list[tuple[Rehearse, BeginningOf]] = []
 
 
-def install(rehearse: Rehearse) -> None:
+def install(rehearse: Rehearse, beginning_of: BeginningOf) -> None:
     """Let `--dry-run` render prompts with this: the worker's floor does when it completes the command line."""
-    _installed[:] = [rehearse]
+    _installed[:] = [(rehearse, beginning_of)]
+
+
+def beginning_of(operation: Operation) -> Beginning | None:
+    """What the prompts of all records have in common; None where no worker's part is installed."""
+    if not _installed:
+        return None
+    _, count = _installed[0]
+    with suppress(ConfigurationError):  # the command is there, and the extra that it takes is not
+        return count(operation)
+    return None
 
 
 def dry_run(
@@ -58,7 +69,8 @@ def rehearsed(planned: Planned) -> Rehearsal:
         bounds = Bounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
-    return _installed[0](planned)
+    rehearse, _ = _installed[0]
+    return rehearse(planned)
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
@@ -93,7 +105,7 @@ def _show_sample(sample: Sample, title: str, console: Console, said: str | None)
 
 
 def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
-    rows = {"model": escape(rehearsal.model), "records": f"{rehearsal.items:,}"}
+    rows = {"model": _model(rehearsal), "records": f"{rehearsal.items:,}"}
     if rehearsal.unasked:
         rows["records"] += f", {rehearsal.unasked:,} without anything to ask"
     if rehearsal.unseen is not None:
@@ -106,19 +118,38 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
         f"about {rehearsal.prompt_tokens:,} of prompts and {rehearsal.answer_tokens:,} of answers "
         f"[dim]({rehearsal.basis}; at most {rehearsal.most_answer_tokens:,})[/]"
     )
+    if rehearsal.beginning is not None:
+        rows["in common"] = rehearsal.beginning.words
     rows["cost"] = _cost(rehearsal)
+    for tier, cost in rehearsal.other_tiers.items():
+        rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
     if max_cost is not None and rehearsal.cost is not None:
         rows["budget"] = _budget(max_cost, rehearsal.cost)
     rows["time"] = f"{_clock(rehearsal.duration.seconds)} at {rehearsal.duration.bound}"
-    rows["not in it"] = "[dim]retries and repairs of unusable answers[/]"
+    rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
     return rows
+
+
+def _model(rehearsal: Rehearsal) -> str:
+    name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
+    return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
+
+
+def _left_out(rehearsal: Rehearsal) -> str:
+    price = rehearsal.price
+    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
+    return "retries and repairs of unusable answers" + ("; what the endpoint's prompt cache saves" if saved else "")
 
 
 def _cost(rehearsal: Rehearsal) -> str:
     if rehearsal.cost is None or rehearsal.most_cost is None or rehearsal.price is None:
-        return "[yellow]not known[/]: state the model's price in a file, and name that in TAMIS_PRICES"
+        if rehearsal.model is None:
+            return "[yellow]price not known[/], because the model is not"
+        at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
+        return f"[yellow]price not known[/]{at_tier}: state the model's price in a file, and name that in TAMIS_PRICES"
+    at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
-        f"[bold]about {dollars(rehearsal.cost)}[/], at most {dollars(rehearsal.most_cost)} "
+        f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
         f"[dim]({_price(rehearsal.price)} per million tokens)[/]"
     )
 

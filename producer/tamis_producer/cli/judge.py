@@ -54,7 +54,9 @@ def judge(
                 f"`tamis results {judged.id}` shows what it has"
             )
         if submission.dry_run:
-            planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
+            planned = Planned(
+                operation, items, submission.model, use_cache=not submission.no_cache, steering=submission.steering
+            )
             dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
         batch = client.submit(
@@ -66,6 +68,7 @@ def judge(
             use_cache=not submission.no_cache,
             priority=submission.priority,
             max_cost=submission.max_cost,
+            steering=submission.steering,
         )
         if submission.detach:
             say_submitted(batch, submission)

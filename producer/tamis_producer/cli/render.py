@@ -14,11 +14,13 @@ from tamis_schemas import (
     InclusionStatus,
     MetricFigures,
     Override,
+    PossiblyUnbilled,
     Priority,
     Proportion,
     Summary,
     cost_words,
     dollars,
+    tier_name,
 )
 from tamis_schemas.evaluation import metric_rank
 from tamis_schemas.operations import operation_name
@@ -76,6 +78,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("recall", f"a model was asked about that of {share.count:,} of {share.total:,} items")
     if summary.cost is not None:
         table.add_row("cost", paid(summary.cost, summary.unpriced))
+    _add_unbilled(table, summary)
     table.add_row(
         "calls",
         f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens, "
@@ -83,6 +86,8 @@ def print_summary(summary: Summary, console: Console) -> None:
     )
     if summary.models:
         table.add_row("model", escape(", ".join(summary.models)))
+    if len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers):
+        table.add_row("tier", escape(", ".join(f"{tier} {n:,}" for tier, n in summary.tiers.items())))
     console.print(table, highlight=False)
 
 
@@ -101,6 +106,11 @@ def paid(cost: Decimal, unpriced: int) -> str:
     if unpriced and not cost:
         return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
     return cost_words(cost, unpriced)
+
+
+def _add_unbilled(table: Table, figures: PossiblyUnbilled) -> None:
+    if (words := figures.unbilled_words) is not None:
+        table.add_row("possibly unbilled", f"[yellow]{words}[/]")
 
 
 def _budget(budget: Budget) -> str:
@@ -135,9 +145,12 @@ def print_view(view: BatchView, console: Console) -> None:
         table.add_row("priority", view.priority.value)
     if view.cost or view.unpriced:
         table.add_row("cost", paid(view.cost, view.unpriced))
+    _add_unbilled(table, view)
     if view.budget is not None:
         table.add_row("budget", _budget(view.budget))
     table.add_row("model", escape(view.model or "the workers' own"))
+    if view.steering is not None:
+        table.add_row("steering", escape(view.steering.words))
     table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}")
     console.print(table, highlight=False)
 

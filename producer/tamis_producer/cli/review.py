@@ -29,6 +29,7 @@ from .json_document import AsJson, print_json
 from .progress import detail, paused, say_paused
 from .render import paid, print_summary
 from .submission import Submission, submitting
+from .submit import with_examples
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
 app.add_typer(reviews, rich_help_panel=Theme.ASK)
@@ -55,7 +56,8 @@ def run(
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
-        rehearse(planned.plan, identified.asked, use_cache=not submission.no_cache)
+        asked = planned.plan.steered(submission.steering).with_operations(with_examples)
+        rehearse(asked, identified.asked, use_cache=not submission.no_cache)
         return
     with Client() as client:
         review = client.submit_review(
@@ -67,6 +69,7 @@ def run(
             use_cache=not submission.no_cache,
             again=again,
             priority=submission.priority,
+            steering=submission.steering,
         )
         if submission.detach:
             if submission.as_json:
@@ -159,7 +162,7 @@ def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bo
     told = []
     for stage in plan.stages:
         judges = isinstance(stage.operation, Judge)
-        planned = Planned(stage.operation, records, stage.model, use_cache)
+        planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
         told.append({"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)})
     print_json({"dry_run": True, "stages": told})
 
@@ -172,7 +175,8 @@ def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> 
             continue
         out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]", highlight=False)
         note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
-        dry_run(Planned(stage.operation, records, stage.model, use_cache), max_cost=stage.max_cost, note=note)
+        planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
+        dry_run(planned, max_cost=stage.max_cost, note=note)
 
 
 def _watch(review: Review, console: Console) -> ReviewView:

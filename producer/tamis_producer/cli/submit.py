@@ -74,10 +74,19 @@ def screen(
     unclear: Annotated[
         UnclearPolicy, typer.Option(help="What a criterion that stays unclear counts as.")
     ] = UnclearPolicy.INCLUDE,
+    examples_from: Annotated[
+        str | None,
+        typer.Option(
+            "--examples-from",
+            metavar="ID",
+            help="Show the model records that people decided about in this earlier batch of the review.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
-    operation = Inclusion(criteria=read, unclear=unclear)
+    operation = made(Inclusion, criteria=read, unclear=unclear, examples_from=examples_from)
     submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 
@@ -267,7 +276,13 @@ def submit(
         say_what_was_read(identified)
     if submission.dry_run:
         items = [{"id": "answer"}] if identified is None else identified.asked
-        planned = Planned(operation, items, submission.model, use_cache=not submission.no_cache)
+        planned = Planned(
+            with_examples(operation),
+            items,
+            submission.model,
+            use_cache=not submission.no_cache,
+            steering=submission.steering,
+        )
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
     with Client() as client:
@@ -282,6 +297,7 @@ def submit(
             source=None if identified is None else identified.source,
             priority=submission.priority,
             max_cost=submission.max_cost,
+            steering=submission.steering,
         )
         if submission.detach:
             say_submitted(batch, submission)
@@ -297,6 +313,14 @@ def submit(
         elif alone and (text := _answer(batch)) is not None:
             typer.echo(f"\n{printable(text)}")
     raise typer.Exit(code)
+
+
+def with_examples(operation: Operation) -> Operation:
+    """As `Client.with_examples`; where there are none to choose, no ledger is needed."""
+    if not isinstance(operation, Inclusion) or operation.examples_from is None:
+        return operation
+    with Client() as client:
+        return client.with_examples(operation)
 
 
 def _answer(batch: Batch) -> str | None:

@@ -94,6 +94,7 @@ async def submit(
             use_cache=given.use_cache,
             priority=given.priority,
             max_cost=given.max_cost,
+            steering=given.steering,
             idempotency_key=idempotency_key,
         )
         return Standing.of(batch.status())

@@ -125,6 +125,7 @@ def _submitted(client: Client, terms: FileTerms, file: UploadFile, idempotency_k
         source=found.source.model_copy(update={"file": name}),
         priority=terms.priority,
         max_cost=terms.max_cost,
+        steering=terms.steering,
         idempotency_key=idempotency_key,
     )
     return Standing.of(batch.status())

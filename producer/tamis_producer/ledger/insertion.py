@@ -33,7 +33,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             if earlier.content_sha256 != batch.content_sha256:
                 raise IdempotencyConflict(
                     f"idempotency key {batch.idempotency_key!r} belongs to batch {earlier.id}, "
-                    "which has another operation, model or other items: use another key; "
+                    "which has another operation, model, steering or other items: use another key; "
                     f"`tamis status {earlier.id}` shows that batch"
                 )
             check_budget(f"batch {earlier.id}", has=earlier.max_cost, asked=batch.max_cost)
@@ -51,6 +51,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             shard_size=batch.shard_size,
             window_size=batch.window,
             use_cache=batch.use_cache,
+            steering=batch.steering.said or None,
             priority=batch.priority.value,
             max_cost=batch.max_cost,
             source=None if batch.source is None else batch.source.model_dump(mode="json"),

@@ -96,11 +96,20 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         provenance=Provenance(
             model=row.model,
             prompt_sha256=row.prompt_sha256,
-            usage=Usage(row.prompt_tokens, row.completion_tokens, row.cached_tokens, row.reasoning_tokens),
+            usage=Usage(
+                row.prompt_tokens,
+                row.completion_tokens,
+                row.cached_tokens,
+                row.reasoning_tokens,
+                row.cache_write_tokens,
+            ),
             cost=row.cost,
+            tier=row.tier,
             calls=row.calls,
+            unanswered=row.unanswered,
             cached=row.cached,
             latency_ms=row.latency_ms,
+            deviations=tuple(row.deviations or ()),
         ),
         override=human,
     )

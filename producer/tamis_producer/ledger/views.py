@@ -13,9 +13,12 @@ from tamis_schemas import (
     Pause,
     Priority,
     ReviewPlan,
+    Steering,
+    SteeringView,
+    possibly_unbilled_cost,
 )
 from tamis_schemas.ledger import batches, items, results, reviews, spending, workers
-from tamis_schemas.ledger.costs import PAID, UNPRICED
+from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 
 from ..view import BatchView, Budget, ReviewView
 from ..worker_view import NotWorking, WorkerState
@@ -51,7 +54,7 @@ def read_views(
     b = wanted.subquery("b")
     # One statement, so that all of it is one snapshot and the accounting identity holds in every read.
     counted = (
-        select(items.c.batch_id, items.c.state, func.count().label("n"))
+        select(items.c.batch_id, items.c.state, func.count().label("n"), LOST_CLAIMS.label("lost"))
         .where(items.c.batch_id.in_(select(b.c.id)))
         .group_by(items.c.batch_id, items.c.state)
         .subquery("counted")
@@ -63,6 +66,8 @@ def read_views(
             func.sum(results.c.completion_tokens).label("completion"),
             PAID.label("cost"),
             UNPRICED.label("unpriced"),
+            UNANSWERED.label("unanswered"),
+            MEAN_PAID.label("mean_paid"),
             func.count().filter(results.c.round == b.c.round).label("in_round"),
         )
         .join(b, b.c.id == results.c.batch_id)
@@ -70,7 +75,11 @@ def read_views(
         .subquery("tokens")
     )
     by_state = (
-        select(counted.c.batch_id, func.jsonb_object_agg(counted.c.state, counted.c.n).label("counts"))
+        select(
+            counted.c.batch_id,
+            func.jsonb_object_agg(counted.c.state, counted.c.n).label("counts"),
+            func.sum(counted.c.lost).label("lost"),
+        )
         .group_by(counted.c.batch_id)
         .subquery("by_state")
     )
@@ -91,10 +100,13 @@ def read_views(
         select(
             b,
             by_state.c.counts,
+            by_state.c.lost,
             tokens.c.prompt,
             tokens.c.completion,
             tokens.c.cost,
             tokens.c.unpriced,
+            tokens.c.unanswered,
+            tokens.c.mean_paid,
             tokens.c.in_round,
             spending.c.reserved,
             spending.c.spent,
@@ -111,12 +123,14 @@ def read_views(
 
 
 def _view(row: Row[Any]) -> BatchView:
+    unanswered, lost = row.unanswered or 0, int(row.lost or 0)
     counts = dict.fromkeys((status.value for status in ItemStatus), 0) | (row.counts or {})
     return BatchView(
         id=str(row.id),
         label=row.label,
         operation=row.operation,
         model=row.model,
+        steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
         state=BatchStatus(row.state),
         round=row.round,
         counts=Counts(n_items=row.n_items, **counts),
@@ -124,6 +138,9 @@ def _view(row: Row[Any]) -> BatchView:
         completion_tokens=row.completion or 0,
         cost=row.cost or Decimal(0),
         unpriced=row.unpriced or 0,
+        unanswered=unanswered,
+        lost_claims=lost,
+        possibly_unbilled_cost=possibly_unbilled_cost(unanswered + lost, row.mean_paid),
         budget=None if row.max_cost is None else Budget(max_cost=row.max_cost, spent=row.spent, reserved=row.reserved),
         created_at=row.created_at,
         started_at=row.started_at,

@@ -12,6 +12,7 @@ from tamis_schemas import (
     Counts,
     Criterion,
     Inclusion,
+    PossiblyUnbilled,
     Proportion,
     RetryBias,
     SearchCriteria,
@@ -38,10 +39,8 @@ class ConfidenceSeries(BaseModel):
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
 
 
-class Spending(BaseModel):
+class Spending(PossiblyUnbilled):
     """What the answers took, failed ones too, in calls, tokens and money."""
-
-    model_config = ConfigDict(frozen=True)
 
     calls: int = 0  # that reached the endpoint
     prompt_tokens: int = 0  # as the endpoint counted them
@@ -67,9 +66,18 @@ class Spending(BaseModel):
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost=self.cost + other.cost,
             unpriced=self.unpriced + other.unpriced,
+            unanswered=self.unanswered + other.unanswered,
+            lost_claims=self.lost_claims + other.lost_claims,
+            possibly_unbilled_cost=_sum(self, other),
             cached=self.cached + other.cached,
             cut=self.cut + other.cut,
         )
+
+
+def _sum(one: Spending, other: Spending) -> Decimal | None:
+    """What both may lack; None where that of one is not known."""
+    known = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
+    return None if None in known or not known else sum((cost for cost in known if cost is not None), Decimal(0))
 
 
 class Quotes(BaseModel):

@@ -75,7 +75,12 @@ def warnings(figures: Figures) -> tuple[str, ...]:
 
 
 def costs(spending: Spending) -> str:
-    """What the answers cost, in a sentence."""
+    """What the answers cost, in a sentence, and in another what may be missing."""
+    unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
+    return _paid(spending) + unbilled
+
+
+def _paid(spending: Spending) -> str:
     if not spending.calls:
         return "No call was paid for."
     if spending.unpriced and not spending.cost:

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
 
-from tamis_schemas import BatchStatus, Counts, ItemStatus, wilson
+from tamis_schemas import BatchStatus, Counts, ItemStatus, possibly_unbilled_cost, wilson
 from tamis_schemas.ledger import items, results
-from tamis_schemas.ledger.costs import PAID, UNPRICED
+from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 
 from ..ledger import ledger_errors
 from ..outcome import FILTER, INCLUSION, Outcome, outcomes
@@ -163,18 +163,24 @@ def _spending(connection: Connection, batch_id: UUID) -> Spending:
         func.coalesce(func.sum(results.c.completion_tokens), 0).label("completion"),
         PAID.label("cost"),
         UNPRICED.label("unpriced"),
+        UNANSWERED.label("unanswered"),
+        MEAN_PAID.label("mean_paid"),
         func.count().filter(results.c.cached).label("cached"),
         func.count(results.c.cut).label("cut"),
         func.percentile_cont(0.5).within_group(latency).label("median"),
         func.percentile_cont(0.95).within_group(latency).label("p95"),
     ).where(results.c.batch_id == batch_id)
     row = connection.execute(statement).one()
+    lost = connection.execute(select(LOST_CLAIMS).where(items.c.batch_id == batch_id)).scalar_one()
     return Spending(
         calls=row.calls,
         prompt_tokens=row.prompt,
         completion_tokens=row.completion,
         cost=row.cost,
         unpriced=row.unpriced,
+        unanswered=row.unanswered,
+        lost_claims=lost,
+        possibly_unbilled_cost=possibly_unbilled_cost(row.unanswered + lost, row.mean_paid),
         cached=row.cached,
         cut=row.cut,
         call_seconds_median=None if row.median is None else row.median / 1000,

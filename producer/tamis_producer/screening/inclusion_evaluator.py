@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
 from tamis_schemas import (
+    NO_STEERING,
     BatchPaused,
     Inclusion,
     InclusionDecision,
@@ -13,6 +14,7 @@ from tamis_schemas import (
     ItemResult,
     Pause,
     SearchCriteria,
+    Steering,
 )
 from tamis_schemas.operations.inclusion import UnclearPolicy
 
@@ -56,6 +58,7 @@ class InclusionEvaluator:
         client: Client | None = None,
         timeout: float | None = None,
         callback: Callable[[str, str], None] | None = None,
+        steering: Steering = NO_STEERING,
     ) -> None:
         """
         Args:
@@ -65,6 +68,7 @@ class InclusionEvaluator:
             client: what to submit with; it stays open. None: a client of its own, connected on first use.
             timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
             callback: hears `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
+            steering: of every batch, as of `Client.submit`.
 
         Raises:
             InvalidParameters: `unclear` is no policy.
@@ -75,6 +79,7 @@ class InclusionEvaluator:
             raise InvalidParameters(f"unclear: {unclear!r} is none of {', '.join(UnclearPolicy)}") from error
         self._operation = Inclusion(criteria=criteria, unclear=policy)
         self._model = model
+        self._steering = steering
         self._given = client
         self._own: Client | None = None
         self._timeout = timeout
@@ -102,7 +107,9 @@ class InclusionEvaluator:
         items = _items(given, relevance_scores)
         if not items:
             return []
-        batch = self._client().submit(self._operation, items, model=self._model, label="inclusion")
+        batch = self._client().submit(
+            self._operation, items, model=self._model, label="inclusion", steering=self._steering
+        )
         self._tell(STARTED, f"{len(items)} papers in batch {batch.id}")
         pause = self._wait(batch, progress_callback)
         decisions = [_decision(row, pause) for row in batch.results()]

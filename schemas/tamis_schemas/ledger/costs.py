@@ -2,7 +2,15 @@
 
 from sqlalchemy import func
 
-from .tables import results
+from .tables import items, results
 
 PAID = func.coalesce(func.sum(results.c.cost), 0)  # dollars, as far as prices are known
 UNPRICED = func.count().filter(results.c.cost.is_(None), results.c.calls > 0)  # items without a known price
+
+UNANSWERED = func.coalesce(func.sum(results.c.unanswered), 0)  # calls that were sent and never answered
+LOST_CLAIMS = func.coalesce(func.sum(items.c.lost_claims), 0)  # claims whose worker died; over `items`
+# Dollars that an item cost which something was paid for; 0 where calls are free. NULL: no item's cost is known.
+MEAN_PAID = func.coalesce(
+    func.avg(results.c.cost).filter(results.c.cost > 0),
+    func.min(results.c.cost).filter(results.c.calls > results.c.unanswered),
+)

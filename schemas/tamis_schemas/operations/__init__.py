@@ -9,7 +9,7 @@ from .answer import Answer
 from .extract import Extract
 from .extract_fields import ExtractFields
 from .filter import Filter
-from .inclusion import Inclusion, UnclearPolicy
+from .inclusion import Inclusion, UnclearPolicy, without_chosen_examples
 from .judge import Judge
 from .score import Score
 
@@ -28,6 +28,7 @@ __all__ = [
     "first_complaint",
     "operation_name",
     "parse_operation",
+    "without_chosen_examples",
 ]
 
 Operation = Filter | Score | Extract | ExtractFields | Inclusion | Judge | Answer

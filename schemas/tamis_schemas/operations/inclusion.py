@@ -1,11 +1,13 @@
 """Inclusion: include, exclude or uncertain (spec 3)."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..criteria import SearchCriteria
+from ..words import Words
 
 
 class UnclearPolicy(StrEnum):
@@ -24,3 +26,15 @@ class Inclusion(BaseModel):
     operation: Literal["inclusion"] = "inclusion"
     criteria: SearchCriteria
     unclear: UnclearPolicy = UnclearPolicy.INCLUDE
+    # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
+    examples_from: Words | None = Field(default=None, exclude_if=lambda given: given is None)
+
+
+def without_chosen_examples(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What somebody asked for, out of an operation's parameters as JSON.
+
+    Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent.
+    """
+    if params.get("examples_from") is None:
+        return dict(params)
+    return {**params, "criteria": {name: value for name, value in params["criteria"].items() if name != "examples"}}

@@ -9,7 +9,9 @@ import pytest
 from llm_double import Scripted
 from stage import House, abstracts, tamis
 from tamis_producer.rehearsal import Planned
-from tamis_schemas import Answer, Extract, Filter, Judge
+from tamis_producer.stack_file import StackFile
+from tamis_schemas import Answer, Extract, Filter, Judge, Prices, Usage, packaged_prices
+from tamis_worker.embedded.llm import MODEL_NAME
 from tamis_worker.rehearsal import rehearse
 from tamis_worker.settings import WorkerSettings
 
@@ -86,6 +88,64 @@ def test_money_and_time_follow_from_the_tokens(house: House, settings: WorkerSet
     assert (rehearsal.duration.seconds, rehearsal.duration.bound) == (240.0, "2 requests a minute")
     faster = asked.model_copy(update={"limit_rpm": 1000, "limit_tpm": 1000})
     assert rehearse(Planned(ONCOLOGY, abstracts(8), "costly"), faster).duration.bound == "1,000 tokens a minute"
+
+
+def test_the_standard_and_the_flex_tier_are_told_side_by_side(
+    house: House, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    house.fresh()
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("models:\n  costly: {input: 100, output: 1000, tiers: {flex: {factor: 0.5}}}\n", "utf-8")
+    asked = settings.model_copy(update={"prices": prices})
+    planned = Planned(ONCOLOGY, abstracts(8), "costly")
+    standard, flex = rehearse(planned, asked), rehearse(planned, asked, "flex")
+    assert standard.cost is not None
+    assert (flex.tier, flex.cost) == ("flex", standard.cost / 2)
+    assert (standard.other_tiers, flex.other_tiers) == ({"flex": flex.cost}, {"standard": standard.cost})
+    assert flex.most_cost == standard.most_cost  # it may be answered at the standard tier
+    assert flex.price is not None
+    assert flex.price.input == 50
+    unknown = rehearse(planned, asked, "scale")
+    assert (unknown.price, unknown.cost, unknown.most_cost) == (None, None, None)
+
+
+def test_the_paid_model_of_a_stack_in_another_terminal_is_not_free(
+    house: House, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    """Only its file says which model its workers ask."""
+    house.fresh()
+    file = StackFile(
+        broker_url=settings.broker, database_url=settings.database, llm_base_url="https://paid/v1", model="gpt-5-mini"
+    )
+    file.write(tmp_path)
+    other = WorkerSettings(home=tmp_path)
+    found = rehearse(Planned(ONCOLOGY, abstracts(8), None), other)
+    assert (found.model, found.model_note) == ("gpt-5-mini", None)
+    assert found.cost == Prices(packaged_prices().models).cost(
+        "gpt-5-mini", Usage(found.prompt_tokens, found.answer_tokens)
+    )
+    assert found.cost
+    file.model_copy(update={"llm_embedded": True, "model": MODEL_NAME}).write(tmp_path)
+    assert rehearse(Planned(ONCOLOGY, abstracts(8), None), WorkerSettings(home=tmp_path)).cost == 0
+
+
+def test_with_named_servers_the_latest_answers_say_which_model_the_workers_ask(
+    house: House, settings: WorkerSettings
+) -> None:
+    client = house.fresh().client
+    nameless = settings.model_copy(update={"model": None})
+    planned = Planned(ONCOLOGY, abstracts(3), None)
+    client.submit(ONCOLOGY, abstracts(2)).wait(timeout=60)
+    known = rehearse(planned, nameless)
+    assert (known.model, known.cost) == ("double-1-double", None)  # as the double names itself; it has no price
+    assert known.model_note is not None
+    assert "TAMIS_MODEL is not set here" in known.model_note
+    nowhere = rehearse(
+        planned, nameless.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/none"})
+    )
+    assert (nowhere.model, nowhere.price, nowhere.cost, nowhere.most_cost) == (None, None, None, None)
+    assert (nowhere.cached, nowhere.calls) == (None, 3)
+    assert nowhere.unseen is not None
 
 
 @pytest.mark.parametrize(

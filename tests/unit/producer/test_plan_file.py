@@ -63,6 +63,13 @@ def test_a_plan_is_read_with_the_files_that_it_names(folder: Path) -> None:
     assert (judge.operation.guidelines, judge.operation.noun) == ("Only what it says.", "Abstract")
 
 
+def test_an_inclusion_may_name_the_batch_that_its_examples_come_from(folder: Path) -> None:
+    text = "records: a.csv\ncriteria: criteria.yaml\nstages:\n  - inclusion: {examples_from: 7c01}\n"
+    planned = read_plan(written(folder, text))
+    (stage,) = planned.plan.stages
+    assert stage.operation == Inclusion(criteria=planned.criteria, examples_from="7c01")
+
+
 def test_criteria_and_schema_may_stand_in_the_plan_itself(folder: Path) -> None:
     text = (
         "records: a.csv\ncriteria:\n  research_question: Does it?\n  exclusion_criteria: [animals]\n"

@@ -41,7 +41,11 @@ def test_json_is_read_as_well_and_fractions_are_exact(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_messages_is_a_valid_file(tmp_path: Path) -> None:
-    assert read_prices(write(tmp_path, EXAMPLE)).models["my-model"].cached_input == Decimal("0.025")
+    price = read_prices(write(tmp_path, EXAMPLE)).models["my-model"]
+    assert (price.cached_input, price.cache_write) == (Decimal("0.025"), Decimal("0.3125"))
+    at_flex = price.at("flex")
+    assert at_flex is not None
+    assert (at_flex.input, at_flex.output) == (Decimal("0.125"), Decimal("1"))
 
 
 @pytest.mark.parametrize(
@@ -57,6 +61,13 @@ def test_the_example_of_the_messages_is_a_valid_file(tmp_path: Path) -> None:
         ("prices:\n  m: {input: 1, output: 1}\n", 1, "unknown field"),
         ("currency: EUR\nmodels:\n  m: {input: 1, output: 1}\n", 1, "USD"),
         ("models:\n  m: {input: 1, output: 1}\n  m: {input: 2, output: 1}\n", 3, "stands twice"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    cache_write: much\n", 5, "'much' is no price"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers: flex\n", 5, "takes tiers by their names"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      2: {factor: 1}\n", 6, "by their names"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: 0.5\n", 6, "takes a factor"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: {faktor: 1}\n", 6, "mean 'factor'"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: {input: 1}\n", 6, "takes a factor"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      auto: {factor: 1}\n", 6, "the standard tier"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:

@@ -92,12 +92,36 @@ def test_without_servers_the_running_stack_is_used(environ: Put, tmp_path: Path)
     with pytest.raises(ConfigurationError, match="tamis up"):
         _ = ProducerSettings.load().broker
     stack = StackFile(
-        broker_url="redis://b/0", database_url="postgresql://d", llm_base_url="http://l/v1", model="small"
+        broker_url="redis://b/0",
+        database_url="postgresql://d",
+        llm_base_url="http://l/v1",
+        llm_embedded=True,
+        model="small",
     )
     stack.write(tmp_path)
     settings = WorkerSettings.load()
     assert (settings.broker, settings.database) == ("redis://b/0", "postgresql://d")
     assert (settings.endpoint, settings.default_model) == ("http://l/v1", "small")
+
+
+def test_the_paid_endpoint_of_a_running_stack_is_not_asked_by_others(environ: Put, tmp_path: Path) -> None:
+    stack = StackFile(
+        broker_url="redis://b/0", database_url="postgresql://d", llm_base_url="https://paid.example/v1", model="large"
+    )
+    stack.write(tmp_path)
+    environ(TAMIS_HOME=str(tmp_path))
+    with pytest.raises(ConfigurationError, match="TAMIS_LLM_API_KEY"):
+        _ = WorkerSettings.load().endpoint
+
+
+@pytest.mark.parametrize(("embedded", "asked"), [(True, None), (False, "large")])
+def test_a_batch_asks_for_the_model_set_here_unless_the_embedded_one_answers_everything(
+    environ: Put, tmp_path: Path, embedded: bool, asked: str | None
+) -> None:
+    stack = StackFile(broker_url="redis://b/0", database_url="postgresql://d", llm_embedded=embedded, model="small")
+    stack.write(tmp_path)
+    environ(TAMIS_HOME=str(tmp_path), TAMIS_MODEL="large")
+    assert ProducerSettings.load().batch_model == asked
 
 
 def test_the_usual_names_of_key_and_endpoint_stand_in(environ: Put) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
+from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import shown_url
 from tamis_producer.setting_files import files_named
 from tamis_schemas import ConfigurationError, TamisError
@@ -14,7 +15,6 @@ from ..engine.asking import Patience
 from ..llm.chat import CallError
 from ..llm.llm import Llm
 from ..llm.model_list import ModelList
-from ..prices import prices_of
 from ..settings import WorkerSettings
 from .answers import judge_answers
 from .bill import judge_bill
@@ -45,7 +45,7 @@ def examine_llm(
             yield failure(SUBJECT, f"user and password in the URL of {endpoint.base_url} cannot be sent", NO_USER)
             return
         questions = sample_questions(endpoint.model, Patience.of(settings))
-        prices = prices_of(settings)
+        prices = known_prices(settings.prices)
         tell(f"listing the models of {endpoint.base_url}")
         listed, asked = asyncio.run(_ask(settings, questions, call, tell))
     except ConfigurationError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from tamis_producer.redaction import shown_url
 from tamis_producer.stack_file import StackFile
 from tamis_schemas import ConfigurationError
 from tamis_worker.flower_options import USUAL_PORT
@@ -105,6 +106,13 @@ class Stack:
     def model(self) -> str | None:
         """The model of batches that name none."""
         return MODEL_NAME if self.llm else self.settings.model
+
+    @property
+    def llm_base_url(self) -> str | None:
+        """The endpoint that the workers ask, for everybody who may read the stack file; None where none is named."""
+        if self.llm is not None:
+            return self.llm.base_url
+        return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None
 
     def start(self) -> None:
         """Start everything and return when all of it does its work.
@@ -254,7 +262,8 @@ class Stack:
             database_url=self.database_url,
             flower_url=self.flower.url if self.flower else None,
             page_url=self.gateway.url if self.gateway else None,
-            llm_base_url=self.llm.base_url if self.llm else None,
+            llm_base_url=self.llm_base_url,
+            llm_embedded=self.llm is not None,
             model=self.model,
         )
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from time import perf_counter
@@ -19,23 +18,29 @@ from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 
 from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
+from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
-from ..llm.json_answer import Malformed, read_json
-from ..llm.llm import Llm
+from ..llm.json_answer import Malformed
+from ..llm.llm import Learnt, Llm
+from ..llm.prompt_cache import PARAMETERS, Breakpoint
+from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure, InvalidAnswer
 from ..settings import WorkerSettings
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NOBODY, Measures
 from .access import Access, Turn
 from .backpressure import Backpressure
-from .budget import Budget, OverBudget, Reservation, cost_of, reserved_tokens, usage_of
+from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
 from .cache import Cache
+from .capacity import SERVICE_TIER, Capacity, Place, Waited
 from .estimates import TokenEstimates
 from .halting import Halted, Halting
 from .limits import Limiters
 from .retry import RetryPolicy, Then, decide
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
+MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
+SAME_ANSWER = frozenset({SERVICE_TIER}) | PARAMETERS  # options that change what an answer costs, not the answer
 
 T = TypeVar("T")
 
@@ -49,6 +54,8 @@ class Patience:
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
     recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
+    cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Patience":
@@ -59,6 +66,8 @@ class Patience:
             max_output_tokens=settings.max_output_tokens,
             max_prompt_chars=settings.max_prompt_chars,
             recall_threshold=settings.recall_threshold,
+            flex_timeout=settings.flex_call_timeout,
+            cache_breakpoint=settings.cache_breakpoint,
         )
 
 
@@ -67,34 +76,43 @@ class Tally:
     """What one item has cost so far, over all of its questions."""
 
     calls: int = 0  # that reached the endpoint
+    unanswered: int = 0  # of the calls: nobody knows whether it was paid for
+    tier: str | None = None  # that the last answer was billed at, as the endpoint names it
     cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
     model: str | None = None
+    waited: Waited = field(default_factory=Waited)  # for capacity of its tier
     latency_ms: int | None = None
     worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
     longest: float = 0.0  # of this round's questions, which are asked side by side
     answers: int = 0  # valid ones, of whatever source
+    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were used; each once
     rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the tally ends it
 
     def end_round(self) -> None:
         """The questions asked side by side are answered; they took as long as the longest of them."""
         self.worked, self.longest = self.worked + self.longest, 0.0
 
-    def answered(self, by: ChatSpan | None = None) -> None:
-        """There is a valid answer; None: from the cache."""
+    def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
+        """There is a valid answer, read with these deviations; None: from the cache."""
         self.answers += 1
+        if deviations:
+            self.deviations = tuple(dict.fromkeys(self.deviations + deviations))[:MOST_DEVIATIONS]
         if self.answers == 1 and by is not None:
             self.rated = by.keep()
 
     def note(self, reply: Reply, cost: Decimal | None) -> None:
         """Add one call."""
         self.calls += 1
+        self.unanswered += is_unanswered(reply)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
         if isinstance(reply, Answer):
             self.model = reply.model
+        if isinstance(reply, Answer) or reply.tier is not None:
+            self.tier = reply.tier
 
 
 class Asker:
@@ -111,6 +129,7 @@ class Asker:
         prices: Prices,
         *,
         backpressure: Backpressure | None = None,
+        capacity: Capacity | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         access: Callable[[], Access] = Access,
         server: Server = UNKNOWN,
@@ -130,6 +149,7 @@ class Asker:
         self._budget = budget
         self._prices = prices
         self._backpressure = backpressure or Backpressure()
+        self._capacity = capacity or Capacity()
         self._sleep = sleep
         self._new_access = access
         self._access: dict[str, Access] = {}  # by model
@@ -149,12 +169,13 @@ class Asker:
         """
         if key is not None and (kept := await self._cache.find(key)) is not None:
             try:
-                value = parse(read_json(kept.content))
+                read = read_answer(kept.content, request.schema)
+                value = parse(read.value)
             except (Malformed, InvalidAnswer):
                 pass  # kept by a release that read answers otherwise: ask anew
             else:
                 tally.cached += 1
-                tally.answered()
+                tally.answered(read.deviations)
                 self._measures.found()
                 tally.model = kept.model
                 return value
@@ -168,28 +189,36 @@ class Asker:
             error: CallError | None
             repair: ChatRequest | None = None
             await self._until_the_answer_can_be_kept(terms)
-            reservation = await self._reserved(asked, terms)
-            with ChatSpan(self._server, asked) as traced, await self._turn(request.model, terms, reservation) as turn:
-                reply = await self._call(asked, terms, turn, reservation, traced)
+            place = await self._place(asked, tally, terms)
+            reservation = await self._reserved(asked, terms, place)
+            with (
+                place,
+                ChatSpan(self._server, place.request) as traced,
+                await self._turn(request.model, terms, reservation) as turn,
+                self._llm.finding_out(place.request) as finding_out,
+            ):
+                reply = place.heard(await self._call(finding_out, place.request, terms, turn, reservation, traced))
                 in_a_row = turn.heard(reply)
                 cost = cost_of(self._prices, request.model, reply)
                 tally.note(reply, cost)
                 if isinstance(reply, Answer):
                     try:
-                        value, error = parse(read_json(reply.content)), None
+                        read = read_answer(reply.content, request.schema)
+                        value, error = parse(read.value), None
                     except (Malformed, InvalidAnswer) as reason:
                         error = _unusable(reason)
                         repair = _repair(request, reply, error)
                         traced.unusable(error.kind.value)
                     else:
-                        tally.answered(traced)
+                        tally.answered(read.deviations, traced)
                 else:
                     error = reply
                 self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
                 if error is None or not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
                     counted += 1
-                    worked += reply.latency_ms / 1000
+                    worked += place.seconds(reply)
                     tally.longest = max(tally.longest, worked - tally.worked)
+                learnt = await self._llm.learn(place.request, reply, usable=error is None)
                 decision = decide(
                     error,
                     attempt=counted,
@@ -198,10 +227,12 @@ class Asker:
                     jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
                     earlier=met,
                     in_a_row=in_a_row,
+                    anew=learnt.anew,
+                    hopeless=learnt.hopeless is not None,
                 )
                 if error is not None and decision.then is Then.HALT:
                     # Before the turn is left: whoever waits for it must not burn a call of its own.
-                    await self._halting.pause(terms.batch_id, _pause(error, in_a_row))
+                    await self._halting.pause(terms.batch_id, _pause(error, in_a_row, learnt))
                     raise Halted
             if error is None:
                 if key is not None and isinstance(reply, Answer):
@@ -209,7 +240,8 @@ class Asker:
                 return value
             if not decision.again:
                 return Failure(decision.kind or error.kind, error.message)
-            met.append(error.kind)
+            if not decision.anew:
+                met.append(error.kind)
             if decision.blocks:
                 limiter = await self._limiters.of(request.model)
                 with self._halting.interruptible(terms.batch_id):
@@ -218,7 +250,7 @@ class Asker:
                 with self._halting.interruptible(terms.batch_id):
                     await self._sleep(decision.after)
                 worked += decision.after
-            asked = repair or asked
+            asked = replace(request, max_tokens=asked.max_tokens) if decision.anew else repair or asked
             if decision.larger_budget:
                 asked = replace(request, max_tokens=2 * request.max_tokens)
 
@@ -227,16 +259,26 @@ class Asker:
             with self._halting.interruptible(terms.batch_id):
                 await self._backpressure.clear_for_calls()
 
-    async def _reserved(self, request: ChatRequest, terms: BatchTerms) -> Reservation | None:
+    async def _place(self, request: ChatRequest, tally: Tally, terms: BatchTerms) -> Place:
+        """Before anything is reserved: an item that waits for capacity holds nothing up."""
+        with self._halting.interruptible(terms.batch_id):
+            return await self._capacity.place(request, terms.steering, tally.waited)
+
+    async def _reserved(self, request: ChatRequest, terms: BatchTerms, place: Place) -> Reservation | None:
         if not terms.budgeted:
             return None
         tokens = reserved_tokens([len(message.content) for message in request.messages])
         try:
             with self._halting.interruptible(terms.batch_id):
-                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens)
+                tier = request.options.get(SERVICE_TIER)
+                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens, tier)
         except OverBudget as reason:
+            place.leave()
             await self._halting.pause(terms.batch_id, reason.pause)
             raise Halted from reason
+        except BaseException:
+            place.leave()  # no call is made
+            raise
 
     async def _turn(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Turn:
         access = self._access.get(model)
@@ -253,14 +295,8 @@ class Asker:
             raise
 
     async def _call(
-        self, request: ChatRequest, terms: BatchTerms, turn: Turn, reservation: Reservation | None, traced: ChatSpan
-    ) -> Reply:
-        async with AsyncExitStack() as finding_out:
-            return await self._call_in(finding_out, request, terms, turn, reservation, traced)
-
-    async def _call_in(
         self,
-        finding_out: AsyncExitStack,
+        finding_out: DialectTurn,
         request: ChatRequest,
         terms: BatchTerms,
         turn: Turn,
@@ -273,7 +309,7 @@ class Asker:
         estimate = self._estimates.of(operation, request.model, characters, request.max_tokens)
         try:
             with self._halting.interruptible(terms.batch_id):
-                await finding_out.enter_async_context(self._llm.finding_out(request))
+                await finding_out.wait()
                 since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
                 while self._backpressure.calls_wait:  # since it stood in the line
@@ -293,7 +329,9 @@ class Asker:
             used = reply.usage.total_tokens or (estimate if isinstance(reply, Answer) else None)
             if reply.rate is not None:
                 limiter.heard(reply.rate, reply.latency_ms / 1000)
-            if isinstance(reply, CallError) and reply.status in CONGESTED:
+            if isinstance(reply, CallError) and reply.no_capacity:
+                limiter.void(permit)  # nothing was used of it
+            elif isinstance(reply, CallError) and reply.status in CONGESTED:
                 limiter.congested()
             counted = reply.usage
             self._estimates.learn(
@@ -302,7 +340,7 @@ class Asker:
         finally:
             await limiter.release(permit, used)
         if reservation is not None:
-            await self._budget.settle(reservation, usage_of(reply))
+            await self._budget.settle(reservation, usage_of(reply), reply.tier)
         return reply
 
 
@@ -311,7 +349,7 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
 
     `sample` tells equal questions apart whose answers shall differ.
     """
-    fields = {
+    fields: dict[str, object] = {
         "max_tokens": request.max_tokens,
         "messages": [{"content": message.content, "role": message.role} for message in request.messages],
         "model": request.model,
@@ -319,12 +357,18 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
         "schema_name": request.schema_name,
         "temperature": request.temperature,
     }
+    if options := {name: value for name, value in request.options.items() if name not in SAME_ANSWER}:
+        fields["options"] = options
+    if request.headers:  # behind a gateway, one may choose another model
+        fields["headers"] = {name.lower(): value for name, value in request.headers.items()}
     canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()
 
 
-def _pause(error: CallError, in_a_row: int) -> Pause:
-    """Why a batch is paused whose call was refused."""
+def _pause(error: CallError, in_a_row: int, learnt: Learnt) -> Pause:
+    """Why a batch is paused whose call was refused, or whose model is of no use."""
+    if learnt.hopeless is not None:
+        return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=learnt.hopeless)
     kind = PauseKind(error.kind)
     told = error.message if error.everyone else f"{error.message} ({in_a_row} calls in a row)"
     return Pause(kind=kind, message=told)

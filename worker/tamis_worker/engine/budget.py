@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from tamis_schemas import Pause, PauseKind, Prices, Usage, dollars
+from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..ledger.batches import BatchTerms
 from ..ledger.spending import Change, Spending, Standing
-from ..llm.chat import Answer, Reply
+from ..llm.chat import Answer, CallError, Reply
 from .backpressure import Backpressure
 from .group_commit import GroupCommit
 
@@ -63,12 +63,22 @@ class Budget:
     """Reserves and settles, in groups; one per worker process."""
 
     def __init__(
-        self, spending: Spending, prices: Prices, *, patience: float, backpressure: Backpressure | None = None
+        self,
+        spending: Spending,
+        prices: Prices,
+        *,
+        patience: float,
+        flex_patience: float | None = None,
+        backpressure: Backpressure | None = None,
     ) -> None:
-        """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight."""
+        """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight.
+
+        `flex_patience`: the same of a batch at the flex tier; None: as of any other.
+        """
         self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure)
         self._prices = prices
         self._patience = patience
+        self._flex_patience = patience if flex_patience is None else flex_patience
         self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
         self._open: set[asyncio.Task[Standing]] = set()
 
@@ -87,9 +97,12 @@ class Budget:
         """What it writes with."""
         return (self._changes,)
 
-    async def reserve(self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int) -> Reservation | None:
+    async def reserve(
+        self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None
+    ) -> Reservation | None:
         """What a call may cost, held for it; None where its batch has no budget.
 
+        `tier` is the one that is asked for; the answer may come at the standard one, and the dearer of both is held.
         Where only calls in flight stand in the way, it waits for them to be settled. Cancelled meanwhile, nothing stays
         reserved.
 
@@ -98,12 +111,13 @@ class Budget:
         """
         if not terms.budgeted:
             return None
-        amount = self._prices.at_most(model, prompt_tokens, max_tokens)
+        amount = self._prices.at_most(model, prompt_tokens, max_tokens, tier)
         if amount is None:
+            at_tier = f" at the tier {tier!r}" if self._prices.knows(model) else ""
             raise OverBudget(
                 PauseKind.PRICE,
-                f"no price is known of the model {model!r}, so nothing could keep to a budget: state its price in the "
-                "file that TAMIS_PRICES names",
+                f"no price is known of the model {model!r}{at_tier}, so nothing could keep to a budget: state its "
+                "price in the file that TAMIS_PRICES names",
             )
         reservation = Reservation(terms.batch_id, model, amount)
         room = self._rooms.get(terms.batch_id)
@@ -112,18 +126,21 @@ class Budget:
         if not room.looking.locked() and (await self._try(reservation)).granted:
             return reservation
         async with room.looking:
-            await self._await_room(reservation, room)
+            patience = self._flex_patience if terms.steering.tier is Tier.FLEX else self._patience
+            await self._await_room(reservation, room, patience)
         return reservation
 
-    async def settle(self, reservation: Reservation | None, usage: Usage | None) -> None:
+    async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
         """Return once the cost of a call stands in the ledger in place of what was reserved for it.
 
-        `usage` None: nobody knows whether the call was paid for, and its reservation stays.
+        `usage` None: nobody knows whether the call was paid for, and its reservation stays. So does that of a call
+        whose answer names a `tier` without a price: nobody knows what it did cost.
         """
         if reservation is None or usage is None:
             return
-        cost = self._prices.cost(reservation.model, usage)
-        assert cost is not None, "what was reserved has a price"  # noqa: S101 - prices do not change
+        cost = self._prices.cost(reservation.model, usage, tier)
+        if cost is None:
+            return
         await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
@@ -131,7 +148,7 @@ class Budget:
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
-    async def _await_room(self, reservation: Reservation, room: _Room) -> None:
+    async def _await_room(self, reservation: Reservation, room: _Room, patience: float) -> None:
         clock = asyncio.get_running_loop().time
         since, seen = clock(), (Decimal(-1), Decimal(-1))
         while True:
@@ -145,7 +162,7 @@ class Budget:
                 raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
             if (now := (standing.spent, standing.reserved)) != seen:
                 since, seen = clock(), now
-            elif clock() - since > self._patience:
+            elif clock() - since > patience:
                 raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
             try:
                 async with asyncio.timeout(LOOK):
@@ -193,20 +210,22 @@ def usage_of(reply: Reply) -> Usage | None:
     return None if reply.status == 200 else reply.usage
 
 
+def is_unanswered(reply: Reply) -> bool:
+    """True for a call that failed after it was sent, and of which nobody knows whether it was paid for."""
+    return isinstance(reply, CallError) and usage_of(reply) is None
+
+
 def cost_of(prices: Prices, asked: str, reply: Reply) -> Decimal | None:
     """Dollars for a call; None where it was answered and nobody knows for how much.
 
-    The price is that of the model as it was asked for; where none is known, of the model that the answer names. A call
-    that ended without an answer is not in it: nobody has counted its tokens.
+    The price is that of the model as it was asked for; where none is known, of the model that the answer names. The
+    tier is the one that the answer names. A call that ended without an answer is not in it: nobody counted its tokens.
     """
-    answered = isinstance(reply, Answer)
-    if answered and not reply.usage.total_tokens:
+    priced = reply.model if isinstance(reply, Answer) and not prices.knows(asked) else asked
+    if isinstance(reply, Answer) and not reply.usage.total_tokens:
         price = prices.of(asked)
         return Decimal(0) if price is not None and price.input == price.output == 0 else None
-    cost = prices.cost(asked, reply.usage)
-    if cost is None and isinstance(reply, Answer):
-        return prices.cost(reply.model, reply.usage)
-    return cost
+    return prices.cost(priced, reply.usage, reply.tier)
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:

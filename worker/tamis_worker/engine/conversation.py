@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from tamis_schemas import Provenance
+from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
 from ..ledger.batches import BatchTerms
 from ..llm.chat import ChatRequest
+from ..llm.prompt_cache import cache_options
 from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 from ..telemetry.chat import ChatSpan
@@ -52,9 +53,12 @@ class Conversation:
             prompt_sha256=self._first_key,
             usage=self._tally.usage,
             cost=self._tally.cost,
+            tier=self._tally.tier,
             calls=self._tally.calls,
+            unanswered=self._tally.unanswered,
             cached=self._questions > 0 and self._tally.cached == self._questions,
             latency_ms=self._tally.latency_ms,
+            deviations=self._tally.deviations,
         )
 
     async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
@@ -79,7 +83,7 @@ class Conversation:
                     task.exception()  # of several that were halted, one is told
 
     async def _reading(self, question: Question[Any]) -> Reading:
-        request = chat_request(question, self._model, self._patience)
+        request = chat_request(question, self._model, self._patience, self._terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         kept_under = key if self._terms.use_cache else None
@@ -87,7 +91,9 @@ class Conversation:
         return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
 
 
-def chat_request(question: Question[Any], model: str, patience: Patience) -> ChatRequest:
+def chat_request(
+    question: Question[Any], model: str, patience: Patience, steering: Steering = NO_STEERING
+) -> ChatRequest:
     """A question as it is put to a model: what determines its answer, and so its key in the cache."""
     set_to = patience.temperature
     asked = set_to if question.temperature is None or set_to is None else question.temperature
@@ -98,4 +104,7 @@ def chat_request(question: Question[Any], model: str, patience: Patience) -> Cha
         schema=question.schema,
         temperature=asked,
         max_tokens=max(patience.max_output_tokens, question.tokens),
+        options=cache_options(model, question.messages, question.schema, patience.cache_breakpoint) | steering.options,
+        headers=steering.extra_headers,
+        timeout=patience.flex_timeout if steering.tier is Tier.FLEX else None,
     )

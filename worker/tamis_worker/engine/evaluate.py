@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -174,6 +174,8 @@ class Evaluator:
                 terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self._patience.recall_threshold
             )
             ended = await conversation.run(course)
+            if isinstance(ended, Failure):  # an endpoint may say back what it was sent
+                ended = replace(ended, message=self._redact(ended.message))
             if isinstance(ended, Decided) and ended.evaluations:
                 submission.submit(ended.evaluations, conversation.rated or span)
         finally:

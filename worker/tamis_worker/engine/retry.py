@@ -4,10 +4,13 @@
 |---|---|---|---|
 | a usable answer | done | | |
 | rate_limited | wait as asked, else `rate_limit_wait`; for ever, the deadline does not apply | no | yes |
+| no capacity at the flex tier | ask again when there may be some, see `capacity` | no | no |
 | timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
 | server | the same; with a Retry-After wait as asked | yes | with a Retry-After |
 | truncated | once more, with a larger token budget | yes | no |
-| empty, malformed, invalid | once more in all | yes | no |
+| empty, malformed, invalid | once more in all, with what is wrong | yes | no |
+| the same, and the model is asked in another way from now on | the question anew | yes | no |
+| the same, and no answer of the model could ever be used | halt the batch | yes | |
 | key, quota or model refused | once more, twice at most; `REFUSALS` in a row halt the batch | no | one by one |
 | any other 403 | give up; `FORBIDDEN` in a row halt the batch | yes | no |
 | invalid_request, context_length, refused, content_filter | give up | | |
@@ -63,6 +66,7 @@ class RetryDecision:
     counts: bool = True  # against max_calls
     blocks: bool = False  # the whole endpoint and model: everyone waits
     larger_budget: bool = False  # for the tokens of the next answer
+    anew: bool = False  # the original question: nothing of this answer is told, or held against the item
     kind: ErrorKind | None = None  # of the error that the item ends with, or that halts the batch
 
     @property
@@ -76,9 +80,11 @@ class RetryDecision:
         return cls(Then.DONE)
 
     @classmethod
-    def retry(cls, after: float, counts: bool, *, blocks: bool = False, larger_budget: bool = False) -> Self:
+    def retry(
+        cls, after: float, counts: bool, *, blocks: bool = False, larger_budget: bool = False, anew: bool = False
+    ) -> Self:
         """Ask again, `after` seconds from now."""
-        return cls(Then.RETRY, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget)
+        return cls(Then.RETRY, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget, anew=anew)
 
     @classmethod
     def give_up(cls, kind: ErrorKind) -> Self:
@@ -100,6 +106,8 @@ def decide(
     jitter: float,
     earlier: Collection[ErrorKind] | None = None,
     in_a_row: int = 1,
+    anew: bool = False,
+    hopeless: bool = False,
 ) -> RetryDecision:
     """What follows from a call.
 
@@ -113,10 +121,14 @@ def decide(
             taken to have failed in the same way, so that a second chance is only given to a first attempt.
         in_a_row: calls refused like this one without an answer between, by whichever item of the process they were
             made, this one included.
+        anew: the answer could not be used because of the way in which the model was asked, which is another one now.
+        hopeless: no answer of the model could be used, in whatever way it was asked.
     """
     if error is None:
         return RetryDecision.done()
     kind = error.kind
+    if error.no_capacity:
+        return RetryDecision.retry(0.0, counts=False)
     if kind is ErrorKind.RATE_LIMITED:
         # Never sooner than half the wait: without a Retry-After nothing else keeps calls from coming at once.
         unasked = policy.rate_limit_wait * (0.5 + 0.5 * jitter)
@@ -124,6 +136,8 @@ def decide(
         return RetryDecision.retry(after, counts=False, blocks=True)
     if error.everyone or kind is ErrorKind.PERMISSION:
         return _refused(error, attempt, earlier, in_a_row)
+    if hopeless:
+        return RetryDecision.halt(kind)
     if attempt >= policy.max_calls:
         return RetryDecision.give_up(kind)
     if kind in TRANSIENT:
@@ -132,6 +146,8 @@ def decide(
         decision = RetryDecision.retry(after, counts=True, blocks=asked is not None)
     elif kind is ErrorKind.TRUNCATED and not _met({kind}, earlier, attempt):
         decision = RetryDecision.retry(0.0, counts=True, larger_budget=True)
+    elif kind in UNUSABLE and anew:
+        decision = RetryDecision.retry(0.0, counts=True, anew=True)
     elif kind in UNUSABLE and not _met(UNUSABLE, earlier, attempt):
         decision = RetryDecision.retry(0.0, counts=True)
     else:

@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import LedgerUnavailable, Operation, Priority, parse_operation
+from tamis_schemas import NO_STEERING, LedgerUnavailable, Operation, Priority, Steering, parse_operation
 from tamis_schemas.ledger import batches
 
 from .connection import transaction
@@ -34,13 +34,16 @@ class BatchTerms:
     priority: Priority = Priority.NORMAL
     budgeted: bool = False  # whether it has a `max_cost`: how much may change, that there is one may not
     traceparent: str | None = None  # of the trace that it was submitted in; None: in none
+    steering: Steering = NO_STEERING  # the batch's over the worker's own
 
 
 class TermsOfBatches:
     """Looks terms up by batch and remembers the last ones."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, steering: Steering = NO_STEERING) -> None:
+        """`steering` is the worker's own."""
         self._engine = engine
+        self._steering = steering
         self._known: dict[UUID, BatchTerms] = {}
 
     async def of(self, batch_id: UUID) -> BatchTerms:
@@ -72,7 +75,7 @@ class TermsOfBatches:
     async def _read(self, batch_id: UUID) -> BatchTerms:
         async with transaction(self._engine) as connection:
             c = batches.c
-            asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent).where(
+            asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent, c.steering).where(
                 c.id == batch_id
             )
             row = (await connection.execute(asked)).one()
@@ -84,4 +87,5 @@ class TermsOfBatches:
             Priority(row.priority),
             budgeted=row.max_cost is not None,
             traceparent=row.traceparent,
+            steering=Steering.model_validate(row.steering or {}).over(self._steering),
         )

@@ -38,10 +38,11 @@ class Claim:
 
 # Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
 # somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
-# cancelled batches stay as they are.
+# cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
 _CLAIM = text("""
 WITH wanted AS (
-    SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again
+    SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again,
+           i.state = 'running' AS held
     FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:doubted AS bool[]))
          AS w(batch_id, idx, doubted)
     JOIN items i USING (batch_id, idx)
@@ -58,7 +59,9 @@ WITH wanted AS (
 )
 UPDATE items i
 SET state = 'running', fence = i.fence + 1,
-    attempts = i.attempts + CASE WHEN wanted.again THEN 0 ELSE 1 END, worker = :worker, claimed_at = now()
+    attempts = i.attempts + CASE WHEN wanted.again THEN 0 ELSE 1 END,
+    lost_claims = i.lost_claims + CASE WHEN wanted.held AND NOT wanted.again THEN 1 ELSE 0 END,
+    worker = :worker, claimed_at = now()
 FROM wanted
 WHERE i.batch_id = wanted.batch_id AND i.idx = wanted.idx
 RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload, wanted.round

@@ -18,10 +18,11 @@ from tamis_schemas import (
     MetricFigures,
     Proportion,
     Summary,
+    possibly_unbilled_cost,
     wilson,
 )
 from tamis_schemas.ledger import batches, evaluations, exclusions, items, results
-from tamis_schemas.ledger.costs import PAID, UNPRICED
+from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 from tamis_schemas.operations import operation_name
 from tamis_schemas.summary import CONFIDENCE_BANDS
 
@@ -41,8 +42,10 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
     values = await _tally(connection, batch_id, AS_TEXT, results.c.error_kind.is_(None)) if countable else {}
     errors = await _tally(connection, batch_id, results.c.error_kind, _failed())
     models = await _tally(connection, batch_id, results.c.model, results.c.model.is_not(None))
+    tiers = await _tally(connection, batch_id, results.c.tier, results.c.tier.is_not(None))
     kept_out = await _tally(connection, batch_id, exclusions.c.rule, exclusions.c.rule.is_not(None), table=exclusions)
     totals = await _totals(connection, batch_id)
+    lost = (await connection.execute(select(LOST_CLAIMS).where(items.c.batch_id == batch_id))).scalar_one()
     counts = await _counts(connection, batch_id, batch.n_items)
     said = await _metrics(connection, batch_id)
     started_at = batch.started_at or batch.finished_at  # a batch may be cancelled before its first dispatch
@@ -62,9 +65,13 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         prompt_tokens=totals.prompt or 0,
         completion_tokens=totals.completion or 0,
         cached_tokens=totals.cached_input or 0,
+        cache_write_tokens=totals.written or 0,
         reasoning_tokens=totals.reasoning or 0,
         cost=totals.cost,
         unpriced=totals.unpriced,
+        unanswered=totals.unanswered,
+        lost_claims=lost,
+        possibly_unbilled_cost=possibly_unbilled_cost(totals.unanswered + lost, totals.mean_paid),
         calls=totals.calls or 0,
         cached=totals.cached or 0,
         cut=totals.cut,
@@ -72,6 +79,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         call_seconds_p95=_seconds(totals.p95),
         wall_seconds=seconds,
         models=models,
+        tiers=tiers,
         finished_at=batch.finished_at,
     )
 
@@ -108,9 +116,12 @@ async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
         func.sum(results.c.prompt_tokens).label("prompt"),
         func.sum(results.c.completion_tokens).label("completion"),
         func.sum(results.c.cached_tokens).label("cached_input"),
+        func.sum(results.c.cache_write_tokens).label("written"),
         func.sum(results.c.reasoning_tokens).label("reasoning"),
         PAID.label("cost"),
         UNPRICED.label("unpriced"),
+        UNANSWERED.label("unanswered"),
+        MEAN_PAID.label("mean_paid"),
         func.sum(results.c.calls).label("calls"),
         func.count().filter(results.c.cached).label("cached"),
         func.count(results.c.cut).label("cut"),

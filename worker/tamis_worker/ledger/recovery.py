@@ -71,7 +71,9 @@ DELETE FROM workers k WHERE k.lease_until < now() - interval '1 hour'
 # An item whose workers keep dying is the likely cause: after `max_claims` claims it is given up, with a row.
 _GIVE_UP = text("""
 WITH poison AS (
-    UPDATE items i SET state = 'failed', worker = NULL
+    UPDATE items i
+    SET state = 'failed', worker = NULL,
+        lost_claims = i.lost_claims + CASE WHEN i.state = 'running' THEN 1 ELSE 0 END  -- of a pending one it is counted
     FROM batches b
     WHERE b.id = i.batch_id AND b.state IN ('running', 'paused') AND i.attempts >= :max_claims
       AND (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
@@ -91,7 +93,7 @@ RETURNING batch_id, idx
 """)
 
 _RELEASE_DEAD = text("""
-UPDATE items i SET state = 'pending', worker = NULL, republished_at = now()
+UPDATE items i SET state = 'pending', worker = NULL, republished_at = now(), lost_claims = i.lost_claims + 1
 FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round
 WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
   AND i.state = 'running'

@@ -5,7 +5,7 @@
 | no answer in time | timeout |
 | no connection, or a broken one | connection |
 | an error code or message that is known | see CODES, MESSAGES |
-| 401 · 402, 403 · 404 · 408 · 413 · 429 | see STATUSES |
+| 401 · 402, 403 · 404 · 408 · 413 · 429, 498 | see STATUSES |
 | 409, 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
@@ -13,10 +13,12 @@ What every other call would meet as well is marked `everyone`: authentication, m
 about money.
 """
 
+import json
 import re
 import socket
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -31,6 +33,8 @@ from .chat import CallError, Obstacle
 from .dialect import Refusal
 
 MAX_MESSAGE = 500  # characters
+LAYERS = 4  # of errors inside errors
+LARGEST_INNER = 10_000  # characters of an error that is held as JSON text
 
 CODES = {
     "context_length_exceeded": ErrorKind.CONTEXT_LENGTH,
@@ -59,6 +63,7 @@ MESSAGES = (
 )
 
 PAYMENT_REQUIRED = 402
+CAPACITY_EXCEEDED = 498  # Groq's own status, of its flex tier
 STATUSES = {
     401: ErrorKind.AUTHENTICATION,
     PAYMENT_REQUIRED: ErrorKind.PERMISSION,
@@ -69,12 +74,15 @@ STATUSES = {
     413: ErrorKind.CONTEXT_LENGTH,
     425: ErrorKind.SERVER,
     429: ErrorKind.RATE_LIMITED,
+    CAPACITY_EXCEEDED: ErrorKind.RATE_LIMITED,
 }
 ADVICE = {
     ErrorKind.AUTHENTICATION: "is TAMIS_LLM_API_KEY a key of this endpoint?",
     ErrorKind.MODEL_NOT_FOUND: "is TAMIS_MODEL a model of this endpoint, and does TAMIS_LLM_BASE_URL end in /v1?",
 }
 
+# No room at the tier that was asked for, now.
+_NO_CAPACITY = re.compile(r"resource[ _]unavailable|capacity_exceeded", re.IGNORECASE)
 # What lies under an exception where there was no connection.
 OBSTACLES: tuple[tuple[type[Exception], Obstacle], ...] = (
     (ssl.SSLError, Obstacle.TLS),
@@ -87,7 +95,10 @@ UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 # Whatever looks like a key, whole or masked. A masked one is looked for from the beginning of a word alone: from every
 # place in it, a long word without a star would take the square of its length.
-_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|(?<=Bearer )\S+|(?<!\S)\S*?\*{4,}\S*")
+_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|\b(?:eyJ[\w-]{8,}|ya29)\.[\w.-]+|(?<=Bearer )\S+|"
+    r"(?<!\S)\S*?\*{4,}\S*"
+)
 
 
 def of_exception(error: Exception, *, api_key: str, now: datetime | None = None) -> CallError:
@@ -123,7 +134,7 @@ def of_answer(
 ) -> CallError:
     """The error that an error answer means; `error` is its error object, `text` stands in where there is none."""
     refusal = refusal_of(status, error, text)
-    names = (refusal.code, _field(error, "type"))
+    names = (refusal.code, *(_field(layer, "type") for layer in _layers(error)))
     kind = _kind(refusal, names)
     used_up = not QUOTA_CODES.isdisjoint(names)
     message = refusal.message if refusal.message.startswith(str(status)) else f"{status}: {refusal.message}"
@@ -139,13 +150,33 @@ def of_answer(
         status=status,
         retry_after=retry_after(headers, now),
         everyone=of_key or kind in (ErrorKind.AUTHENTICATION, ErrorKind.MODEL_NOT_FOUND),
+        no_capacity=kind is ErrorKind.RATE_LIMITED and _tells_of_no_capacity(status, (*names, refusal.message)),
     )
 
 
+def of_redirect(status: int, origin: str) -> CallError:
+    """The error that a redirection to somewhere else means: nobody has allowed prompt and key to go there."""
+    told = (
+        f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
+        "was sent; put TAMIS_LLM_BASE_URL right"
+    )
+    return CallError(ErrorKind.MODEL_NOT_FOUND, told, status, everyone=True)
+
+
 def refusal_of(status: int, error: object, text: str) -> Refusal:
-    """An error answer in the words of OpenAI; fields that are missing are None."""
-    message = _field(error, "message") or (error if isinstance(error, str) else "") or text
-    return Refusal(status, message, param=_field(error, "param"), code=_field(error, "code"))
+    """An error answer in the words of OpenAI; fields that are missing are None.
+
+    Of an error that wraps another one, as gateways' do, the words of both.
+    """
+    layers = list(_layers(error))
+    words = dict.fromkeys(said for layer in layers if (said := _words(layer)))
+    codes = [code for layer in layers if (code := _field(layer, "code")) is not None]
+    return Refusal(
+        status,
+        ": ".join(words) or text,
+        param=next((param for layer in layers if (param := _field(layer, "param")) is not None), None),
+        code=next((code for code in codes if not code.isdecimal()), codes[0] if codes else None),
+    )
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
@@ -189,6 +220,10 @@ def _kind(refusal: Refusal, names: Iterable[str | None]) -> ErrorKind:
     return ErrorKind.SERVER if refusal.status >= 500 else ErrorKind.INVALID_REQUEST
 
 
+def _tells_of_no_capacity(status: int, said: Iterable[str | None]) -> bool:
+    return status == CAPACITY_EXCEEDED or any(_NO_CAPACITY.search(text) for text in said if text)
+
+
 def _is_timeout(error: BaseException) -> bool:
     """Was it a time-out, whatever the package calls it?
 
@@ -208,8 +243,41 @@ def _chain(error: BaseException) -> list[BaseException]:
     return links
 
 
+def _layers(error: object, depth: int = LAYERS) -> Iterator[object]:
+    """An error, and what it wraps in its message or metadata, as an object or as JSON text."""
+    error = _parsed(error)
+    if isinstance(error, Mapping) and "message" not in error and error.get("error"):
+        error = _parsed(error["error"])
+    yield error
+    if isinstance(error, Mapping) and depth > 1:
+        inner, raw = _parsed(error.get("message")), _of(error.get("metadata"), "raw")
+        if isinstance(inner, Mapping):
+            yield from _layers(inner, depth - 1)
+        if raw:
+            yield from _layers(raw, depth - 1)
+
+
+def _words(layer: object) -> str:
+    """What a layer says itself."""
+    if not isinstance(layer, Mapping):
+        return layer if isinstance(layer, str) else ""
+    message = layer.get("message") or layer.get("detail")
+    return "" if message is None or isinstance(_parsed(message), Mapping) else str(message)
+
+
+def _parsed(held: object) -> object:
+    if isinstance(held, str) and held.lstrip()[:1] == "{":
+        with suppress(ValueError, RecursionError):
+            return json.loads(held[:LARGEST_INNER])
+    return held
+
+
+def _of(error: object, name: str) -> object:
+    return error.get(name) if isinstance(error, Mapping) else None
+
+
 def _field(error: object, name: str) -> str | None:
-    value = error.get(name) if isinstance(error, Mapping) else None
+    value = _of(error, name)
     return None if value is None else str(value)
 
 

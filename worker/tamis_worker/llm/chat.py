@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from tamis_schemas import ErrorKind, Usage
 
 from .rate_headers import RateHeaders
+from .rung import Rung
 
 Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any keyword
 
@@ -48,6 +49,7 @@ class Answer:
     latency_ms: int
     rate: RateHeaders | None = None  # what the endpoint said of its limits
     tier: str | None = None  # that the answer is billed at, as the endpoint names it
+    rung: Rung | None = None  # on which it was asked for
 
 
 class Obstacle(StrEnum):
@@ -73,6 +75,7 @@ class CallError:
     rate: RateHeaders | None = None  # what the endpoint said of its limits
     tier: str | None = None  # that an answer which cannot be used is billed at
     no_capacity: bool = False  # the tier has no room now: nothing was paid, and no limit was met
+    rung: Rung | None = None  # on which it was asked
     obstacle: Obstacle | None = None
 
 

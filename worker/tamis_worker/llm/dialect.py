@@ -1,35 +1,33 @@
-"""How an endpoint wants a model to be asked: found out from its refusals, which cost nothing.
+"""How an endpoint wants a model to be asked: found out from its refusals, which cost nothing, and from its answers.
 
-A request starts with everything: a strict schema with all bounds, `max_tokens`, the temperature, the options. A
-refusal of one of these takes it away. A dialect only ever loses, so asking again ends: after three rungs, the budget's
-name, the temperature and the options.
+A request starts with everything: a strict schema, `max_tokens`, the temperature, the options. A refusal of one of these
+takes it away. A dialect only ever loses by refusals, so asking again ends: after three rungs, the budget's name, the
+temperature and the options. What answers teach stands in `lesson`.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from .chat import ChatRequest
+from .prompt_cache import marked
+from .rung import WITH_SCHEMA, Rung
 from .schema_dialect import bounded, instruction, portable
 
-
-class Rung(StrEnum):
-    """How the shape of the answer is told, from the most binding to the least."""
-
-    BOUNDED = "bounded"
-    STRICT = "strict"
-    JSON_OBJECT = "json_object"
-    TEXT = "text"
-
-
+# Where a refused format leads. A refusal costs nothing, so no rung is left out.
 BELOW = {Rung.BOUNDED: Rung.STRICT, Rung.STRICT: Rung.JSON_OBJECT, Rung.JSON_OBJECT: Rung.TEXT}
 
 # The older name comes first: every server knows it except newer OpenAI models, which refuse it at once. The newer name
 # would be ignored without a word by older servers, and the answer would have no budget.
 OLDER_BUDGET = "max_tokens"
 NEWER_BUDGET = "max_completion_tokens"
+
+# The last words of a prompt weigh most with models that talk.
+REMINDER = (
+    "Answer now with one JSON object that follows the schema, and nothing else: the first character of the answer is "
+    "an opening brace, the last one its closing brace."
+)
 
 REFUSING = frozenset({400, 422, 501})  # the statuses with which servers refuse a parameter
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
@@ -44,7 +42,7 @@ _UNSUPPORTED = re.compile(
 class Dialect:
     """What an endpoint is known to take for a model."""
 
-    rung: Rung = Rung.BOUNDED
+    rung: Rung = Rung.BOUNDED  # the highest that was not refused
     budget: str = OLDER_BUDGET
     left_out: frozenset[str] = frozenset()  # parameters that the endpoint refuses
 
@@ -65,18 +63,23 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
     written: dict[str, Any] = {"model": request.model, "messages": messages, dialect.budget: request.max_tokens}
     optional = {"temperature": request.temperature, **request.options}
     written |= {name: value for name, value in optional.items() if value is not None and name not in dialect.left_out}
-    if dialect.rung in (Rung.BOUNDED, Rung.STRICT):
+    has_answered = any(message["role"] == "assistant" for message in messages)
+    if dialect.rung in WITH_SCHEMA:
         schema = bounded(request.schema) if dialect.rung is Rung.BOUNDED else portable(request.schema)
         named = {"name": request.schema_name, "strict": True, "schema": schema}
         written["response_format"] = {"type": "json_schema", "json_schema": named}
-        return written
+        if has_answered:  # in vain: who ignores the parameter has not seen the schema yet
+            messages[-1]["content"] += f"\n\n{instruction(request.schema)}"
+        return marked(written)
     if messages and messages[0]["role"] == "system":
         messages[0]["content"] += f"\n\n{instruction(request.schema)}"
     else:
         messages.insert(0, {"role": "system", "content": instruction(request.schema)})
     if dialect.rung is Rung.JSON_OBJECT:
         written["response_format"] = {"type": "json_object"}
-    return written
+    if dialect.rung is Rung.REMINDED:
+        messages[-1]["content"] += f"\n\n{REMINDER}"
+    return marked(written)
 
 
 def after_refusal(dialect: Dialect, refusal: Refusal, optional: Iterable[str] = ("temperature",)) -> Dialect | None:

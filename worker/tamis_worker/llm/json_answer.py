@@ -1,111 +1,103 @@
-"""The JSON object in what a model wrote.
+"""The JSON object that a model answered.
 
-Read as strictly as possible, and as tolerantly as models make necessary: code fences, prose around the object, a
-`<think>` part before it, trailing commas, line breaks inside strings. What is ambiguous is not guessed at.
+An object is the answer only where it stands alone: by itself, in a single code fence, or behind a closed thought. One
+beside other words may be a quotation of the record, a draft, or what the next sentence takes back: it is `Malformed`,
+and the model is asked once more. Within the object what cannot be misread is forgiven: trailing commas, line breaks
+inside strings.
 """
 
 import json
 import re
-from dataclasses import dataclass
+from collections import Counter
 from math import isfinite
 from typing import Any, NoReturn
 
 from tamis_schemas.unstorable import UNSTORABLE
 
-MAX_CHARACTERS = 1_000_000  # of one answer; token budgets end long before
-MAX_BRACES = 1_000  # places looked at in one content
+from .thoughts import Malformed, without_thoughts
 
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"\A```[a-zA-Z]*\s(.*)```\Z", re.DOTALL)
+__all__ = ["MAX_CHARACTERS", "Malformed", "read_json"]
+
+MAX_CHARACTERS = 1_000_000  # of one answer; token budgets end long before
+
+_FENCED = re.compile(r"```[a-zA-Z]*\s*(.*)```", re.DOTALL)
+_OBJECT_BEGINS = re.compile(r'\{\s*["}]')  # braces without a string are prose: {a, b}, \frac{1}{2}
 # A string that is never closed reaches to the end: so every quote is looked at once, whatever follows.
 _STRING = r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)'
 _STRING_OR_BRACE = re.compile(_STRING + r"|[{}\[\]]", re.DOTALL)
 _STRING_OR_TRAILING_COMMA = re.compile(rf"({_STRING})|(?<=[\w\"\]}}])\s*,(?=\s*[}}\]])", re.DOTALL)
 
 
-class Malformed(ValueError):
-    """The content holds no JSON value that could be taken for the answer; the message says why, in a few words."""
-
-
 def read_json(content: str) -> object:
-    """The JSON value of an answer.
-
-    A content that is JSON as a whole gives its value, whatever that is; otherwise it must hold exactly one object (the
-    same object twice is one).
+    """The JSON value of an answer, whatever it is: an operation wants an object and refuses anything else.
 
     Raises:
-        Malformed: where there is none, where there are several different ones, where it is cut off, or where it
-            holds what no JSON value may: NaN, Infinity, a name twice in an object, half of a surrogate pair, NUL (which
-            Postgres cannot store).
+        Malformed: where no value stands alone, where it is cut off, or where it holds what no JSON value may: NaN,
+            Infinity, a name twice in an object, half of a surrogate pair, NUL (which Postgres cannot store).
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")
-    text = _THOUGHT.sub("", content.removeprefix("\ufeff")).strip()
+    text = content.removeprefix("\ufeff").strip()
     if not text:
         raise Malformed("empty")
-    fenced = _FENCED.match(text)
-    if fenced and "```" not in fenced[1]:
-        text = fenced[1].strip()
     try:
-        value = _STRICT.decode(text)
-    except json.JSONDecodeError:
-        value = _only_object(text)
+        value = _value(text)
     except RecursionError:
         raise Malformed("nested too deeply") from None
-    _check_text(value)
+    if "\\u" in text or UNSTORABLE.search(text):  # without an escape a string holds nothing that the text does not
+        _check_text(value)
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    value: object
-    end: int
-
-
-def _only_object(text: str) -> object:
-    found: list[object] = []
-    place = text.find("{")
-    for _ in range(MAX_BRACES):
-        if place < 0:
-            break
-        end = _end_of_object(text, place)
-        # Braces without a string are prose: {a, b}, \frac{1}{2}.
-        if end is None or '"' in text[place:end] or text[place + 1 : end - 1].isspace():
-            read = _read_at(text, place, end)
-            if read.value not in found:
-                found.append(read.value)
-            if len(found) > 1:
-                raise Malformed("two different JSON objects")
-            end = read.end
-        place = text.find("{", end)
-    else:
-        raise Malformed(f"more than {MAX_BRACES} braces")
-    if not found:
-        raise Malformed("no JSON object")
-    return found[0]
-
-
-def _read_at(text: str, place: int, end: int | None) -> _Read:
-    """The object that begins at a place and whose braces are closed before `end`."""
+def _value(text: str) -> object:
     try:
-        return _Read(*_TOLERANT.raw_decode(text, place))
+        return _STRICT.decode(text)
+    except json.JSONDecodeError:
+        bare = _without_fence(without_thoughts(text))
+    try:
+        return _TOLERANT.decode(bare)
     except json.JSONDecodeError as error:
         first = error
-    except RecursionError:
-        raise Malformed("nested too deeply") from None
-    if end is None:
-        raise Malformed("cut off: a brace is not closed")
-    tidied = _STRING_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", text[place:end])
     try:
-        return _Read(_TOLERANT.decode(tidied), end)
+        return _TOLERANT.decode(_STRING_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", bare))
     except json.JSONDecodeError:
-        raise Malformed(f"not JSON: {first.msg} at character {first.pos}") from None
+        raise Malformed(_what_is_wrong(bare, first)) from None
 
 
-def _end_of_object(text: str, place: int) -> int | None:
-    """Where the brace that opens at a place is closed, strings left aside; None where it is not."""
+def _without_fence(text: str) -> str:
+    """What stands in the code fence that is the whole text; the text itself where there is no fence."""
+    if not text.startswith("```"):
+        return text
+    fenced = _FENCED.fullmatch(text)
+    if fenced is None:
+        closed = "```" in text[3:]
+        raise Malformed("text stands behind the code fence" if closed else "cut off: the code fence is not closed")
+    return fenced[1].strip()
+
+
+def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
+    """Why a text is not one JSON value, in words that a model can do better by."""
+    if not text.startswith(("{", "[")):
+        if "```" in text:
+            return "text stands before the code fence"
+        return "text stands before the JSON object" if _OBJECT_BEGINS.search(text) else "no JSON object"
+    end = _end_of_value(text)
+    if end is None:
+        return "cut off: a brace is not closed"
+    rest = text[end:].lstrip()
+    if not rest:
+        return f"not JSON: {error.msg} at character {error.pos}"
+    if rest.startswith("```"):
+        return "text stands behind the code fence"
+    if text.startswith("["):
+        return "text stands beside the JSON value"
+    return "a second JSON object stands behind the first" if rest[0] == "{" else "text stands behind the JSON object"
+
+
+def _end_of_value(text: str) -> int | None:
+    """Where the brace that begins a text is closed, strings left aside; None where it is not."""
     depth = 0
-    for token in _STRING_OR_BRACE.finditer(text, place):
+    for token in _STRING_OR_BRACE.finditer(text):
         if token[0] in ("{", "["):
             depth += 1
         elif token[0] in ("}", "]"):
@@ -145,11 +137,10 @@ def _int(digits: str) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in names:
-            raise Malformed(f"the name {name[:80]!r} stands twice in one object")
-        names[name] = value
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise Malformed(f"the name {twice[:80]!r} stands twice in one object")
     return names
 
 

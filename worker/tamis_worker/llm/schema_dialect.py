@@ -5,8 +5,8 @@ What an endpoint does with them differs:
 
 | dialect | for | what is changed |
 |---|---|---|
-| bounded | servers that compile the schema into a grammar (llama.cpp, vLLM) | a number from 0 to 1 becomes an enum |
-| portable | strict modes with few keywords (OpenAI, Azure, Gemini) | everything outside the common subset is dropped |
+| portable | all strict modes, and first of all | everything outside the common subset is dropped |
+| bounded | servers that compile the schema into a grammar (llama.cpp) | a number from 0 to 1 becomes an enum |
 
 The bounds that are dropped still hold: an answer is always validated against the schema itself.
 """
@@ -46,7 +46,7 @@ def instruction(schema: Schema) -> str:
     """The schema as a sentence, for models whose endpoint takes no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
-        f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False)}"
+        f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
     )
 
 

@@ -92,11 +92,14 @@ def extractions_schema(value: Schema) -> Schema:
 
 
 def read(
-    given: Mapping[str, list[Cited]], found: Retrieved, judge: Callable[[str, str, Any], Any]
+    given: Mapping[str, list[Cited]], found: Retrieved, judged: Callable[[str, str, Any], Any]
 ) -> dict[str, tuple[Extraction, ...]]:
-    """The extractions by field, each of a chunk that exists and with a value as `judge(field, place, value)` has it.
+    """The extractions by field, each of a chunk that exists and with a value as `judged(field, place, value)` has it.
 
-    One without a value is left out: it extracts nothing. Raises `InvalidAnswer` naming the place of what is wrong.
+    One without a value is left out, whatever chunk it names: it extracts nothing.
+
+    Raises:
+        InvalidAnswer: naming the place of what is wrong.
     """
     available = len(found.numbered)
     if sum(map(len, given.values())) > MOST_OF_ALL:
@@ -108,7 +111,8 @@ def read(
             raise InvalidAnswer(f"{path}: {len(listed)} of them; list at most {LISTED}")
         kept = []
         for place, one in enumerate(listed):
-            if one.value is None:
+            value = None if one.value is None else judged(name, f"{path}.{place}.value", one.value)
+            if value is None:
                 continue
             if not 1 <= one.chunk_number <= available:
                 raise InvalidAnswer(
@@ -116,7 +120,7 @@ def read(
                 )
             kept.append(
                 Extraction(
-                    value=judge(name, f"{path}.{place}.value", one.value),
+                    value=value,
                     chunk_number=one.chunk_number,
                     evidence=one.evidence.strip()[:KEPT] or None,
                     confidence=one.confidence,

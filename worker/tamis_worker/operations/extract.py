@@ -1,7 +1,7 @@
 """Extract: one value of any type (spec 1), or null where the source data does not hold it.
 
-An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text is neither information nor a null:
-it is refused, so that the model says which one it means.
+An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. A text that says nothing but "not present", an
+empty one too, is null whatever type was asked for (`not_present`).
 """
 
 from math import isfinite
@@ -26,6 +26,7 @@ from .decided import (
     validated,
 )
 from .dialogue import Course, Question
+from .not_present import means_not_present
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
@@ -119,9 +120,9 @@ def _value(operation: Extract, value: Any, place: str = "value") -> str | bool |
     match operation.output_type, value:
         case _, None:
             return None
+        case _, str(text) if means_not_present(text) and text not in allowed:
+            return None
         case "text", str(text):
-            if not text.strip():
-                raise InvalidAnswer(f"{place}: an empty text; answer null where the information is not present")
             return text.strip()
         case "boolean", bool(answered):
             return answered

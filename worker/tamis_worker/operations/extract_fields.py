@@ -101,17 +101,16 @@ def parse_citing(operation: ExtractFields, found: Retrieved, data: object) -> So
         raise InvalidAnswer(f"extractions: given for {sorted(answer.extractions)}, asked for {sorted(names)}")
     in_order = {name: answer.extractions[name] for name in names}
 
-    def judge(name: str, place: str, value: Any) -> Any:
-        field_schema.judge_source(operation.json_schema, name, place, value)
-        return value
+    def judged(name: str, place: str, value: Any) -> Any:
+        return field_schema.judged_source(operation.json_schema, name, place, value)
 
-    return Sourced(result, citing.read(in_order, found, judge))
+    return Sourced(result, citing.read(in_order, found, judged))
 
 
 def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
-    field_schema.judge(operation.json_schema, answer.fields)
+    fields = field_schema.judged(operation.json_schema, answer.fields)
     return FieldsResult(
-        fields={name: answer.fields[name] for name in operation.json_schema["properties"]},
+        fields={name: fields[name] for name in operation.json_schema["properties"]},
         confidence=answer.confidence,
         reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
     )

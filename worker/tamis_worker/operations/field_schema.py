@@ -2,7 +2,8 @@
 
 A strict mode knows few keywords and requires every property. So what is asked for allows more than the caller's schema,
 and null for every property: null says that the source data does not hold it. An answer is then judged by the schema
-itself, as if the properties that are null were not there, and as if these were not required.
+itself, as if the properties that are null were not there, and as if these were not required. A text that says nothing
+but "not present" is null (`not_present`).
 """
 
 import json
@@ -21,6 +22,7 @@ from tamis_schemas.operations.given_fields import nothing_required, without_null
 
 from ..llm.chat import Schema
 from .decided import InvalidAnswer, object_schema
+from .not_present import means_not_present
 
 NULL: Schema = {"type": "null"}
 KEPT = ("title", "description")  # what tells the model something without binding it
@@ -47,31 +49,41 @@ def is_of_listed_values(schema: JsonSchema, name: str) -> bool:
     return any("enum" in branch for branch in _branches(sources(schema)[name]))
 
 
-def judge_source(schema: JsonSchema, name: str, place: str, value: Any) -> None:
-    """Return if a value is what a source of this property may say. Raises `InvalidAnswer` naming the place."""
-    _check_values(value, place, 0)
-    error = best_match(_source_judges(json.dumps(schema))[name].iter_errors(value))
-    if error is not None:
-        raise InvalidAnswer(f"{place}: {_wrong(error)[:300]}")
-
-
-def judge(schema: JsonSchema, fields: dict[str, Any]) -> None:
-    """Return if the fields of an answer are what the caller's schema asks for.
+def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
+    """A value as a source of this property may say it; None: that it is not present.
 
     Raises:
-        InvalidAnswer: naming the path of the first field that is not, and why.
+        InvalidAnswer: naming the place.
     """
-    _check_values(fields, "fields", 0)
+    _check_values(value, place, 0)
+    source = _sources(json.dumps(schema))[name]
+    if _with_nulls(value, source.branches) is None:
+        return None
+    error = best_match(source.judge.iter_errors(value))
+    if error is not None:
+        raise InvalidAnswer(f"{place}: {_wrong(error)[:300]}")
+    return value
+
+
+def judged(schema: JsonSchema, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an answer as the caller's schema asks for them, null for each that is not present.
+
+    Raises:
+        InvalidAnswer: naming the path of the first field that is not what was asked for, and why.
+    """
+    _check_values(given, "fields", 0)
     judges = _judges(json.dumps(schema))
+    fields: dict[str, Any] = _with_nulls(given, [judges.asked])
     _refuse(judges.shape, fields)
     present = without_nulls(fields)
     if judges.whole.is_valid(present):
-        return
+        return fields
     if present == fields:
         _refuse(judges.whole, fields)
     # What is required may be missing now, but only what was null: the values that are there keep their bounds.
     _refuse(judges.bounds, fields)
     _refuse(judges.conditions, present)
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +137,36 @@ def _branches(part: Schema) -> list[Schema]:
     return [part] if inner is None else [found for one in inner for found in _branches(one)]
 
 
+def _with_nulls(value: Any, branches: list[Schema]) -> Any:
+    """The value with null for every field whose text says that it is not present, at every level.
+
+    `branches` say what was asked for in its place: a value that one of them lists means itself. A list keeps its texts.
+    """
+    match value:
+        case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
+            return None
+        case dict():
+            named = [branch.get("properties", {}) for branch in branches]
+            return {
+                name: _with_nulls(part, [one for n in named if name in n for one in _branches(n[name])])
+                for name, part in value.items()
+            }
+        case list():
+            items = [one for branch in branches if "items" in branch for one in _branches(branch["items"])]
+            return [_with_nulls(part, items) if isinstance(part, dict) else part for part in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    branches: list[Schema]
+    judge: Validator
+
+
 @lru_cache(maxsize=16)
-def _source_judges(text: str) -> dict[str, Validator]:
-    return {name: Draft202012Validator(part) for name, part in sources(json.loads(text)).items()}
+def _sources(text: str) -> dict[str, _Source]:
+    listed = sources(json.loads(text))
+    return {name: _Source(_branches(part), Draft202012Validator(part)) for name, part in listed.items()}
 
 
 def _of_values(schema: JsonSchema) -> list[Schema]:
@@ -151,6 +190,7 @@ def _described(schema: JsonSchema, body: Schema) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class _Judges:
+    asked: Schema
     shape: Validator  # every property there and no other, of its type or null
     whole: Validator  # the caller's schema, for the properties that are there
     bounds: Validator  # the shape, with the bounds of its values
@@ -164,8 +204,10 @@ def _judges(text: str) -> _Judges:
     nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
     definitions = {keyword: schema[keyword] for keyword in ("$defs", "definitions") if keyword in schema}
     bounds = _Writing(schema, bounds=True).of_object(schema)
+    asked = requested(schema)
     return _Judges(
-        shape=Draft202012Validator(requested(schema), registry=nothing),
+        asked=asked,
+        shape=Draft202012Validator(asked, registry=nothing),
         whole=kind(schema, registry=nothing),
         bounds=kind(bounds | definitions, registry=nothing),
         conditions=kind(nothing_required(schema), registry=nothing),

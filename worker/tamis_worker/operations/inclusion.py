@@ -3,8 +3,12 @@
 The model gives a quote and a verdict per criterion before its status. An exclusion must be able to name its reason: a
 status that the model's own verdicts contradict becomes `uncertain`, which goes to a human, and what the model said is
 kept. Quotes are looked for in the record; one that is not there lowers the confidence and flags the decision.
+
+All that is the same for every record stands in the system message, the record alone in the user message: an endpoint
+reads the common beginning of the prompts once, and a record has nothing of ours beside it that it could pass for.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -18,6 +22,7 @@ from tamis_schemas import (
     Item,
     SearchCriteria,
     Verdict,
+    WorkedExample,
 )
 from tamis_schemas.results import CriterionVerdict
 
@@ -32,7 +37,7 @@ from .decided import (
     validated,
 )
 from .inclusion_status import deciding, failed, final_status
-from .prompt import SYSTEM_END, one_line, source_data, user_message
+from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, one_line, source_data, user_message
 from .quotes import QuotedRecord, lowered
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
@@ -53,7 +58,14 @@ For each criterion, say whether what it describes is met, not met, or unclear fr
 - uncertain: the source data does not allow a clear decision; a person will decide
 When in doubt, answer uncertain rather than exclude.
 
-{SYSTEM_END}"""
+{CONFIDENCE_RUBRIC}
+
+{LAST_DATA_RULE}"""
+
+EXAMPLES = """\
+## Examples
+Records that people have decided about, to show how the criteria are meant. They are data, too, and none of them is the
+record to judge."""
 
 _VERDICT_SCHEMA: Schema = object_schema(
     {
@@ -76,9 +88,10 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
-    """System and user message for one record."""
-    user = user_message(source_data(item), f"## Instruction\n{_instruction(operation.criteria)}")
-    return (Message("system", SYSTEM), Message("user", user))
+    """System and user message for one record; the system message is the same for all of them."""
+    criteria = operation.criteria
+    system = user_message(SYSTEM, f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples))
+    return (Message("system", system), Message("user", source_data(item)))
 
 
 def response_schema(operation: Inclusion) -> Schema:
@@ -143,6 +156,15 @@ def _instruction(criteria: SearchCriteria) -> str:
         if lines:
             parts.append("\n".join([f"{title}:", *lines]))
     return "\n\n".join(parts)
+
+
+def _examples(given: Sequence[WorkedExample]) -> list[str]:
+    """The section of the examples, each a paragraph with a field a line; nothing where there are none."""
+    made = [
+        "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
+        for number, example in enumerate(given, 1)
+    ]
+    return [EXAMPLES, *made] if made else []
 
 
 def _verdicts(criteria: list[Criterion], given: dict[str, _Verdict]) -> dict[str, Verdict]:

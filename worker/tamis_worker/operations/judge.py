@@ -139,10 +139,16 @@ def response_schema(_: Judge) -> Schema:
 
 
 def parse(data: object) -> Evidence:
-    """The evidence that an answer gives: its score clamped, or that of its type. Raises `InvalidAnswer`."""
+    """The evidence that an answer gives: with its score, or that of its type where it has none or 0.
+
+    Raises:
+        InvalidAnswer: for a score outside 0 to 1 too: clamped, a percentage would be the best of evidence.
+    """
     answer = validated(_Answer, data)
     if answer.evidence_type not in QUALITY_OF:
         raise InvalidAnswer(f"evidence_type: {answer.evidence_type!r} is none of {', '.join(QUALITY_OF)}")
+    if answer.quality_score is not None and not 0 <= answer.quality_score <= 1:
+        raise InvalidAnswer(f"quality_score: {answer.quality_score!r} is not from 0 to 1")
     kind = EvidenceType(answer.evidence_type)
     return Evidence(answer.is_valid, quality(answer.quality_score, kind), kind, (answer.issue or "").strip() or None)
 

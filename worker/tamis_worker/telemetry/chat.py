@@ -95,6 +95,7 @@ class ChatSpan:
                     "gen_ai.usage.input_tokens": usage.prompt_tokens,
                     "gen_ai.usage.output_tokens": usage.completion_tokens,
                     "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+                    "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,
                     "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
                 }
             )

@@ -98,6 +98,7 @@ class Metrics(Measures):
             (usage.prompt_tokens, of_model.input),
             (usage.completion_tokens, of_model.output),
             (usage.cached_tokens, of_model.cached),
+            (usage.cache_write_tokens, of_model.written),
             (usage.reasoning_tokens, of_model.reasoning),
         ):
             if count:
@@ -143,12 +144,13 @@ class Metrics(Measures):
 class _OfModel:
     """The figures of one model."""
 
-    __slots__ = ("cached", "cost", "input", "output", "reasoning", "seconds", "unpriced", "waits")
+    __slots__ = ("cached", "cost", "input", "output", "reasoning", "seconds", "unpriced", "waits", "written")
 
     def __init__(self, metrics: Metrics, label: str) -> None:
         tokens = metrics._tokens
         self.input, self.output = tokens.labels(label, "input"), tokens.labels(label, "output")
         self.cached, self.reasoning = tokens.labels(label, "cached_input"), tokens.labels(label, "reasoning")
+        self.written = tokens.labels(label, "cache_write")
         self.cost = metrics._cost.labels(label)
         self.unpriced = metrics._unpriced.labels(label)
         self.seconds = metrics._call_seconds.labels(label)

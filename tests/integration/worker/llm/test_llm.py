@@ -10,11 +10,14 @@ from time import time
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from llm_double import Double, Fault, Kind, Scripted
 from tamis_schemas import ConfigurationError, ErrorKind, Usage
+from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.json_answer import Malformed, read_json
 from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.shared_dialects import SharedDialects
 
 KEY = "sk-double-1234567890"
 SCHEMA: dict[str, Any] = {
@@ -57,9 +60,19 @@ async def llm(double: Double) -> AsyncIterator[Llm]:
 
 
 async def asked(llm: Llm, request: ChatRequest = QUESTION) -> Reply:
-    """As the engine asks."""
-    async with llm.finding_out(request):
-        return await llm.ask(request)
+    """As the engine asks, with the schema in the place of the operation's judgement."""
+    with llm.finding_out(request) as finding_out:
+        await finding_out.wait()
+        reply = await llm.ask(request)
+        await llm.learn(request, reply, usable=isinstance(reply, Answer) and follows(reply.content))
+        return reply
+
+
+def follows(content: str) -> bool:
+    try:
+        return Draft202012Validator(SCHEMA).is_valid(read_json(content))  # type: ignore[arg-type]  # any JSON value
+    except Malformed:
+        return False
 
 
 async def answered(llm: Llm, request: ChatRequest = QUESTION) -> Answer:
@@ -109,7 +122,7 @@ FAULTS = [
     (Kind.DROPPED, ErrorKind.CONNECTION, None),
     (Kind.CUT, ErrorKind.CONNECTION, None),
     (Kind.ENDLESS, ErrorKind.SERVER, 200),
-    (Kind.NOT_JSON, ErrorKind.SERVER, None),
+    (Kind.NOT_JSON, ErrorKind.SERVER, 200),
     (Kind.ERROR_IN_200, ErrorKind.SERVER, 502),
     (Kind.REFUSAL, ErrorKind.REFUSED, 200),
     (Kind.CONTENT_FILTER, ErrorKind.CONTENT_FILTER, 200),
@@ -252,22 +265,25 @@ async def test_retry_after_as_a_date_counts_from_the_answers_own_date(double: Do
     assert 50 <= asked <= 61
 
 
-async def test_a_schema_with_bounds_is_asked_for_first(double: Double, llm: Llm) -> None:
+async def test_the_short_schema_is_asked_for_first(double: Double, llm: Llm) -> None:
     await answered(llm)
     (call,) = double.calls()
     assert call.response_format is not None
     sent = call.response_format["json_schema"]
     assert (sent["name"], sent["strict"]) == ("filter", True)
-    assert sent["schema"]["properties"]["reasoning"]["maxLength"] == 300
-    assert len(sent["schema"]["properties"]["confidence"]["enum"]) == 101
+    assert sent["schema"]["properties"] == {
+        "reasoning": {"type": "string"},
+        "value": {"type": "boolean"},
+        "confidence": {"type": "number"},
+    }
 
 
 @pytest.mark.parametrize(
     ("options", "walk"),
     [
-        ({"strict_openai": True}, ["bounded", "strict"]),
-        ({"response_formats": ["json_object"]}, ["bounded", "strict", "json_object"]),
-        ({"response_formats": []}, ["bounded", "strict", "json_object", None]),
+        ({"strict_openai": True}, ["strict"]),
+        ({"response_formats": ["json_object"]}, ["strict", "json_object"]),
+        ({"response_formats": []}, ["strict", "json_object", None]),
     ],
 )
 async def test_a_refused_format_moves_down_until_one_is_taken_and_is_remembered(
@@ -295,14 +311,14 @@ async def test_a_refused_budget_and_temperature_are_adapted_and_remembered(doubl
 async def test_an_endpoint_that_refuses_everything_still_answers(double: Double, llm: Llm) -> None:
     double.script(refuses=["max_tokens", "temperature"], response_formats=[])
     await answered(llm)
-    assert double.count(400) == 5  # the budget's name, the temperature, three rungs
-    assert double.count() == 6
+    assert double.count(400) == 4  # the budget's name, the temperature, two rungs
+    assert double.count() == 5
 
 
 async def test_an_endpoint_that_refuses_even_plain_text_is_an_error_not_a_loop(double: Double, llm: Llm) -> None:
     double.script(faults=[Fault(Kind.RESPONSE_FORMAT)])
     assert (await failed(llm)).kind is ErrorKind.INVALID_REQUEST
-    assert double.count() == 4
+    assert double.count() == 3
 
 
 async def test_models_and_schemas_are_found_out_each_for_itself(double: Double, llm: Llm) -> None:
@@ -310,31 +326,36 @@ async def test_models_and_schemas_are_found_out_each_for_itself(double: Double, 
     await answered(llm, replace(QUESTION, schema_name="other", messages=(Message("user", "odd"),)))
     await answered(llm)
     await answered(llm, replace(QUESTION, model="n"))
-    assert formats(double) == ["bounded", "strict", "bounded", "bounded"]
+    assert formats(double) == ["strict", "json_object", "strict", "strict"]
 
 
 async def test_concurrent_first_calls_do_not_each_walk_the_ladder(double: Double, llm: Llm) -> None:
     double.script(response_formats=[], latency=0.05)
     await asyncio.gather(*(answered(llm) for _ in range(50)))
-    assert Counter(formats(double)) == {"bounded": 1, "strict": 1, "json_object": 1, None: 50}
+    assert Counter(formats(double)) == {"strict": 1, "json_object": 1, None: 50}
 
 
-async def test_a_slow_first_answer_does_not_hold_up_the_others(
-    double: Double, llm: Llm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tamis_worker.llm.llm.PROBE_PATIENCE", 0.05)
+def impatient(double: Double) -> Llm:
+    """A client whose first call finds out alone for a moment only."""
+    return Llm(
+        double.base_url, KEY, timeout=10.0, connections=100, dialects=SharedDialects(MemoryDialects(lease_for=0.0))
+    )
+
+
+async def test_a_slow_first_answer_does_not_hold_up_the_others(double: Double) -> None:
+    llm = impatient(double)
     double.script(faults=[Fault(Kind.SLOW, calls=(1,), delay=30.0)])
     first = asyncio.create_task(asked(llm))
+    await asyncio.to_thread(double.wait, calls=1)
     async with asyncio.timeout(10):
         await asyncio.gather(*(answered(llm) for _ in range(5)))
     assert not first.done()
     first.cancel()
+    await llm.close()
 
 
-async def test_a_late_refusal_does_not_move_up_what_others_found_out(
-    double: Double, llm: Llm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tamis_worker.llm.llm.PROBE_PATIENCE", 0.0)
+async def test_a_late_refusal_does_not_move_up_what_others_found_out(double: Double) -> None:
+    llm = impatient(double)
     double.script(response_formats=[], faults=[Fault(Kind.RESPONSE_FORMAT, calls=(1,), delay=1.0)])
     late = asyncio.create_task(asked(llm))
     await asyncio.to_thread(double.wait, calls=1)
@@ -342,7 +363,8 @@ async def test_a_late_refusal_does_not_move_up_what_others_found_out(
     assert double.in_flight() == 1
     assert isinstance(await late, Answer)
     await answered(llm)
-    assert formats(double) == ["bounded", "bounded", "strict", "json_object", None, None, None]
+    await llm.close()
+    assert formats(double) == ["strict", "strict", "json_object", None, None, None]
 
 
 async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double: Double, llm: Llm) -> None:
@@ -350,11 +372,11 @@ async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double:
     double.script(faults=[Fault(Kind.CONTEXT_LENGTH, message=message, limit=1)])
     assert (await failed(llm)).kind is ErrorKind.CONTEXT_LENGTH
     await answered(llm)
-    assert formats(double) == ["bounded", "bounded"]
+    assert formats(double) == ["strict", "strict"]
 
 
 async def test_a_failed_probe_lets_the_next_call_find_out(double: Double, llm: Llm) -> None:
-    double.script(strict_openai=True, faults=[Fault(Kind.RATE_LIMITED, calls=(1, 2))])
+    double.script(response_formats=["json_object"], faults=[Fault(Kind.RATE_LIMITED, calls=(1, 2))])
     replies = await asyncio.gather(*(asked(llm) for _ in range(10)))
     assert [type(reply) for reply in replies] == [CallError, CallError, *[Answer] * 8]
     assert double.count(400) == 1

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tamis_producer.cli import dry_run
 from tamis_producer.cli.criteria import criteria_app
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.criteria_template import TEMPLATE
-from tamis_schemas import InputError, SearchCriteria
+from tamis_producer.rehearsal import Beginning, Planned, Rehearsal
+from tamis_schemas import ConfigurationError, Inclusion, InputError, Operation, SearchCriteria
 
 
 def run(*arguments: str) -> Result:
@@ -20,6 +22,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dry_run, "_installed", [])  # as without the worker's part, whatever else was imported
     return tmp_path
 
 
@@ -111,3 +114,96 @@ def test_check_names_the_line_of_a_mistake(folder: Path) -> None:
     done = run("check", "criteria.yaml")
     assert isinstance(done.exception, InputError)
     assert (done.exception.line, done.exception.field) == (2, "inclusion_critera")
+
+
+EXAMPLES = """\
+research_question: q
+inclusion_criteria: [adults]
+examples:
+  - title: A [real] trial
+    decision: include
+  - title: In rats
+    abstract: Twenty rats.
+    decision: exclude
+    reason: adults
+"""
+
+
+def test_check_shows_the_examples(folder: Path) -> None:
+    (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
+    shown = [line.strip() for line in run("check", "criteria.yaml").stdout.splitlines()]
+    assert shown[shown.index("examples") + 1 : -1] == ["include  A [real] trial", "exclude  In rats (adults)"]
+
+
+def test_examples_of_one_decision_only_are_doubtful(folder: Path) -> None:
+    (folder / "criteria.yaml").write_text(EXAMPLES.replace("decision: exclude", "decision: include"), "utf-8")
+    assert "doubtful: examples: all of them are included" in run("check", "criteria.yaml").stdout
+    (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
+    assert "doubtful" not in run("check", "criteria.yaml").stdout
+
+
+def _never(_: Planned) -> Rehearsal:
+    raise AssertionError("nothing is rehearsed")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "told"),
+    [
+        (
+            1023,
+            "about 1,023 tokens of each prompt are the same for all records, 1 short of the 1,024 from which most "
+            "endpoints keep them",
+        ),
+        (
+            1024,
+            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that keep 1,024 or "
+            "more",
+        ),
+    ],
+)
+def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
+    folder: Path, tokens: int, told: str
+) -> None:
+    asked: list[Operation] = []
+
+    def counted(operation: Operation) -> Beginning:
+        asked.append(operation)
+        return Beginning(tokens, 1024)
+
+    dry_run.install(_never, counted)
+    (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
+    assert f"in common  {told}" in run("check", "criteria.yaml").stdout
+    assert asked == [Inclusion(criteria=read_criteria(folder / "criteria.yaml"))]
+    assert json.loads(run("check", "criteria.yaml", "--json").stdout)["beginning"] == {
+        "tokens": tokens,
+        "minimum": 1024,
+    }
+
+
+def test_check_needs_no_part_of_a_worker(folder: Path) -> None:
+    def missing(_: Operation) -> Beginning:
+        raise ConfigurationError("this command needs the extra 'worker'")
+
+    dry_run.install(_never, missing)
+    (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
+    done = run("check", "criteria.yaml")
+    assert done.exit_code == 0
+    assert "in common" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "instead", "told", "line"),
+    [
+        ("decision: exclude", "decision: maybe", "takes include or exclude", 8),
+        ("reason: adults", "because: adults", "is no field of an example: these are title, abstract,", 9),
+        ("    decision: exclude\n", "", "is missing", 6),
+    ],
+)
+def test_a_mistake_in_an_example_is_named_with_its_line(
+    folder: Path, text: str, instead: str, told: str, line: int
+) -> None:
+    (folder / "criteria.yaml").write_text(EXAMPLES.replace(text, instead), "utf-8")
+    done = run("check", "criteria.yaml")
+    assert isinstance(done.exception, InputError)
+    assert told in str(done.exception)
+    assert done.exception.line == line

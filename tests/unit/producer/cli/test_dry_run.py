@@ -75,7 +75,23 @@ def test_nothing_is_wider_than_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"price": None, "cost": None, "most_cost": None}, "not known: state the model's price in a file"),
+        ({"price": None, "cost": None, "most_cost": None}, "price not known: state the model's price in a file"),
+        (
+            {"price": None, "cost": None, "most_cost": None, "tier": "scale"},
+            "price not known at the tier scale: state the model's price",
+        ),
+        (
+            {"price": None, "cost": None, "most_cost": None, "model": None, "model_note": "only the workers know it"},
+            "price not known, because the model is not",
+        ),
+        ({"model": None, "model_note": "only the workers know it"}, "not known here (only the workers know it)"),
+        ({"model_note": "as the workers' latest answers name it"}, "m [x] (as the workers' latest answers name it)"),
+        ({"tier": "flex"}, "about $0.60 at flex, at most $1.99"),
+        ({"other_tiers": {"flex": Decimal("0.30")}}, "about $0.30 with --tier flex"),
+        (
+            {"price": ModelPrice(input=Decimal("0.25"), cached_input=Decimal("0.025"), output=Decimal(2))},
+            "retries and repairs of unusable answers; what the endpoint's prompt cache saves",
+        ),
         ({"cached": None, "unseen": "Postgres does not answer"}, "not looked at: Postgres does not answer"),
         ({"more_rounds": True}, "in the first round; further rounds follow"),
         ({"duration": Duration(0.0, "64 calls in flight")}, "under a second at 64"),
@@ -91,6 +107,12 @@ def test_what_is_not_known_is_said(changes: dict[str, Any], said: str) -> None:
 )
 def test_a_budget_is_compared_with_the_estimate(max_cost: str, said: str) -> None:
     assert said in shown(REHEARSAL, max_cost=Decimal(max_cost))
+
+
+def test_a_price_that_is_not_known_is_never_nothing() -> None:
+    unknown = replace(REHEARSAL, price=None, cost=None, most_cost=None)
+    assert "$0" not in shown(unknown)
+    assert "$0" not in shown(replace(unknown, model=None))
 
 
 def test_without_the_workers_part_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import io
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -154,3 +155,30 @@ def test_metrics_are_told_in_the_order_of_their_specification_with_what_has_no_v
         "agreement_pattern: none of 24 has a value",
         "recall a model was asked about that of 3 of 12 items",
     ]
+
+
+def test_what_a_bill_may_lack_is_said_where_there_is_any() -> None:
+    missing = {"unanswered": 2, "lost_claims": 16, "possibly_unbilled_cost": Decimal("0.0468")}
+    words = "up to about $0.0468 (2 calls whose end nobody knows, 16 claims whose worker died)"
+    for show, figures in ((print_summary, summary), (print_view, view)):
+        lines = [" ".join(line.split()) for line in printed(show, figures(**missing)).splitlines()]
+        assert f"possibly unbilled {words}" in lines
+        assert "unbilled" not in printed(show, figures())
+
+
+def test_a_summary_of_an_earlier_release_lacks_nothing() -> None:
+    stored = summary().model_dump(mode="json")
+    for name in ("unanswered", "lost_claims", "possibly_unbilled_cost", "possibly_unbilled", "tiers"):
+        del stored[name]
+    del stored["cache_write_tokens"]
+    assert Summary.model_validate(stored) == summary()
+
+
+@pytest.mark.parametrize(
+    ("tiers", "said"),
+    [({}, None), ({"default": 12}, None), ({"flex": 12}, "tier flex 12"), ({"default": 2, "flex": 10}, "default 2")],
+)
+def test_a_tier_other_than_the_standard_one_is_told(tiers: dict[str, int], said: str | None) -> None:
+    text = " ".join(printed(print_summary, summary(tiers=tiers)).split())
+    assert ("tier" in text) is (said is not None)
+    assert said is None or said in text

@@ -1,8 +1,7 @@
 """How many calls one question may make, and how long one item may take, whatever the endpoint answers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,6 +17,8 @@ from tamis_worker.engine.halting import Halted, Halting
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.llm.llm import Learnt
+from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Failure, InvalidAnswer
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0)
@@ -51,9 +52,11 @@ class Endpoint:
         self.slept = 0.0
         self.blocked = 0.0
 
-    @asynccontextmanager
-    async def finding_out(self, request: ChatRequest) -> AsyncIterator[None]:
-        yield
+    def finding_out(self, request: ChatRequest) -> DialectTurn:
+        return SharedDialects().turn(request.model)
+
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
+        return Learnt()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)

@@ -2,20 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from uuid import UUID, uuid4
 
 import pytest
 
-from tamis_schemas import ErrorKind, Filter, ModelPrice, Prices, Usage
+from tamis_schemas import ErrorKind, Filter, ModelPrice, Prices, TierPrice, Usage
 from tamis_worker.engine import budget as module
-from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, usage_of
+from tamis_worker.engine.asking import Tally
+from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, usage_of
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import Change, Standing
 from tamis_worker.llm.chat import Answer, CallError, Reply
 
 D = Decimal
-PRICES = Prices({"m": ModelPrice(input=D(1), output=D(10)), "free": ModelPrice(input=D(0), output=D(0))})
+HALF = {"flex": TierPrice(factor=D("0.5"))}
+PRICES = Prices({"m": ModelPrice(input=D(1), output=D(10), tiers=HALF), "free": ModelPrice(input=D(0), output=D(0))})
 PROMPT, ANSWER = 100_000, 10_000  # 100,000 x 0.000001 + 10,000 x 0.00001 = 0.1 + 0.1 = 0.2 dollars
 EACH = D("0.2")
 BOUND = 5.0  # s; nothing here takes so long unless it hangs
@@ -89,6 +92,25 @@ async def test_the_most_that_a_call_may_cost_is_held_until_its_cost_is_known(bud
     assert (one.amount, row.reserved, row.spent) == (EACH, EACH, D(0))
     await budget.settle(one, Usage(50_000, 1_000))  # 0.05 + 0.01
     assert (row.reserved, row.spent) == (D(0), D("0.06"))
+
+
+async def test_the_price_of_the_tier_that_the_answer_names_is_settled(budget: Budget, row: Row) -> None:
+    one = await budget.reserve(TERMS, "m", PROMPT, ANSWER, "flex")
+    assert one is not None
+    assert one.amount == EACH  # it may be answered at the standard tier
+    await budget.settle(one, Usage(50_000, 1_000), "flex")  # (0.05 + 0.01) / 2
+    assert (row.reserved, row.spent) == (D(0), D("0.03"))
+
+
+async def test_an_answer_at_a_tier_without_a_price_keeps_its_reservation(budget: Budget, row: Row) -> None:
+    await budget.settle(await reserve(budget), Usage(50_000, 1_000), "scale")
+    assert (row.reserved, row.spent) == (EACH, D(0))
+
+
+async def test_a_tier_without_a_price_is_not_asked(budget: Budget, row: Row) -> None:
+    with pytest.raises(OverBudget, match=r"no price is known of the model 'm' at the tier 'scale', so"):
+        await budget.reserve(TERMS, "m", PROMPT, ANSWER, "scale")
+    assert row.looked == 0
 
 
 async def test_a_model_without_a_price_is_not_asked(budget: Budget, row: Row) -> None:
@@ -211,9 +233,44 @@ def test_only_what_cannot_have_been_paid_for_is_free(reply: Reply, usage: Usage 
         ("m", CallError(ErrorKind.REFUSED, "no", 200, usage=Usage(1000, 0)), "0.001"),
         ("m", CallError(ErrorKind.TIMEOUT, "late"), "0"),
         ("unknown", CallError(ErrorKind.SERVER, "500", 500), "0"),
+        ("m", replace(ANSWERED, tier="default"), "0.002"),
+        ("m", replace(ANSWERED, tier="flex"), "0.001"),
+        ("deployment", replace(ANSWERED, tier="flex"), "0.001"),
+        ("m", replace(ANSWERED, tier="scale"), None),
+        ("free", replace(ANSWERED, tier="flex"), None),  # nothing is stated of the tier
+        ("m", CallError(ErrorKind.REFUSED, "no", 200, usage=Usage(1000, 0), tier="flex"), "0.0005"),
     ],
 )
 def test_failed_calls_cost_what_was_counted_and_unknown_prices_are_never_nothing(
     asked: str, reply: Reply, cost: str | None
 ) -> None:
     assert cost_of(PRICES, asked, reply) == (None if cost is None else D(cost))
+
+
+@pytest.mark.parametrize(
+    ("reply", "unanswered"),
+    [
+        (CallError(ErrorKind.TIMEOUT, "late"), True),
+        (CallError(ErrorKind.CONNECTION, "broken"), True),
+        (CallError(ErrorKind.SERVER, "half an answer", 200), True),  # 200, and nobody counted its tokens
+        (CallError(ErrorKind.CONNECTION, "no route", sent=False), False),
+        (CallError(ErrorKind.RATE_LIMITED, "429", 429, no_capacity=True), False),
+        (CallError(ErrorKind.TRUNCATED, "cut", 200, usage=Usage(10, 10)), False),
+        (ANSWERED, False),
+        (Answer("{}", "m", Usage(), "stop", 5), False),  # it was answered: its price is what is not known
+    ],
+)
+def test_a_call_whose_end_nobody_knows_is_told_from_one_that_was_refused(reply: Reply, unanswered: bool) -> None:
+    assert is_unanswered(reply) is unanswered
+    tally = Tally()
+    tally.note(reply, None)
+    assert (tally.calls, tally.unanswered) == (1, int(unanswered))
+
+
+def test_the_tier_of_the_last_answer_is_kept_and_refusals_name_none() -> None:
+    tally = Tally()
+    tally.note(replace(ANSWERED, tier="flex"), D(0))
+    tally.note(CallError(ErrorKind.RATE_LIMITED, "429", 429), D(0))
+    assert tally.tier == "flex"
+    tally.note(replace(ANSWERED, tier=None), D(0))
+    assert tally.tier is None

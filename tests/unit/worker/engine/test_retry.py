@@ -100,6 +100,26 @@ def test_an_unusable_answer_gets_one_second_chance(kind: ErrorKind) -> None:
     assert decision(kind, attempt=2, earlier=[kind]) == RetryDecision.give_up(kind)
 
 
+@pytest.mark.parametrize("kind", [ErrorKind.EMPTY, ErrorKind.MALFORMED, ErrorKind.INVALID])
+def test_a_question_that_is_asked_in_another_way_is_asked_anew_within_the_call_budget(kind: ErrorKind) -> None:
+    """With or without a repair before: it is none itself."""
+    anew = RetryDecision.retry(0.0, counts=True, anew=True)
+    assert decision(kind, anew=True) == anew
+    assert decision(kind, attempt=4, earlier=[kind], anew=True) == anew
+    assert decision(kind, attempt=5, earlier=[kind], anew=True) == RetryDecision.give_up(kind)
+
+
+def test_only_an_unusable_answer_is_asked_for_anew() -> None:
+    assert decision(ErrorKind.REFUSED, anew=True) == RetryDecision.give_up(ErrorKind.REFUSED)
+    assert not decision(ErrorKind.TRUNCATED, anew=True).anew
+
+
+def test_a_hopeless_model_halts_the_batch_even_with_the_items_last_call() -> None:
+    for attempt in (1, 5):
+        halted = decision(ErrorKind.MALFORMED, attempt=attempt, earlier=(), hopeless=True)
+        assert halted == RetryDecision.halt(ErrorKind.MALFORMED)
+
+
 def test_unusable_answers_of_different_kinds_share_one_second_chance() -> None:
     second = decision(ErrorKind.INVALID, attempt=2, earlier=[ErrorKind.MALFORMED])
     assert second == RetryDecision.give_up(ErrorKind.INVALID)

@@ -10,12 +10,14 @@ from tamis_worker.llm.dialect import (
     NEWER_BUDGET,
     OLDER_BUDGET,
     REFUSING,
+    REMINDER,
     Dialect,
     Refusal,
     Rung,
     after_refusal,
     body,
 )
+from tamis_worker.llm.schema_dialect import instruction
 
 SCHEMA = {
     "type": "object",
@@ -30,7 +32,7 @@ def request(*messages: Message, temperature: float | None = 0.0) -> ChatRequest:
     return ChatRequest("m", messages or (SYSTEM, USER), "filter", SCHEMA, temperature, 100)
 
 
-def test_the_first_request_asks_for_everything() -> None:
+def test_a_request_with_every_bound_asks_for_everything() -> None:
     written = body(request(), Dialect())
     named = written["response_format"]["json_schema"]
     assert (written["model"], written["max_tokens"], written["temperature"]) == ("m", 100, 0.0)
@@ -47,18 +49,47 @@ def test_the_strict_rung_sends_the_portable_schema() -> None:
     assert named["schema"]["properties"]["confidence"] == {"type": "number"}
 
 
-@pytest.mark.parametrize(("rung", "response_format"), [(Rung.JSON_OBJECT, {"type": "json_object"}), (Rung.TEXT, None)])
+@pytest.mark.parametrize(
+    ("rung", "response_format"),
+    [(Rung.JSON_OBJECT, {"type": "json_object"}), (Rung.TEXT, None), (Rung.REMINDED, None)],
+)
 def test_without_a_schema_the_system_message_tells_it(rung: Rung, response_format: object) -> None:
     written = body(request(), Dialect(rung))
     assert written.get("response_format") == response_format
     system = written["messages"][0]["content"]
     assert system.startswith("You screen.\n\nAnswer with one JSON object")
-    assert '"maximum": 1' in system
+    assert '"maximum":1' in system
 
 
 def test_without_a_system_message_one_is_put_first() -> None:
     roles = [message["role"] for message in body(request(USER), Dialect(Rung.TEXT))["messages"]]
     assert roles == ["system", "user"]
+
+
+@pytest.mark.parametrize(("rung", "reminded"), [(rung, rung is Rung.REMINDED) for rung in Rung])
+def test_the_lowest_rung_ends_with_the_reminder_and_no_other_does(rung: Rung, reminded: bool) -> None:
+    last = body(request(), Dialect(rung))["messages"][-1]
+    assert last["role"] == "user"
+    assert last["content"].startswith("Is it a trial?")
+    assert last["content"].endswith(f"\n\n{REMINDER}") is reminded
+
+
+ANSWERED = (SYSTEM, USER, Message("assistant", "Yes."), Message("user", "This answer cannot be used."))
+
+
+@pytest.mark.parametrize("rung", Rung)
+def test_a_repair_shows_the_schema_once_on_every_rung(rung: Rung) -> None:
+    written = body(request(*ANSWERED), Dialect(rung))
+    shown = [message["content"].count(instruction(SCHEMA)) for message in written["messages"]]
+    assert sum(shown) == 1
+    assert (shown[-1] == 1) is (rung in (Rung.STRICT, Rung.BOUNDED))  # elsewhere the system message has it
+    assert [message["role"] for message in written["messages"]] == ["system", "user", "assistant", "user"]
+
+
+def test_a_request_is_not_changed_by_being_written() -> None:
+    asked = request(*ANSWERED)
+    body(asked, Dialect(Rung.REMINDED))
+    assert asked == request(*ANSWERED)
 
 
 def test_a_temperature_of_none_is_not_sent() -> None:
@@ -85,8 +116,9 @@ def test_a_refused_format_moves_one_rung_down(rung: Rung, refusal: Refusal) -> N
 
 
 @pytest.mark.parametrize("refusal", FORMAT_REFUSALS, ids=lambda refusal: refusal.message[:40])
-def test_below_plain_text_there_is_nothing(refusal: Refusal) -> None:
-    assert after_refusal(Dialect(Rung.TEXT), refusal) is None
+@pytest.mark.parametrize("rung", [Rung.TEXT, Rung.REMINDED])
+def test_below_plain_text_there_is_nothing_to_refuse(rung: Rung, refusal: Refusal) -> None:
+    assert after_refusal(Dialect(rung), refusal) is None
 
 
 NEWER = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."

@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 
-from tamis_worker.llm.lean_client import PATH, LeanClient
+from tamis_worker.llm.lean_client import PATH, LeanClient, Redirected
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Prüfung – 試験"}], "max_tokens": 5}
 
@@ -122,3 +122,58 @@ async def test_half_of_a_surrogate_pair_is_refused_before_anything_is_sent(
     with pytest.raises(UnicodeEncodeError):
         await client.ask({**BODY, "messages": [{"role": "user", "content": "\ud800"}]})
     assert endpoint.asked is None
+
+
+async def test_headers_are_added_to_one_request_and_never_take_the_place_of_its_own(
+    client: LeanClient, endpoint: Endpoint
+) -> None:
+    given = {"X-Project": "p-1", "User-Agent": "ours", "AUTHORIZATION": "Bearer theirs", "Content-Type": "text/plain"}
+    given |= {"content-length": "1", "Host": "elsewhere", "Transfer-Encoding": "chunked"}
+    await client.ask(BODY, headers=given)
+    added = seen(endpoint.asked)
+    await client.ask(BODY)
+    usual = seen(endpoint.asked)
+    assert added["headers"] == usual["headers"] | {"x-project": "p-1", "user-agent": "ours"}
+    assert added["body"] == usual["body"] == BODY
+
+
+async def test_the_key_of_a_request_is_the_one_that_is_given(client: LeanClient, endpoint: Endpoint) -> None:
+    sent = []
+    for key in ("first-key", "second-key", "first-key"):
+        await client.ask(BODY, api_key=key)
+        sent.append(seen(endpoint.asked)["headers"]["authorization"])
+    assert sent == ["Bearer first-key", "Bearer second-key", "Bearer first-key"]
+
+
+async def test_a_long_call_is_given_its_time_between_two_pieces_too(client: LeanClient, endpoint: Endpoint) -> None:
+    await client.ask(BODY, silence=900.0)
+    assert seen(endpoint.asked)["timeout"] == {"connect": 3.0, "read": 900.0, "write": 900.0, "pool": 900.0}
+    await client.ask(BODY)
+    assert seen(endpoint.asked)["timeout"]["read"] == 7.0
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "origin"),
+    [
+        (307, "http://other.test/v1/chat/completions", "http://other.test"),
+        (308, "https://llm.test/v1/chat/completions", "https://llm.test"),
+        (308, "http://llm.test:8080/v1/chat/completions", "http://llm.test:8080"),
+        (307, "//other.test/v1", "http://other.test"),
+        (307, "http://user:word@llm.test/v1", "http://llm.test"),
+        (301, "http://llm.test/v2/chat/completions", "http://llm.test"),
+        (302, "/login", "http://llm.test"),
+        (303, "/login", "http://llm.test"),
+        (307, "/v1/chat/completions", "http://llm.test"),  # to itself, again and again
+        (307, "http://llm.test:port/", "http://llm.test"),
+    ],
+)
+async def test_a_redirection_to_anywhere_else_is_not_followed(
+    client: LeanClient, endpoint: Endpoint, status: int, location: str, origin: str
+) -> None:
+    endpoint.answer = httpx2.Response(status, headers={"location": location})
+    with pytest.raises(Redirected) as raised:
+        await client.ask(BODY)
+    assert (raised.value.status, raised.value.origin) == (status, origin)
+    assert endpoint.asked is not None
+    assert endpoint.asked.url.host == "llm.test"
+    assert endpoint.asked.url.userinfo == b""

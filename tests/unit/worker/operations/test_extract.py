@@ -13,6 +13,7 @@ from tamis_schemas.operations.extract import Extract
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import extract
 from tamis_worker.operations.decided import InvalidAnswer
+from tamis_worker.operations.not_present import means_not_present
 from tamis_worker.operations.prompt import SYSTEM_END, callers_words
 
 DESIGNS = ["RCT", "cohort", "case-control", "meta-analysis", "other"]
@@ -101,7 +102,7 @@ def test_null_means_not_present_and_is_no_error(operation: Extract) -> None:
     [
         (TEXT, "randomized controlled trial", "randomized controlled trial"),
         (TEXT, " two\nlines ", "two\nlines"),
-        (TEXT, "null", "null"),
+        (TEXT, "null hypothesis", "null hypothesis"),
         (TEXT, "42", "42"),
         (TEXT, "x" * 5000, "x" * 5000),
         (NUMBER, 1250, 1250),
@@ -125,14 +126,11 @@ def test_a_value_keeps_its_type(operation: Extract, given: object, value: object
 @pytest.mark.parametrize(
     ("operation", "given", "wrong"),
     [
-        (TEXT, "", "an empty text"),
-        (TEXT, " \n\t\u2003", "an empty text"),
         (TEXT, 42, "42 is no text"),
         (TEXT, True, "True is no text"),
         (TEXT, ["RCT"], "an array is no text"),
         (TEXT, {"design": "RCT"}, "an object is no text"),
         (NUMBER, "1250", "'1250' is no number"),
-        (NUMBER, "", "'' is no number"),
         (NUMBER, True, "True is no number"),
         (NUMBER, False, "False is no number"),
         (NUMBER, float("nan"), "nan is no number"),
@@ -146,7 +144,6 @@ def test_a_value_keeps_its_type(operation: Extract, given: object, value: object
         (ENUM, "Cohort", "'Cohort' is none of"),
         (ENUM, " cohort", "' cohort' is none of"),
         (ENUM, "RCT, cohort", "'RCT, cohort' is none of"),
-        (ENUM, "", "'' is none of"),
         (ENUM, ["RCT"], "an array is none of"),
         (ENUM, 1, "1 is none of"),
     ],
@@ -191,6 +188,9 @@ def test_whatever_is_answered_the_value_is_what_was_written_or_refused(operation
     try:
         result = value_of(operation, value)
     except InvalidAnswer:
+        return
+    if means_not_present(value):
+        assert result is None
         return
     assert result == (value.strip() if isinstance(value, str) else value)
     assert result is None or type(result) in TYPES[operation.output_type]

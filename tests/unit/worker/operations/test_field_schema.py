@@ -14,7 +14,7 @@ from llm_double.strictness import objection
 from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, checked_schema
 from tamis_worker.llm.schema_dialect import portable
 from tamis_worker.operations.decided import InvalidAnswer
-from tamis_worker.operations.field_schema import judge, requested
+from tamis_worker.operations.field_schema import judged, requested
 
 NULL = {"type": "null"}
 TEXT = {"type": "string"}
@@ -44,7 +44,7 @@ def asked(schema: JsonSchema, **more: Any) -> Any:
 
 def accepted(schema: JsonSchema, answer: dict[str, Any]) -> bool:
     try:
-        judge(schema, answer)
+        judged(schema, answer)
     except InvalidAnswer:
         return False
     return True
@@ -136,9 +136,9 @@ def test_a_schema_that_pydantic_writes_can_be_asked_for_and_judged() -> None:
     assert accepted(schema, good | {"phase": None, "arms": None})
     assert accepted(schema, good | {"main": {"name": None, "patients": None}})
     with pytest.raises(InvalidAnswer, match=r"^fields\.arms\.0\.patients: 0 is less than the minimum of 1$"):
-        judge(schema, good | {"arms": [{"name": "placebo", "patients": 0}]})
+        judged(schema, good | {"arms": [{"name": "placebo", "patients": 0}]})
     with pytest.raises(InvalidAnswer, match=r"^fields\.main\.name: 'x' is too short$"):
-        judge(schema, good | {"main": {"name": "x", "patients": None}})
+        judged(schema, good | {"main": {"name": "x", "patients": None}})
 
 
 CONDITIONAL = fields(kind=TEXT, n={"type": "integer"}) | {
@@ -174,7 +174,7 @@ def test_what_the_strict_subset_cannot_say_is_still_judged(
     schema: JsonSchema, answer: dict[str, Any], wrong: str
 ) -> None:
     with pytest.raises(InvalidAnswer) as caught:
-        judge(checked_schema(schema), answer)
+        judged(checked_schema(schema), answer)
     assert str(caught.value).startswith(wrong)
 
 
@@ -186,30 +186,30 @@ def test_what_the_strict_subset_cannot_say_is_still_judged(
         (EITHER, {"x": "1", "y": None}),
         (fields(a={"type": "string", "minLength": 3}) | {"required": ["a"]}, {"a": None}),
         (fields(a={"enum": ["x", None]}) | {"required": ["a"]}, {"a": None}),
-        (fields(a=TEXT), {"a": ""}),  # whether an empty text will do is for the caller's schema to say
+        (fields(a=TEXT) | {"required": ["a"]}, {"a": ""}),  # an empty text says nothing: null
         (fields(a={"type": "integer"}), {"a": 2.0}),  # a JSON integer
     ],
 )
 def test_null_is_judged_as_not_there_and_never_as_missing(schema: JsonSchema, answer: dict[str, Any]) -> None:
-    judge(checked_schema(schema), answer)
+    judged(checked_schema(schema), answer)
 
 
 def test_a_null_excuses_what_is_missing_and_no_other_value() -> None:
     binary = fields(events={"type": "integer"}, total={"type": "integer"}) | {"required": ["events", "total"]}
     continuous = fields(mean={"type": "number"}, sd={"type": "number", "minimum": 0, "not": {"const": 99}})
     schema = checked_schema(fields(name=TEXT, effect={"anyOf": [binary, continuous]}) | {"required": ["name"]})
-    judge(schema, {"name": None, "effect": {"mean": 1, "sd": 2}})
-    judge(schema, {"name": None, "effect": {"events": None, "total": 2}})
+    judged(schema, {"name": None, "effect": {"mean": 1, "sd": 2}})
+    judged(schema, {"name": None, "effect": {"events": None, "total": 2}})
     for name in (None, "x"):
         for sd in (-1, 99):  # without its required properties, `binary` would take this
             with pytest.raises(InvalidAnswer, match=r"^fields\.effect"):
-                judge(schema, {"name": name, "effect": {"mean": 1, "sd": sd}})
+                judged(schema, {"name": name, "effect": {"mean": 1, "sd": sd}})
 
 
 def test_what_the_callers_schema_takes_as_it_stands_is_taken() -> None:
     loose = fields(note=TEXT)  # open: it takes what the other one refuses
     schema = checked_schema(fields(name=TEXT, a={"anyOf": [loose, fields(b={"type": "string", "maxLength": 2})]}))
-    judge(schema, {"name": None, "a": {"b": "xyz"}})
+    judged(schema, {"name": None, "a": {"b": "xyz"}})
 
 
 def test_without_any_null_nothing_is_excused() -> None:
@@ -217,7 +217,7 @@ def test_without_any_null_nothing_is_excused() -> None:
     pair = fields(x=TEXT, y=TEXT) | {"maxProperties": 1}
     schema = checked_schema(fields(a={"anyOf": [full, pair]}))
     with pytest.raises(InvalidAnswer, match=r"^fields\.a"):
-        judge(schema, {"a": {"x": "1", "y": "2"}})
+        judged(schema, {"a": {"x": "1", "y": "2"}})
 
 
 def test_the_deepest_schema_can_be_asked_for_and_answered() -> None:
@@ -226,7 +226,7 @@ def test_the_deepest_schema_can_be_asked_for_and_answered() -> None:
     for _ in range(MAX_DEPTH):
         schema, answer = fields(a=schema), {"a": answer}
     assert objection(requested(checked_schema(schema))) is None
-    judge(schema, answer)
+    judged(schema, answer)
 
 
 # Schemas as callers write them, with what makes them hard: definitions, unions, nulls, bounds, optional properties.

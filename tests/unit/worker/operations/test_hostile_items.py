@@ -30,7 +30,7 @@ class Asked:
 
     name: str
     messages: Callable[[Item], tuple[Message, ...]]
-    headings: tuple[str, ...]
+    headings: tuple[str, ...]  # of the user message
 
 
 def _operations() -> list[Asked]:
@@ -42,7 +42,7 @@ def _operations() -> list[Asked]:
     plain = ("## Source Data", "## Instruction")
     return [
         Asked("filter", lambda item: filter_.messages(Filter(criteria="Is it a trial?"), item), plain),
-        Asked("inclusion", lambda item: inclusion.messages(Inclusion(criteria=criteria), item), plain),
+        Asked("inclusion", lambda item: inclusion.messages(Inclusion(criteria=criteria), item), ("## Source Data",)),
         Asked("score", lambda item: score.messages(Score(criteria="Rate it.", interval=0.5), item), plain),
         Asked("extract", lambda item: extract.messages(Extract(instruction="Which design?"), item), plain),
         Asked(
@@ -121,8 +121,11 @@ def check_structure(asked: Asked, item: Item, harmless: Item) -> None:
     assert tuple(line for line in lines if HEADING.match(line)) == asked.headings
     for line, own in zip(lines, own_lines, strict=True):
         assert line == own or line.partition(":")[0] == own.partition(":")[0]
-    callers = own_lines.index("", 1)  # the first blank line ends the source data
+    # The first blank line ends the source data; where the record comes last there is none, and nothing of ours follows.
+    assert ("" in lines) is (len(asked.headings) > 1)
+    callers = lines.index("") if "" in lines else len(lines)
     assert lines[callers:] == own_lines[callers:]
+    assert len(lines[1:callers]) == len(harmless)
 
 
 @by_operation

@@ -179,7 +179,6 @@ def test_a_result_is_the_type_of_evidence_with_the_adjusted_confidence() -> None
         ({"evidence_type": "inappropriate", "quality_score": 0.1}, 0.1, 0.9 * 0.1, True),
         ({"evidence_type": "weak", "quality_score": 0}, 0.4, 0.9 * 0.65, False),  # by its type
         ({"evidence_type": "weak", "quality_score": None}, 0.4, 0.9 * 0.65, False),
-        ({"evidence_type": "explicit", "quality_score": 7}, 1.0, 0.9, False),  # clamped
     ],
 )
 def test_the_formulas_of_spec_5_hold_in_the_queue(

@@ -1,0 +1,102 @@
+"""Dialects: how an endpoint wants each model to be asked, as its answers have shown; for all workers, over restarts.
+
+The times are the database's. Each statement is one row's, and a transaction of its own.
+"""
+
+from sqlalchemy import Row, TextClause, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
+from ..llm.lesson import Learned
+from ..llm.rung import START, Rung, is_below
+from .connection import transaction
+from .storable import storable
+
+# `due`: the rung is below the first one, and nothing was learned for a day.
+_LOOK = text("""
+SELECT rung, proven, unusable,
+       rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
+FROM dialects WHERE endpoint = :endpoint AND model = :model
+""")
+
+# The row of a model comes with the first lease. Of two that ask at once the second one sees what the first one wrote.
+_LEASE = text("""
+INSERT INTO dialects AS d (endpoint, model, rung, probe_worker, probe_until)
+VALUES (:endpoint, :model, :start, :holder, now() + make_interval(secs => :lease_for))
+ON CONFLICT (endpoint, model) DO UPDATE
+SET probe_worker = excluded.probe_worker, probe_until = excluded.probe_until
+WHERE (d.probe_until IS NULL OR d.probe_until <= now() OR d.probe_worker = excluded.probe_worker)
+  AND (NOT d.proven
+       OR d.rung = ANY(CAST(:below AS text[])) AND d.changed_at <= now() - make_interval(secs => :climb_after))
+RETURNING rung, proven, unusable,
+          rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
+""")
+
+_EXCHANGE = text("""
+INSERT INTO dialects AS d (endpoint, model, rung, proven, unusable)
+VALUES (:endpoint, :model, :rung, :proven, :unusable)
+ON CONFLICT (endpoint, model) DO UPDATE
+SET rung = excluded.rung, proven = excluded.proven, unusable = excluded.unusable, changed_at = now()
+WHERE d.rung = :seen_rung AND d.proven = :seen_proven AND d.unusable = :seen_unusable
+RETURNING rung, proven, unusable, false AS due
+""")
+
+_RELEASE = text("""
+UPDATE dialects SET probe_worker = NULL, probe_until = NULL
+WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
+""")
+
+
+class LedgerDialects:
+    """The store of all workers: see `DialectStore`. For an engine of single statements."""
+
+    def __init__(self, engine: AsyncEngine, endpoint: str, *, lease_for: float = LEASE) -> None:
+        """`endpoint` is its name as `endpoint_name` gives it; a lease lasts `lease_for` seconds."""
+        self._engine = engine
+        self._endpoint = storable(endpoint)
+        self._lease_for = lease_for
+
+    async def look(self, model: str) -> Learned | None:
+        """See `DialectStore`."""
+        row = await self._row(_LOOK, model)
+        return None if row is None else _learned(row)
+
+    async def lease(self, model: str, holder: str) -> Leased:
+        """See `DialectStore`."""
+        row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=self._lease_for)
+        if row is not None:
+            return Leased(_learned(row), granted=True)
+        return Leased(await self.look(model) or Learned(), granted=False)
+
+    async def exchange(self, model: str, seen: Learned, then: Learned) -> Learned:
+        """See `DialectStore`."""
+        row = await self._row(
+            _EXCHANGE,
+            model,
+            rung=then.rung.value,
+            proven=then.proven,
+            unusable=then.unusable,
+            seen_rung=seen.rung.value,
+            seen_proven=seen.proven,
+            seen_unusable=seen.unusable,
+        )
+        return await self.look(model) or then if row is None else _learned(row)
+
+    async def release(self, model: str, holder: str) -> None:
+        """See `DialectStore`."""
+        async with transaction(self._engine) as connection:
+            given = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
+            await connection.execute(_RELEASE, given)
+
+    async def _row(self, statement: TextClause, model: str, **given: object) -> Row[tuple[object, ...]] | None:
+        below = [rung.value for rung in Rung if is_below(rung, START)]
+        given |= {"endpoint": self._endpoint, "model": storable(model), "below": below, "climb_after": CLIMB_AFTER}
+        async with transaction(self._engine) as connection:
+            return (await connection.execute(statement, given)).one_or_none()
+
+
+def _learned(row: Row[tuple[object, ...]]) -> Learned:
+    # A rung that only a later release knows is the lowest to this one, which asks for the least.
+    known = [rung for rung in Rung if rung.value == row.rung]
+    rung = known[0] if known else Rung.REMINDED
+    return Learned(rung, proven=row.proven, unusable=row.unusable, due=row.due)

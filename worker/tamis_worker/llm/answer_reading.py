@@ -1,0 +1,224 @@
+"""An answer brought into the shape that was asked for, where that can be done without guessing.
+
+Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. What can mean only
+one thing is read as that, and noted; everything else stays as it is, for the operation to refuse. A text that was asked
+for is never touched, and no value is made out of another: 85 is no confidence, "yes" is no boolean.
+
+The schema says what may be read. Its words here: type, properties, additionalProperties, items, enum, anyOf; references
+are written out by whoever makes it.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .chat import Schema
+from .json_answer import read_json
+
+MOST_NOTES = 20  # of one answer; more are counted
+SHOWN = 40  # characters of a name or of a value in a note
+
+# The names that models give to an object around their answer. Under any other one it may be a draft, an example or the
+# record, and stays where it is.
+WRAPPERS = frozenset(
+    {"answer", "assessment", "classification", "data", "decision", "evaluation", "evaluation result", "extract"}
+    | {"extract fields", "extracted data", "extraction", "filter", "final", "final answer", "inclusion"}
+    | {"inclusion decision", "json", "judge", "judgement", "judgment", "object", "output", "response", "result"}
+    | {"results", "score", "screening", "screening decision", "screening result"}
+)
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?")
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
+_READABLE = (str, dict, list)  # a value of any other type is what it is
+_NO_PROPERTIES: Schema = {}
+_TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """An answer's value, and what was harmlessly otherwise in it: short texts, in which no text is given at length."""
+
+    value: object
+    deviations: tuple[str, ...] = ()
+
+
+def read_answer(content: str, schema: Schema) -> ReadAnswer:
+    """The value of an answer in the shape of its schema. Raises `Malformed` as `read_json` does."""
+    value = read_json(content)
+    reading = _Reading()
+    if schema.get("type") == "object":
+        value = reading.unwrapped(value, schema)
+    value = reading.of(value, schema, ())
+    return ReadAnswer(value, reading.deviations())
+
+
+class _Reading:
+    """The reading of one answer, and what is noted on the way."""
+
+    __slots__ = ("_by_fold", "_more", "_notes")
+
+    def __init__(self) -> None:
+        self._notes: list[str] = []
+        self._more = 0
+        self._by_fold: dict[int, dict[str, list[str]]] = {}  # of names and values that the schema lists
+
+    def deviations(self) -> tuple[str, ...]:
+        """What was noted."""
+        return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
+
+    def unwrapped(self, value: object, schema: Schema) -> object:
+        """The object that was asked for, taken out of an array of one and out of one object around it."""
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            self._note((), "taken out of an array of one")
+            value = value[0]
+        if isinstance(value, dict) and len(value) == 1:
+            ((name, inner),) = value.items()
+            folded = _folded(name)
+            if isinstance(inner, dict) and folded in WRAPPERS and folded not in self._texts(_properties(schema)):
+                self._note((), f"taken out of {_shown(name)}")
+                return inner
+        return value
+
+    def of(self, value: object, schema: Schema, place: tuple[str | int, ...]) -> object:
+        """A value in the shape of its schema; what cannot be brought into it, as it is."""
+        if isinstance(value, str):
+            return self._of_text(value, schema, place)
+        if not isinstance(value, dict | list):
+            return value
+        if "anyOf" in schema:
+            kind = "object" if isinstance(value, dict) else "array"
+            fitting = [branch for branch in _flat(schema["anyOf"]) if branch.get("type") == kind]
+            return self.of(value, fitting[0], place) if len(fitting) == 1 else value
+        if isinstance(value, dict):
+            return self._of_object(value, schema, place) if schema.get("type") == "object" else value
+        return self._of_array(value, schema, place) if schema.get("type") == "array" else value
+
+    def _of_text(self, text: str, schema: Schema, place: tuple[str | int, ...]) -> object:
+        read = self._meant_by(text, schema)
+        if read is not text:
+            kind = "a boolean" if isinstance(read, bool) else _shown(read) if isinstance(read, str) else "a number"
+            self._note(place, f"{_shown(text)} read as {kind}")
+        return read
+
+    def _meant_by(self, text: str, schema: Schema) -> object:
+        """The one value of a schema that a text can mean; the text itself where it is one, means none or several."""
+        if "enum" in schema:
+            return text if text in schema["enum"] else self._listed(text, schema["enum"])
+        kind = schema.get("type")
+        if kind == "boolean" or kind == "number" or kind == "integer":
+            plain = _plain(text, kind)
+            return text if plain is None else plain
+        if "anyOf" not in schema:
+            return text
+        branches = _flat(schema["anyOf"])
+        if any(text in branch["enum"] if "enum" in branch else branch.get("type") == "string" for branch in branches):
+            return text
+        return _only([read for branch in branches if (read := self._meant_by(text, branch)) is not text], text)
+
+    def _listed(self, text: str, listed: list[Any]) -> object:
+        texts = self._texts(listed).get(_folded(text))
+        if texts is not None:
+            return _only(texts, text)
+        plain = (_plain(text, "number"), _plain(text, "boolean"))
+        meant = [one for read in plain if read is not None for one in listed if _equal(one, read)]
+        return _only(meant, text)
+
+    def _of_object(self, value: dict[str, Any], schema: Schema, place: tuple[str | int, ...]) -> dict[str, Any]:
+        properties = _properties(schema)
+        if not value.keys() <= properties.keys():
+            value = self._renamed(value, properties, closed=schema.get("additionalProperties") is False, place=place)
+        changed: dict[str, Any] = {}
+        for name, part in value.items():
+            if name in properties and isinstance(part, _READABLE):
+                read = self.of(part, properties[name], (*place, name))
+                if read is not part:
+                    changed[name] = read
+        return value | changed if changed else value
+
+    def _renamed(
+        self, value: dict[str, Any], properties: Schema, *, closed: bool, place: tuple[str | int, ...]
+    ) -> dict[str, Any]:
+        """The object under the names that were asked for; without the others where no others may stand there."""
+        meant, given = self._texts(properties), _by_fold(value)
+        renamed: dict[str, Any] = {}
+        for name, part in value.items():
+            folded = _folded(name)
+            if name in properties or (folded in meant and not len(meant[folded]) == len(given[folded]) == 1):
+                renamed[name] = part  # of two names that differ in case alone nobody knows which one is meant
+            elif folded in meant:
+                self._note(place, f"{_shown(name)} read as {_shown(meant[folded][0])}")
+                renamed[meant[folded][0]] = part
+            elif closed:
+                self._note(place, f"extra key {_shown(name)} left out")
+            else:
+                renamed[name] = part
+        return renamed
+
+    def _of_array(self, value: list[Any], schema: Schema, place: tuple[str | int, ...]) -> list[Any]:
+        items = schema.get("items")
+        if not isinstance(items, dict):
+            return value
+        read = [self.of(part, items, (*place, n)) for n, part in enumerate(value)]
+        return read if any(new is not old for new, old in zip(read, value, strict=True)) else value
+
+    def _texts(self, listed: Iterable[Any]) -> dict[str, list[str]]:
+        """The texts that a schema lists, by what they are folded to; a list is folded once."""
+        by_fold = self._by_fold.get(id(listed))
+        if by_fold is None:
+            by_fold = self._by_fold[id(listed)] = _by_fold(one for one in listed if isinstance(one, str))
+        return by_fold
+
+    def _note(self, place: tuple[str | int, ...], words: str) -> None:
+        if len(self._notes) >= MOST_NOTES:
+            self._more += 1
+            return
+        where = ".".join(str(step)[:SHOWN] for step in place)[-2 * SHOWN :]
+        self._notes.append(f"{where}: {words}" if where else words)
+
+
+def _properties(schema: Schema) -> Schema:
+    return schema.get("properties") or _NO_PROPERTIES
+
+
+def _plain(text: str, kind: str) -> int | float | bool | None:
+    """The whole number, decimal or boolean that a text is; None where it says more than that, or less."""
+    bare = text.strip()
+    if kind == "boolean":
+        return _TRUTHS.get(bare.lower()) if len(bare) <= len("false") else None
+    if not _NUMBER.fullmatch(bare):
+        return None
+    if "." not in bare:
+        return int(bare)
+    return None if kind == "integer" else float(bare)
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two JSON values are one: 1 and 1.0 are, 1 and true are not."""
+    return one == other and isinstance(one, bool) is isinstance(other, bool)
+
+
+def _only(meant: list[Any], otherwise: str) -> object:
+    """The value that all of them are; `otherwise` where there is none, or where they differ."""
+    return meant[0] if meant and all(_equal(one, meant[0]) for one in meant) else otherwise
+
+
+def _flat(branches: list[Schema]) -> list[Schema]:
+    """The branches of a union, unions in it written out."""
+    return [one for branch in branches for one in (_flat(branch["anyOf"]) if "anyOf" in branch else [branch])]
+
+
+def _folded(text: str) -> str:
+    """The text without case and outer space; between two words `_`, `-` and space are alike."""
+    return _BETWEEN_WORDS.sub(" ", text.strip().casefold())
+
+
+def _by_fold(names: Iterable[str]) -> dict[str, list[str]]:
+    by_fold: dict[str, list[str]] = {}
+    for name in names:
+        by_fold.setdefault(_folded(name), []).append(name)
+    return by_fold
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")

@@ -1,0 +1,201 @@
+"""Completions: what an HTTP 200 came to, whatever an endpoint wrote into it. Pure.
+
+| the body | is |
+|---|---|
+| a completion | an answer, or why it is none; its usage and tier are kept either way |
+| `{"error": ...}` | the error that it says, with the upstream's own text |
+| a stream, though none was asked for | put together from its deltas, and read as above |
+| HTML, anything else | an error of the endpoint, which shows the page's title or the beginning |
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tamis_schemas import ErrorKind, Usage
+
+from .call_error import cleaned, of_answer
+from .chat import Answer, CallError, Reply
+from .stream import assembled, is_stream
+
+# No call has so many tokens. A larger number is taken for this one: summed over 200,000 items (TAMIS_MAX_ITEMS) of 40
+# calls each it is 8 x 10^18, which 64 bits still hold.
+MOST_TOKENS = 10**12
+INT_DIGITS = 18  # in 64 bits; longer ones would cost the square of their length to read
+LONGEST_NAME = 200  # characters of a model's, a tier's or a finish reason's name
+SHOWN = 200  # characters of a body that is no completion
+HTML_HEAD = 50_000  # characters; a page's title stands at its beginning
+
+# How endpoints tell of the prompt's tokens that they had already, and of those that they kept: OpenAI and whoever
+# follows it, Anthropic's own names, DeepSeek, Moonshot. The first that counts anything is taken.
+READ_DETAILS = ("cached_tokens", "cache_read_tokens")
+READ = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
+WRITE_DETAILS = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+WRITE = ("cache_creation_input_tokens", "cache_write_tokens")
+
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})</title", re.IGNORECASE)
+_CONTENT_PARTS = (None, "text", "output_text")  # all others are thoughts, sources or pictures
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+
+
+def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Reply:
+    """The reply that a body answered with status 200 holds; latency and rate are not known here.
+
+    Args:
+        body: all of it.
+        content_type: the header.
+        api_key: the key that was sent; taken out of every message.
+    """
+    try:
+        text = body.decode("utf-8-sig", "replace").strip()
+        received = assembled(text, _load) if is_stream(text, content_type) else _load(text)
+    except RecursionError:
+        return CallError(ErrorKind.SERVER, "the endpoint answered JSON that is nested too deeply", 200)
+    except ValueError as error:
+        return _unreadable(text, content_type, str(error), api_key)
+    if isinstance(received, list) and len(received) == 1:  # so Google wraps errors
+        received = received[0]
+    if not isinstance(received, Mapping):
+        return _not_an_answer(received, api_key)
+    usage, tier = read_usage(received.get("usage")), _name(received.get("service_tier")) or None
+    choice = _first(received.get("choices"))
+    wrong = received.get("error") or (choice or {}).get("error")
+    if wrong or received.get("object") == "error":
+        return _of_error(wrong or received, usage, tier, api_key)
+    if choice is None and "choices" not in received:
+        return _not_an_answer(received, api_key)
+    return _of_choice(choice, _name(received.get("model")), usage, tier, api_key)
+
+
+def read_usage(given: object) -> Usage:
+    """The tokens paid for; what an endpoint does not count, or nobody can believe, is 0."""
+    if not isinstance(given, Mapping):
+        return Usage()
+    prompt, completion = _count(given, "prompt_tokens"), _count(given, "completion_tokens")
+    details = given.get("prompt_tokens_details")
+    cached = min(prompt, _first_count(details, READ_DETAILS) or _first_count(given, READ))
+    return Usage(
+        prompt,
+        completion,
+        cached,
+        min(completion, _count(given.get("completion_tokens_details"), "reasoning_tokens")),
+        min(prompt - cached, _first_count(details, WRITE_DETAILS) or _first_count(given, WRITE)),
+    )
+
+
+def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier: str | None, api_key: str) -> Reply:
+    def failed(kind: ErrorKind, message: str) -> CallError:
+        return CallError(kind, message, 200, usage=usage, tier=tier)
+
+    message = choice.get("message") if choice is not None else None
+    if choice is None or not isinstance(message, Mapping):
+        return failed(ErrorKind.EMPTY, "the answer holds no choice")
+    finish_reason = _name(choice.get("finish_reason")) or "stop"
+    if refusal := message.get("refusal") or _parts(message.get("content"), "refusal"):
+        return failed(ErrorKind.REFUSED, f"the model refuses: {cleaned(str(refusal), api_key)}")
+    if finish_reason == "content_filter":
+        return failed(ErrorKind.CONTENT_FILTER, "the content filter held the answer back")
+    content = _parts(message.get("content"), "text")
+    calls = _tool_calls(message)
+    if not content.strip() and len(calls) == 1:
+        content = calls[0]
+    thoughts_alone = not content.strip() and not calls and _thinks(message)
+    if finish_reason == "length":
+        tokens = usage.completion_tokens
+        if thoughts_alone:  # not EMPTY: what helps is a larger budget
+            told = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
+            return failed(ErrorKind.TRUNCATED, told)
+        return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens")
+    if content.strip():
+        return Answer(content, model, usage, finish_reason, latency_ms=0, tier=tier)
+    if len(calls) > 1:
+        return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
+    what = "only thoughts came, and no answer" if thoughts_alone else "no content"
+    return failed(ErrorKind.EMPTY, f"{what}; finish_reason {cleaned(finish_reason, api_key)!r}")
+
+
+def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
+    """Gateways answer 200 and say inside what went wrong, with a status as the code or without one."""
+    given = error if isinstance(error, Mapping) else {"message": error if isinstance(error, str) else str(error)}
+    code = str(given.get("code") or given.get("status"))
+    status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
+    reply = of_answer(status, given, text="no message", headers={}, api_key=api_key)
+    return CallError(
+        reply.kind, reply.message, reply.status, reply.retry_after, usage, everyone=reply.everyone, tier=tier
+    )
+
+
+def _unreadable(text: str, content_type: str, why: str, api_key: str) -> CallError:
+    if text[:1] == "<" or "html" in content_type.lower():
+        title = _TITLE.search(text[:HTML_HEAD])
+        shown = f" with the title {cleaned(title[1], api_key)[:SHOWN]!r}" if title and title[1].strip() else ""
+        told = f"the endpoint answered a page of HTML{shown}; does TAMIS_LLM_BASE_URL end in /v1?"
+        return CallError(ErrorKind.SERVER, told, 200)
+    if not text:
+        return CallError(ErrorKind.SERVER, "the endpoint answered nothing", 200)
+    if is_stream(text, content_type):
+        return CallError(ErrorKind.SERVER, f"the endpoint answered a stream that cannot be read: {why}", 200)
+    return CallError(ErrorKind.SERVER, "the endpoint answered something that is not JSON", 200)
+
+
+def _not_an_answer(received: object, api_key: str) -> CallError:
+    shown = cleaned(str(received)[:SHOWN], api_key)
+    return CallError(ErrorKind.SERVER, f"not an API answer; does TAMIS_LLM_BASE_URL end in /v1? {shown!r}", 200)
+
+
+def _parts(content: object, kind: str) -> str:
+    """A message's content, or its refusal; some endpoints give it in parts, with thoughts among them."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) and kind == "text" else ""
+    wanted = _CONTENT_PARTS if kind == "text" else (kind,)
+    texts = [
+        part.get(kind) if isinstance(part, Mapping) and part.get("type") in wanted else part if kind == "text" else ""
+        for part in content
+    ]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _tool_calls(message: Mapping[str, Any]) -> list[str]:
+    """The arguments of each call of a tool, as JSON text."""
+    calls = message.get("tool_calls")
+    called = [call.get("function") for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    called = called or [message.get("function_call")]  # as it was called before there were tools
+    given = [function.get("arguments") for function in called if isinstance(function, Mapping)]
+    return [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in given if text]
+
+
+def _thinks(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return any(message.get(name) for name in _THOUGHTS) or (isinstance(content, list) and bool(content))
+
+
+def _first(choices: object) -> Mapping[str, Any] | None:
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, Mapping) else None
+
+
+def _first_count(given: object, names: tuple[str, ...]) -> int:
+    return next((count for name in names if (count := _count(given, name))), 0)
+
+
+def _count(given: object, name: str) -> int:
+    """A number of tokens; many endpoints leave details out, give null, or a float."""
+    count = given.get(name) if isinstance(given, Mapping) else None
+    if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
+        return 0
+    if count >= MOST_TOKENS:
+        return MOST_TOKENS
+    return int(count) if count == int(count) else 0
+
+
+def _name(value: object) -> str:
+    return value[:LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _bounded_int(digits: str) -> int | float:
+    return int(digits) if len(digits) <= INT_DIGITS else math.copysign(math.inf, -1 if digits[0] == "-" else 1)
+
+
+_load = json.JSONDecoder(parse_int=_bounded_int).decode
