@@ -33,6 +33,11 @@ OF_ONE_QUESTION = {
     ErrorKind.EMPTY: (failure, "raise TAMIS_MAX_OUTPUT_TOKENS, or name another model in TAMIS_MODEL"),
     ErrorKind.REFUSED: (warning, "the record is harmless: name another model in TAMIS_MODEL"),
     ErrorKind.CONTENT_FILTER: (warning, "the record is harmless: have the endpoint's filter loosened"),
+    ErrorKind.TIMEOUT: (
+        warning,
+        "it is slow, or busy with others: workers wait for TAMIS_CALL_TIMEOUT, and ask no more at once than "
+        "TAMIS_LIMIT_CONCURRENCY",
+    ),
 }
 
 
@@ -69,7 +74,7 @@ def _unusable(asked: Iterable[Asked]) -> Iterator[Finding]:
         yield failure("answers", what, mend)
 
 
-def _unanswered(endpoint: Endpoint, asked: Iterable[Asked]) -> Iterator[Finding]:
+def _unanswered(endpoint: Endpoint, asked: Sequence[Asked]) -> Iterator[Finding]:
     """One finding for all questions that ended alike."""
     alike: dict[ErrorKind, list[Asked]] = defaultdict(list)
     errors: dict[ErrorKind, CallError] = {}
@@ -77,8 +82,9 @@ def _unanswered(endpoint: Endpoint, asked: Iterable[Asked]) -> Iterator[Finding]
         if isinstance(one.last.reply, CallError):
             alike[one.last.reply.kind].append(one)
             errors.setdefault(one.last.reply.kind, one.last.reply)
+    answers = any(isinstance(one.last.reply, Answer) for one in asked)
     for kind, error in errors.items():
-        if kind in OF_ONE_QUESTION:
+        if kind in OF_ONE_QUESTION and (answers or kind is not ErrorKind.TIMEOUT):
             level, mend = OF_ONE_QUESTION[kind]
             yield level("answers", f"{_named(alike[kind])}: {error.message}", mend)
         else:

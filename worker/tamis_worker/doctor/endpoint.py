@@ -87,7 +87,8 @@ def judge_error(endpoint: Endpoint, error: CallError) -> Finding:
             mend = "wait, or look at the account's quota: workers wait for a rate limit, and pause at an empty account"
             return warning(SUBJECT, f"{url} has had too many requests ({error.status})", mend)
         case ErrorKind.TIMEOUT:
-            return failure(SUBJECT, f"{url} does not answer in time", "look at the endpoint, and at firewalls between")
+            within = f"within {error.latency_ms / 1000:.0f} s" if error.latency_ms >= 1000 else "in time"
+            return failure(SUBJECT, f"{url} does not answer {within}", "look at the endpoint, and at firewalls between")
         case ErrorKind.CONNECTION:
             return failure(SUBJECT, f"{url} breaks the connection: {error.message}", "look at the endpoint")
         case ErrorKind.SERVER if (error.status or 0) >= 500:

@@ -79,6 +79,7 @@ def test_an_answer_that_no_rung_brings_into_shape_is_a_failure_told_once_with_th
         (ErrorKind.EMPTY, FAILURE, "TAMIS_MAX_OUTPUT_TOKENS"),
         (ErrorKind.REFUSED, WARNING, "TAMIS_MODEL"),
         (ErrorKind.CONTENT_FILTER, WARNING, "filter"),
+        (ErrorKind.TIMEOUT, WARNING, "TAMIS_CALL_TIMEOUT"),
     ],
 )
 def test_what_befalls_some_questions_is_told_once_for_all_that_it_befell(
@@ -96,6 +97,12 @@ def test_without_any_answer_nothing_is_said_but_why() -> None:
     (found,) = judge_answers(ENDPOINT, [Asked("filter", (wrong_key,))])
     assert (found.subject, found.level) == ("LLM", FAILURE)
     assert "refuses the key (401)" in found.what
+
+
+def test_an_endpoint_that_leaves_the_first_question_without_an_answer_is_a_failure() -> None:
+    late = failed(ErrorKind.TIMEOUT, latency_ms=120_000)
+    (found,) = judge_answers(ENDPOINT, [Asked("filter", (late,))])
+    assert (found.level, found.what) == (FAILURE, "https://llm.example/v1 does not answer within 120 s")
 
 
 def test_refused_parameters_are_named_and_only_what_was_asked_for_is_a_warning() -> None:
