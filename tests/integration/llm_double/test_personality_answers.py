@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from llm_double import Double, Personality
+from llm_double import Double, Personality, Scripted
 from llm_double.personalities.error_in_200 import UPSTREAM
 from llm_double.personalities.registry import NAMES
 from llm_double.personalities.thinks import THOUGHT
@@ -144,6 +144,15 @@ async def test_a_content_looks_as_the_personality_has_it(
     (call,) = double.calls()
     assert content.startswith(begins)
     assert (call.content, call.followed) == (content, followed)
+
+
+async def test_a_scripted_answer_is_written_as_the_personalities_write(
+    double: Double, client: openai.AsyncOpenAI
+) -> None:
+    answers = [Scripted("first", {"met": True}), Scripted("second", "as it stands")]
+    double.script(personalities=["boolean_as_text", "fenced"], answers=answers)
+    contents = [(await ask(client, text)).choices[0].message.content for text in ("the first", "the second")]
+    assert contents == ['```json\n{"met": "true"}\n```', "```json\nas it stands\n```"]
 
 
 async def test_an_answer_stands_elsewhere_than_in_the_content(double: Double, client: openai.AsyncOpenAI) -> None:
