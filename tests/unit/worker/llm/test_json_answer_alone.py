@@ -122,6 +122,7 @@ REFUSED = {
     "a closing tag within a line": (f"The record says </think> {A}", "text stands before the JSON object"),
     "a closing tag at the end of a line": (f"The record says </think>\n{A}", "text stands before the JSON object"),
     "a closing tag before words": (f"Is it?\n</think> The record:\n{A}", "text stands before the JSON object"),
+    "a closing tag before the object in its line": (f"Is it?\n</think>{A}", "text stands before the JSON object"),
     "two closing tags": (f"Is it?\n</think>\nIt is.\n</think>\n{A}", "text stands before the JSON object"),
     "a closed template's thought, then words": (f"Is it?\n</think>\nSo: {A}", "text stands before the JSON object"),
     "a template's thought alone": (f"Perhaps {A}?\n</think>\n", "nothing stands behind the thought"),
@@ -129,6 +130,10 @@ REFUSED = {
     "only an analysis": (f"<|channel|>analysis<|message|>Perhaps {A}", "the thought is not closed"),
     "only a closed analysis": (f"<|channel|>analysis<|message|>Perhaps {A}<|end|>", "no final channel"),
     "an object behind an analysis": (f"{ANALYSIS}{A}", "no final channel"),
+    "an analysis that holds another token": (
+        f"<|channel|>analysis<|message|>Is it?<|xyz|>{FINAL}{A}<|return|>",
+        "no final channel",
+    ),
     "a commentary": (f"{ANALYSIS}<|start|>assistant<|channel|>commentary<|message|>{A}", "the thought is not closed"),
     "a tool's call": (
         f"{ANALYSIS}<|start|>assistant<|channel|>commentary to=functions.f<|message|>{A}<|call|>",
@@ -195,7 +200,7 @@ PUT = [
     "{words}<think>x</think>{object}",
     "{object}<think>{words}</think>",
     "[THINK]{words}{object}",
-    "{words} </think>\n{object}",
+    "{words}: </think>\n{object}",
     "{words} </think>{object}",
     "{words}\n</think>\n{words}{object}",
     "{words}\n{object}\n</think>",
