@@ -49,6 +49,7 @@ class Server:
 
     answer: Callable[[Rung, Body], str | int | None]
     name: str = "uvicorn"
+    refused: str = "response_format"
     asked: list[Rung] = field(default_factory=list)
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
@@ -57,14 +58,14 @@ class Server:
         self.asked.append(rung)
         answer = self.answer(rung, body)
         if isinstance(answer, int):
-            return httpx2.Response(answer, json={"error": {"message": "response_format is not supported"}})
+            return httpx2.Response(answer, json={"error": {"message": f"{self.refused} is not supported"}})
         message = {"role": "assistant", "content": answer}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
         return httpx2.Response(200, json={"model": "m", "choices": choices}, headers={"Server": self.name})
 
 
-def client(server: Server, store: MemoryDialects | None = None) -> Llm:
-    dialects = SharedDialects(store or MemoryDialects(), hopeless_after=3)
+def client(server: Server, store: MemoryDialects | None = None, dialects: SharedDialects | None = None) -> Llm:
+    dialects = dialects or SharedDialects(store or MemoryDialects(), hopeless_after=3)
     llm = Llm(URL, KEY, timeout=5.0, connections=1, dialects=dialects)
     http = httpx2.AsyncClient(transport=httpx2.MockTransport(server))
     llm._client = LeanClient(base_url=URL, api_key=KEY, timeout=httpx2.Timeout(5.0), http=http, max_bytes=10_000)
@@ -157,6 +158,22 @@ async def test_a_schema_that_is_refused_where_others_are_answered_goes_down_alon
     odd = [Rung.STRICT, *[Rung.JSON_OBJECT] * FEW, Rung.TEXT]
     assert server.asked == [Rung.STRICT, *odd, Rung.STRICT]
     assert await store.look("m") == Learned(Rung.STRICT, proven=True)
+
+
+async def test_what_answers_have_taught_is_not_kept_with_what_was_refused() -> None:
+    """Else the rung could never rise again."""
+    store = MemoryDialects()
+    server = Server(lambda _, body: 400 if "temperature" in body else GOOD, refused="temperature")
+    low, high = Learned(Rung.TEXT, proven=True), Learned(proven=True)
+    await store.exchange("m", Learned(), low)
+    dialects = SharedDialects(store)
+    llm = client(server, dialects=dialects)
+    for _ in range(2):
+        with llm.finding_out(question()) as turn:
+            await turn.wait()
+            await asked(llm)
+        await dialects.change("m", high)
+    assert server.asked == [Rung.TEXT, Rung.TEXT, Rung.STRICT]
 
 
 async def test_a_model_of_no_use_is_told_with_an_answer_that_is_short_printable_and_without_secrets() -> None:

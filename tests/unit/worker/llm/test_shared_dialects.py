@@ -137,6 +137,27 @@ async def test_a_wait_that_is_cancelled_leaves_no_lease_behind() -> None:
     assert (await store.lease("m", "another")).granted
 
 
+async def test_a_lease_that_is_granted_to_nobody_any_more_is_given_up() -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    class Slow(MemoryDialects):
+        async def lease(self, model: str, holder: str) -> Leased:
+            asked.set()
+            await answer.wait()
+            return await super().lease(model, holder)
+
+    store = Slow()
+    (dialects,) = crew(store, 1)
+    with dialects.turn("m") as turn:
+        waiting = asyncio.create_task(turn.wait())
+        await asked.wait()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    answer.set()
+    await closed([dialects])
+    assert (await store.lease("m", "another")).granted
+
+
 async def test_a_call_that_fails_or_is_cut_off_lets_the_next_one_in() -> None:
     (dialects,) = crew(MemoryDialects(), 1)
 
