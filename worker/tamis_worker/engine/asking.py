@@ -33,7 +33,7 @@ from .backpressure import Backpressure
 from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
 from .cache import Cache
 from .capacity import SERVICE_TIER, Capacity, Place, Waited
-from .estimates import TokenEstimates
+from .estimates import TokenEstimates, believable
 from .halting import Halted, Halting
 from .limits import Limiters
 from .retry import RetryPolicy, Then, decide
@@ -326,14 +326,16 @@ class Asker:
             traced.begin()
             reply = await self._llm.ask(request)
             traced.replied(reply)
-            used = reply.usage.total_tokens or (estimate if isinstance(reply, Answer) else None)
+            counted = reply.usage
+            if not believable(counted.total_tokens, characters, request.max_tokens):
+                counted = Usage()
+            used = counted.total_tokens or (estimate if isinstance(reply, Answer) else None)
             if reply.rate is not None:
                 limiter.heard(reply.rate, reply.latency_ms / 1000)
             if isinstance(reply, CallError) and reply.no_capacity:
                 limiter.void(permit)  # nothing was used of it
             elif isinstance(reply, CallError) and reply.status in CONGESTED:
                 limiter.congested()
-            counted = reply.usage
             self._estimates.learn(
                 operation, request.model, characters, counted.prompt_tokens, counted.completion_tokens
             )

@@ -399,3 +399,20 @@ async def test_a_worker_that_stops_does_not_wait_for_the_ledger_to_begin_a_call(
     halting.stop()
     with pytest.raises(Halted):
         await asyncio.wait_for(asked, 10)
+
+
+async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_call() -> None:
+    absurd = Usage(prompt_tokens=10**11, completion_tokens=10**11)
+    asking = Asking([Answer(USEFUL, "m", usage, "stop", 0) for usage in (PAID, absurd, PAID)])
+    used: list[int | None] = []
+
+    async def release(permit: object, tokens: int | None) -> None:
+        used.append(tokens)
+
+    asking.endpoint.release = release
+    tally = Tally()
+    for _ in range(3):
+        assert await asking.ask(tally) is True
+    # "Is it?" has 6 characters and took 15 tokens. In the place of 2 x 10^11 stands the estimate from the call before.
+    assert used == [15, 15, 15]
+    assert tally.usage == PAID + absurd + PAID
