@@ -261,6 +261,8 @@ class Asker:
 
     async def _place(self, request: ChatRequest, tally: Tally, terms: BatchTerms) -> Place:
         """Before anything is reserved: an item that waits for capacity holds nothing up."""
+        if (at_once := self._capacity.place_at_once(request, tally.waited)) is not None:
+            return at_once
         with self._halting.interruptible(terms.batch_id):
             return await self._capacity.place(request, terms.steering, tally.waited)
 

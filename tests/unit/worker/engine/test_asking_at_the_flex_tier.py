@@ -33,6 +33,7 @@ class World:
         self.calls: list[ChatRequest] = []
         self.permits = self.voided = self.reserved = 0
         self.told: list[str] = []
+        self.broken = False
 
     @asynccontextmanager
     async def finding_out(self, request: ChatRequest) -> AsyncIterator[None]:
@@ -68,6 +69,8 @@ class World:
         self.told.append("slept")
 
     async def reserve(self, *_: object) -> object:
+        if self.broken:
+            raise RuntimeError("the ledger is broken")
         self.reserved += 1
         return object()
 
@@ -161,3 +164,13 @@ async def test_waiting_for_capacity_ends_at_once_and_holds_nothing(how: str) -> 
     with pytest.raises(Halted):
         await task
     assert asking.capacity.waiting == 0
+
+
+async def test_a_place_is_left_where_no_money_can_be_reserved() -> None:
+    asking = Asking(ANSWER, steering=FLEX)
+    asking.world.broken = True
+    for _ in range(3):  # two calls may be in flight
+        with pytest.raises(RuntimeError):
+            await asking.ask()
+    asking.world.broken = False
+    assert await asking.ask() is True

@@ -237,3 +237,12 @@ async def test_a_deadline_counts_no_more_of_a_slow_flex_call_than_a_usual_one_ma
 ) -> None:
     place = await entered(capacity(), request_)
     assert place.seconds(replace(ANSWER, latency_ms=latency_ms)) == seconds
+
+
+async def test_nobody_goes_past_those_who_wait() -> None:
+    of = capacity(most=1)
+    inside = await entered(of)
+    first = await stands_aside(of)
+    inside.leave()
+    assert of.place_at_once(REQUEST, Waited()) is None
+    await asyncio.wait_for(first, BOUND)
