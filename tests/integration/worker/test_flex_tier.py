@@ -50,26 +50,27 @@ def waiting(client: Client, start_worker: StartWorker, double: Double, items: in
     return batch
 
 
+@pytest.mark.parametrize("items", [300, pytest.param(2000, marks=pytest.mark.chaos)])
 def test_capacity_that_comes_and_goes_fails_no_item_and_spends_no_attempt(
-    client: Client, start_worker: StartWorker, double: Double
+    client: Client, start_worker: StartWorker, double: Double, items: int
 ) -> None:
     double.script(latency=0.05, personalities=[CAPACITY])
     for _ in range(2):
         start_worker(concurrency="16")
-    flex = client.submit(ONCOLOGY, abstracts(300), steering=FLEX)
+    flex = client.submit(ONCOLOGY, abstracts(items), steering=FLEX)
     standard = client.submit(OTHER, abstracts(100))
-    for decided in (50, 150, 250):
+    for decided in (items // 6, items // 2, items * 5 // 6):
         wait_until(partial(reached, flex, decided), within=60, what=f"{decided} are decided")
         before = double.count(429)
         double.script(personalities=[NO_CAPACITY])
         wait_until(partial(refused, double, before), within=30, what="capacity is missed")
         double.script(personalities=[CAPACITY])
     assert standard.wait(timeout=60).decided == 100
-    assert flex.wait(timeout=60).decided == 300
-    assert claims(client, flex) == [1] * 300
+    assert flex.wait(timeout=120).decided == items
+    assert claims(client, flex) == [1] * items
     assert set(asked_at(double, 429)) == {"flex"}
     assert len(asked_at(double, 429)) <= 3 * 2 * (16 + 4)  # what was in flight in both workers, and who found out
-    assert asked_at(double, 200).count("flex") == 300
+    assert asked_at(double, 200).count("flex") == items
     paid = double.account().of(tier="flex")
     assert (flex.status().prompt_tokens, flex.status().completion_tokens) == (
         paid.prompt_tokens,
