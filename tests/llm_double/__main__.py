@@ -5,8 +5,11 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 from .connection import Connection
+from .personalities.personality import Personality
+from .personalities.registry import NAMES
 from .script import Options
 from .server import Server
 
@@ -42,13 +45,27 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--options", type=json.loads, default={}, help="llm_double.Options, as JSON")
+    parser.add_argument(
+        "--personality",
+        action="append",
+        default=[],
+        type=_personality,
+        help=f'a name, perhaps with parameters (talks:{{"obeys": false}}); repeatable; {", ".join(NAMES)}',
+    )
     parser.add_argument("--with-parent", action="store_true", help="stop when standard input ends")
     given = parser.parse_args()
+    options = Options.from_json(given.options)
+    options = replace(options, personalities=(*options.personalities, *given.personality))
     try:
         with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-            runner.run(_serve(given.host, given.port, Options.from_json(given.options), given.with_parent))
+            runner.run(_serve(given.host, given.port, options, given.with_parent))
     except KeyboardInterrupt:
         return
+
+
+def _personality(told: str) -> Personality:
+    name, _, parameters = told.partition(":")
+    return Personality(name, **json.loads(parameters or "{}"))
 
 
 if __name__ == "__main__":

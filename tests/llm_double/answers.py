@@ -102,7 +102,7 @@ def schema_in(text: str) -> dict[str, Any] | None:
 
 def _value(schema: dict[str, Any], root: dict[str, Any], draw: random.Random) -> Any:
     if "$ref" in schema:
-        return _value(_resolve(schema["$ref"], root), root, draw)
+        return _value(resolve(schema["$ref"], root), root, draw)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -155,7 +155,8 @@ def _text(schema: dict[str, Any], draw: random.Random) -> str:
     return text[: max(low, min(len(text), high))]
 
 
-def _resolve(ref: str, root: dict[str, Any]) -> dict[str, Any]:
+def resolve(ref: str, root: dict[str, Any]) -> dict[str, Any]:
+    """The schema that a reference into the root leads to."""
     node: Any = root
     for part in ref.removeprefix("#/").split("/"):
         node = node[part]

@@ -1,6 +1,8 @@
-"""Requests as personalities see them."""
+"""Requests as personalities see them, and as an openai client sends them."""
 
 from typing import Any
+
+import openai
 
 from llm_double.asked import Asked
 
@@ -14,6 +16,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["decision", "confidence", "met"],
     "additionalProperties": False,
 }
+FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": SCHEMA}}
 
 
 def asked(
@@ -31,3 +34,9 @@ def asked(
             "json_schema": {"name": "x", "strict": True, "schema": schema},
         }
     return Asked(body, number, seen, key, headers, now=now)
+
+
+async def ask(client: openai.AsyncOpenAI, *texts: str, **more: Any) -> Any:
+    """The completion for these texts, asked with a strict schema; the last is the user's, the others the system's."""
+    body = asked(*texts, **({"response_format": FORMAT} | more)).body
+    return await client.chat.completions.create(**body)

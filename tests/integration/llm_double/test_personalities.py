@@ -9,9 +9,8 @@ import openai
 import pytest
 
 from llm_double import Double, Fault, Kind, Personality
-from stage.asking import SCHEMA
+from stage.asking import SCHEMA, ask
 
-FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": SCHEMA}}
 WRITTEN_OUT = f"Answer with an object that follows {json.dumps(SCHEMA)}"
 
 
@@ -24,17 +23,6 @@ def double(kept_double: Double) -> Double:
 async def client(double: Double) -> AsyncIterator[openai.AsyncOpenAI]:
     async with openai.AsyncOpenAI(base_url=double.base_url, api_key="k1", max_retries=0, timeout=20) as client:
         yield client
-
-
-async def ask(client: openai.AsyncOpenAI, *texts: str, **more: Any) -> Any:
-    """The completion; the last text is the user's, the others are the system's."""
-    roles = ["system"] * (len(texts) - 1) + ["user"]
-    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
-    return await client.chat.completions.create(
-        model="m",
-        messages=messages,
-        **({"response_format": FORMAT} | more),  # type: ignore[call-overload]
-    )
 
 
 async def test_an_ignored_format_leaves_the_model_to_its_messages(double: Double, client: openai.AsyncOpenAI) -> None:
@@ -89,6 +77,16 @@ async def test_flex_comes_and_goes_and_the_bill_names_the_tier(double: Double, c
     assert (await ask(client, "a", service_tier="flex")).service_tier == "flex"
     account = double.account()
     assert [account.of(tier=tier).calls for tier in ("flex", "default")] == [1, 1]
+
+
+async def test_the_flex_tier_is_slow_and_nothing_else_is(double: Double, client: openai.AsyncOpenAI) -> None:
+    double.script(personalities=[Personality("flex_capacity", slower=30.0)])
+    await ask(client, "a")
+    call = asyncio.create_task(ask(client, "a", service_tier="flex"))
+    await asyncio.to_thread(double.wait, calls=2, in_flight=1)
+    call.cancel()
+    await asyncio.to_thread(double.wait, in_flight=0)
+    assert double.account().of(tier="flex", read=False).calls == 1
 
 
 async def test_a_cached_prefix_is_told_and_billed(double: Double, client: openai.AsyncOpenAI) -> None:

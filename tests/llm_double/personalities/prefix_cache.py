@@ -55,6 +55,7 @@ class PrefixCache(Behaviour):
     writes: bool = False  # tell the tokens that are newly kept, too
     breakpoints: bool = False
     schema: bool = True  # the schema in response_format is input, and paid for
+    deepseek: bool = False  # tell hits and misses in fields of their own, as DeepSeek does, instead of in details
     _kept: dict[Pool, set[bytes]] = field(default_factory=dict, init=False, repr=False)
 
     def usage(self, asked: Asked, usage: JsonObject | None) -> JsonObject | None:
@@ -68,15 +69,14 @@ class PrefixCache(Behaviour):
         cached = max((tokens for tokens, name in prefixes.items() if name in kept), default=0)
         written = max(prefixes, default=0) - cached
         kept.update(prefixes.values())
+        prompt = tokens_of(laid.text)
+        usage = usage | {"prompt_tokens": prompt, "total_tokens": prompt + usage["completion_tokens"]}
+        if self.deepseek:
+            return usage | {"prompt_cache_hit_tokens": cached, "prompt_cache_miss_tokens": prompt - cached}
         details = dict(usage.get("prompt_tokens_details") or {}) | {"cached_tokens": cached}
         if self.writes:
             details["cache_write_tokens"] = max(0, written)
-        prompt = tokens_of(laid.text)
-        return usage | {
-            "prompt_tokens": prompt,
-            "total_tokens": prompt + usage["completion_tokens"],
-            "prompt_tokens_details": details,
-        }
+        return usage | {"prompt_tokens_details": details}
 
     def _by_blocks(self, laid: Laid) -> Iterator[tuple[int, bytes]]:
         """Every prefix of whole blocks that is kept: its tokens, and a name for its text."""

@@ -1,10 +1,13 @@
 """Personalities together: in order, for their share, with what they remember."""
 
 import json
+from functools import partial
+from inspect import signature
 
 import pytest
 
 from llm_double import Options, Personality
+from llm_double.personalities.behaviour import Behaviour
 from llm_double.personalities.character import Character
 from llm_double.personalities.expiring_key import ExpiringKey
 from llm_double.personalities.registry import NAMES, behaviour_of
@@ -76,3 +79,19 @@ def test_a_schema_is_seen_in_the_format_or_else_in_the_messages() -> None:
     assert (blind.shown, blind.enforced) == (None, None)
     told = character("ignores_format").shape(asked(written_out, "x", schema=other))
     assert (told.shown, told.enforced) == (SCHEMA, None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_parameter_stands_in_the_place_of_a_hook(name: str) -> None:
+    made = behaviour_of(name)
+    kind = made.func if isinstance(made, partial) else made
+    parameters = set(signature(kind).parameters) if "__init__" in vars(kind) else set()
+    assert not parameters & {hook for hook in vars(Behaviour) if not hook.startswith("_")}
+
+
+def test_who_is_there_twice_remembers_twice() -> None:
+    key = Personality("expiring_key", after_calls=2, keys=("a", "b"))
+    twice = Character([key, key], Character([key, key]))
+    assert twice.refusal(asked("x", key="a")) is None
+    assert twice.refusal(asked("x", key="a")) is None  # one memory of both would have counted four calls
+    assert twice.refusal(asked("x", key="a")) is not None

@@ -113,3 +113,18 @@ def test_where_only_explicit_breakpoints_count_nothing_behind_them_is_written() 
     assert counted(PrefixCache(writes=True), asked(static(1500), "a", prompt_cache_options={"mode": "explicit"}))[
         1:
     ] == (0, 0)
+
+
+def test_deepseek_tells_hits_and_misses_in_fields_of_their_own() -> None:
+    cache = PrefixCache(block=64, minimum=0, deepseek=True)
+    told = [
+        cache.usage(asked(static(128), "a"), {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1})
+        for _ in range(2)
+    ]
+    fields = [(usage["prompt_cache_hit_tokens"], usage["prompt_cache_miss_tokens"]) for usage in told if usage]
+    assert fields == [(0, 129), (128, 1)]  # 128 static tokens, the letter and the line's end
+    assert not any(usage is None or "prompt_tokens_details" in usage for usage in told)
+
+
+def test_a_usage_that_is_not_told_stays_so() -> None:
+    assert PrefixCache().usage(asked("x"), None) is None
