@@ -120,16 +120,6 @@ def _paused(batch: Batch) -> bool:
 
 def _cell(name: str, batch: Batch, calls: list[Call], rung: str, *, paused: bool) -> Cell:
     counts = batch.status().counts
-    if counts.failed and not paused:
-        import collections
-
-        print(
-            "DEBUG",
-            batch.status().model,
-            collections.Counter(
-                (str(r.error_kind), (r.result.error or "")[:150]) for r in batch.results() if r.error_kind
-            ),
-        )
     answered = [call for call in calls if call.status not in UNPAID and call.fault is None]
     used = counts.decided * QUESTIONS.get(name, 1)
     return Cell(rung, counts.decided, counts.failed, len(answered), len(answered) - used, paused)

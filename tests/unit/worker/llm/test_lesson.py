@@ -109,7 +109,23 @@ def test_what_follows_from_an_answer(known: Learned, asked_on: Rung, lesson: Les
     ],
 )
 def test_a_proven_rung_is_worn_by_more_than_a_twentieth_of_bad_answers(answers: int, bad: int, worn: bool) -> None:
-    assert Tried(answers, bad).worn is worn
+    assert Tried(answers, bad).wears(Lesson.OTHER_SHAPE) is worn
+
+
+@pytest.mark.parametrize(
+    ("answers", "bad", "worn"),
+    [
+        (1, 1, True),
+        (99, 1, True),  # 1 > 0.99
+        (100, 1, False),  # 1 > 1 is not so
+        (300, 3, False),
+        (300, 4, True),
+    ],
+)
+def test_the_long_form_is_sent_where_more_than_a_hundredth_was_out_of_bounds(
+    answers: int, bad: int, worn: bool
+) -> None:
+    assert Tried(answers, bad).wears(Lesson.OUT_OF_BOUNDS) is worn
 
 
 @pytest.mark.parametrize(("lesson", "bad"), [(USABLE, 0), (FOLLOWED, 0), (OUT, 1), (OTHER, 1)])
