@@ -15,6 +15,7 @@ from tamis_producer.settings import next_database
 from tamis_schemas import BatchPaused, PauseKind
 from tamis_schemas.ledger import dialects
 from tamis_worker.embedded.valkey import Valkey
+from tamis_worker.llm.rung import Rung
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"
 WASTED_AT_MOST = 3  # calls of an endpoint and a model, in all
@@ -120,6 +121,17 @@ def _paused(batch: Batch) -> bool:
 
 def _cell(name: str, batch: Batch, calls: list[Call], rung: str, *, paused: bool) -> Cell:
     counts = batch.status().counts
-    answered = [call for call in calls if call.status not in UNPAID and call.fault is None]
+    answered = [call for call in calls if call.status not in UNPAID]
     used = counts.decided * QUESTIONS.get(name, 1)
-    return Cell(rung, counts.decided, counts.failed, len(answered), len(answered) - used, paused)
+    return Cell(_asked_on(answered[-1], rung), counts.decided, counts.failed, len(answered), len(answered) - used, paused)
+
+
+def _asked_on(call: Call, learned: str) -> str:
+    """The rung of a call: the one that answers have taught, or the one below it that refusals led to."""
+    match (call.response_format or {}).get("type"):
+        case "json_schema":
+            return learned
+        case "json_object":
+            return Rung.JSON_OBJECT
+        case _:
+            return learned if learned == Rung.REMINDED else Rung.TEXT

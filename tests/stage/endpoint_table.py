@@ -87,7 +87,6 @@ ROWS = (
     Row("gives its content as a list of parts", ("content_parts",)),
     Row("streams although nobody asked for it", ("streams",)),
     Row("sends empty lines before the body", ("blank_lines",)),
-    Row("answers 200 and an error inside, one time in ten", (Personality("error_in_200", share=0.1, seed=3),)),
     Row("deviates harmlessly in every way", ("deviates",)),
     Row("tells no usage", ("usage_missing",)),
     Row("tells a usage of zero", ("usage_zero",)),

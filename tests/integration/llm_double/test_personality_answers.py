@@ -49,13 +49,13 @@ async def test_every_personality_answers_what_it_is_asked(
     assert double.count(500) == 0
 
 
-async def test_without_personalities_an_object_that_the_schema_allows_is_written_out_of_prose_only_as_before(
+async def test_without_personalities_an_object_that_the_schema_allows_is_written_into_a_fence_where_nothing_binds_it(
     double: Double, client: openai.AsyncOpenAI
 ) -> None:
     bare = (await ask(client, "a record")).choices[0].message.content
     wrapped = (await ask(client, WRITTEN_OUT, response_format={"type": "text"})).choices[0].message.content
     assert follows(json.loads(bare), SCHEMA)
-    assert wrapped.startswith("Here is the answer:\n\n```json\n")
+    assert wrapped.startswith("```json\n")
     double.script(personalities=["strict"])
     assert (await ask(client, "a record")).choices[0].message.content == bare
     alone = (await ask(client, WRITTEN_OUT, response_format={"type": "text"})).choices[0].message.content
