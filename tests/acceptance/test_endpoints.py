@@ -123,7 +123,9 @@ def _cell(name: str, batch: Batch, calls: list[Call], rung: str, *, paused: bool
     counts = batch.status().counts
     answered = [call for call in calls if call.status not in UNPAID]
     used = counts.decided * QUESTIONS.get(name, 1)
-    return Cell(_asked_on(answered[-1], rung), counts.decided, counts.failed, len(answered), len(answered) - used, paused)
+    return Cell(
+        _asked_on(answered[-1], rung), counts.decided, counts.failed, len(answered), len(answered) - used, paused
+    )
 
 
 def _asked_on(call: Call, learned: str) -> str:

@@ -43,7 +43,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "extract_fields": ExtractFields(schema=FIELDS, instructions="Extract the design and the size."),
     "judge": Judge(guidelines="Only direct statements count."),
     "inclusion": Inclusion(criteria=CRITERIA),
-    "answer": Answer(instruct="Explain it", resp_format="Text", eval_crit="Clear", iter_max=1),
+    "answer": Answer(instruct="Explain it", resp_format="Text", eval_crit="Clear and short", iter_max=1),
 }
 QUESTIONS = {"answer": 2}  # of one item, where it is not one: the answer, and what it is worth
 
