@@ -16,7 +16,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
-from llm_double import Double
+from llm_double import Call, Double
 from llm_double.account import Charge
 from llm_double.asked import Asked, tokens_of
 from llm_double.personalities.personality import Personality
@@ -28,7 +28,6 @@ from tamis_worker.engine.asking import Patience
 from tamis_worker.engine.conversation import chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
-from tamis_worker.llm.dialect import Dialect, body
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.prompt_cache import MINIMUM, Breakpoint
 from tamis_worker.operations import course
@@ -124,18 +123,24 @@ def formerly(asked: ChatRequest) -> ChatRequest:
     return replace(asked, messages=messages, options={})
 
 
-def static_tokens(asked: ChatRequest, *, with_schema: bool = True) -> int:
+def static_tokens(call: Call, *, with_schema: bool) -> int:
     """Tokens of a prompt before its record's fields: the schema, where it is counted, and all that is ours."""
-    text = laid_out(Asked(body(asked, Dialect())), with_schema=with_schema).text
+    sent = Asked({"messages": call.messages, "response_format": call.response_format})
+    text = laid_out(sent, with_schema=with_schema).text
     return tokens_of(text[: text.index(HEADING) + len(HEADING)])
 
 
-def measure(double: Double, asked: Sequence[ChatRequest], static: int, **cache: Any) -> Run:
-    """The prompts, asked as a worker does, of a double that begins with an empty cache."""
+def measure(double: Double, asked: Sequence[ChatRequest], static: int | None = None, **cache: Any) -> Run:
+    """The prompts, asked as a worker does, of a double that begins with an empty cache.
+
+    `static` is that of the present layout; None: the prompts are laid out so.
+    """
     double.reset()
     double.script(personalities=[])
     double.script(personalities=[Personality("prefix_cache", **cache)])
     asyncio.run(_ask(double.base_url, asked))
+    if static is None:
+        static = static_tokens(double.calls()[-1], with_schema=cache.get("schema", True))
     return Run(static, double.account().of())
 
 
@@ -162,8 +167,8 @@ def by_blocks(double: Double, records: Sequence[Item], examples: SearchCriteria)
     for criteria, shown, kind in product((FIVE, FIFTEEN), (False, True), KINDS):
         operation = Inclusion(criteria=with_examples(criteria, examples) if shown else criteria)
         now, before = (list(requests(operation, records, BY_BLOCKS, record_first=first)) for first in (False, True))
-        static = static_tokens(now[0], with_schema=kind["schema"])
-        last, first = (measure(double, asked, static, **kind) for asked in (now, before))
+        last = measure(double, now, **kind)
+        first = measure(double, before, last.static, **kind)
         rows.append(_row(operation, kind["block"], first, last, price))
     return Table(
         f"blocks, {BY_BLOCKS}", ("criteria", "examples", "block", *COLUMNS), rows, [_told(records), KINDS_TOLD]
@@ -181,8 +186,7 @@ def at_breakpoints(double: Double, records: Sequence[Item], examples: SearchCrit
             list(requests(operation, records, BY_BREAKPOINTS, record_first=False, how=how))
             for how in (None, Breakpoint.OPENAI)
         )
-        static = static_tokens(unset[0])
-        without, with_ = (measure(double, asked, static, **cache) for asked in (unset, marked))
+        without, with_ = (measure(double, asked, **cache) for asked in (unset, marked))
         rows.append(_row(operation, "mark", without, with_, price))
     columns = [name.replace("before", "without").replace("now", "openai") for name in COLUMNS]
     return Table(

@@ -69,7 +69,7 @@ def test_a_paper_is_evaluated_as_spec_3_uses_it(house: House, evaluator: Inclusi
     assert found is not None
     assert (found.field, found.start, found.end) == ("abstract", 0, len(quote))
     (call,) = house.double.calls()
-    assert "\nrelevance_score: 4.0\n" in call.prompt
+    assert "relevance_score: 4.0" in call.prompt.splitlines()
     assert "Statin intervention" in call.prompt
 
 

@@ -108,3 +108,20 @@ def test_the_command_line_shows_them_and_submits_with_them(
     submitted = run(*command, "--detach")
     assert submitted.code == 0, submitted.err
     assert titles(client.batch(submitted.out.strip()).operation()) == {"Title 0", "Title 1"}
+
+
+def test_a_plan_may_name_the_batch_and_its_dry_run_shows_the_examples(
+    run: Run, client: Client, earlier: Batch, tmp_path: Path
+) -> None:
+    (tmp_path / "records.jsonl").write_text("\n".join(json.dumps(item) for item in ITEMS), "utf-8")
+    (tmp_path / "criteria.json").write_text(CRITERIA.model_dump_json(), "utf-8")
+    stage = f"  - inclusion: {{examples_from: {earlier.id}}}\n"
+    (tmp_path / "plan.yaml").write_text(f"records: records.jsonl\ncriteria: criteria.json\nstages:\n{stage}", "utf-8")
+    rehearsed = run("review", "run", "plan.yaml", "--dry-run", "--json", TAMIS_MODEL="m")
+    assert rehearsed.code == 0, rehearsed.err
+    (told,) = json.loads(rehearsed.out)["stages"]
+    assert "decision: exclude\nreason: no trial" in told["rehearsal"]["samples"][0]["messages"][0]["content"]
+    submitted = run("review", "run", "plan.yaml", "--detach")
+    assert submitted.code == 0, submitted.err
+    (first,) = client.review(submitted.out.strip()).stages()
+    assert titles(first.operation()) == {"Title 0", "Title 1"}

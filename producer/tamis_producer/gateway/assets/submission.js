@@ -33,7 +33,8 @@ const fill = (text) => async () => {
   const off = Object.entries(read.switched_off).map(([rule, why]) => `Initial filter, without its rule ${rule}: ${why}`);
   at("doubts").replaceChildren(...[...off, ...read.doubts].map((doubt) => make("li", "", doubt)));
   examples = read.criteria.examples || [];
-  say(`The criteria are filled in${examples.length ? `, with ${examples.length} worked examples from the file` : ""}.`);
+  const n = examples.length;
+  say(`The criteria are filled in${n ? `, with ${n} worked example${n > 1 ? "s" : ""} from the file` : ""}.`);
 };
 
 const example = async () => {

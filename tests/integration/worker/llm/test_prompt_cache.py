@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from llm_double import Double
+from llm_double import Call, Double
+from llm_double.asked import serialised
 from llm_double.personalities.personality import Personality
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake import read_records
@@ -16,7 +17,6 @@ from tamis_worker.engine.asking import Patience
 from tamis_worker.engine.conversation import chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, ChatRequest
-from tamis_worker.llm.dialect import Dialect, body
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.prompt_cache import KEY, OPENAI_MARK, OPTIONS, Breakpoint
 from tamis_worker.operations import course
@@ -62,11 +62,10 @@ def ask(double: Double, asked: Sequence[ChatRequest]) -> list[Usage]:
     return asyncio.run(run())
 
 
-def static_tokens(asked: ChatRequest, record: Item, *, with_schema: bool) -> int:
-    """Whatever is not the record, wherever it stands; four characters a token, as the double counts them."""
-    written = body(asked, Dialect())
-    schema = str(written["response_format"]["json_schema"]["schema"]) if with_schema else ""
-    words = sum(len(message.content) for message in asked.messages) - len(source_data(record))
+def static_tokens(call: Call, record: Item, *, with_schema: bool) -> int:
+    """Whatever was sent that is not the record, wherever it stands; four characters a token, as the double counts."""
+    schema = serialised(call.schema) if with_schema and call.schema is not None else ""
+    words = sum(len(message["content"]) for message in call.messages) - len(source_data(record))
     return (len(schema) + words) // 4
 
 
@@ -86,9 +85,8 @@ def test_of_what_prompts_with_15_criteria_have_in_common_four_fifths_and_more_ar
     double.reset()
     double.script(personalities=[])
     double.script(personalities=[Personality("prefix_cache", **cache)])
-    asked = requests(records)
-    usages = ask(double, asked)
-    static = static_tokens(asked[0], records[0], with_schema=cache["schema"])
+    usages = ask(double, requests(records))
+    static = static_tokens(double.calls()[-1], records[-1], with_schema=cache["schema"])
     assert usages[0].cached_tokens == 0
     assert sum(usage.cached_tokens for usage in usages) >= 0.8 * static * len(records)
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from tamis_producer.cli import dry_run
-from tamis_producer.rehearsal import Duration, Planned, Rehearsal, RehearsedMessage, Sample
+from tamis_producer.rehearsal import Beginning, Duration, Planned, Rehearsal, RehearsedMessage, Sample
 from tamis_schemas import ConfigurationError, Filter, ModelPrice
 
 
@@ -66,6 +66,13 @@ def test_the_system_message_is_shown_once_as_long_as_it_is_the_same() -> None:
     changing = replace(REHEARSAL, samples=(sample(0), sample(1, "You rate."), sample(2, "You rate.")))
     text = shown(changing)
     assert (text.count("You judge."), text.count("You rate."), text.count("system: as above")) == (1, 1, 1)
+
+
+def test_it_says_how_much_of_each_prompt_is_the_same_where_anything_is_asked() -> None:
+    text = shown(replace(REHEARSAL, beginning=Beginning(1500, 1024)))
+    (line,) = (line for line in text.splitlines() if "in common" in line)
+    assert "about 1,500 tokens of each prompt are the same for all records, enough for endpoints" in line
+    assert "in common" not in shown(REHEARSAL)
 
 
 def test_nothing_is_wider_than_the_terminal() -> None:
