@@ -13,7 +13,7 @@ class Mistaken:
     """What the double answers about one record."""
 
     item_id: str
-    title: str
+    title: str  # as a line of the prompt, with the line's end where another line follows
     human: bool  # the label
     include: bool  # the answer
     confidence: float
@@ -28,7 +28,7 @@ class Mistaken:
             "status": "include" if self.include else "exclude",
             "confidence": self.confidence,
         }
-        return Scripted(f"title: {self.title}\n", answer)
+        return Scripted(f"title: {self.title}", answer)
 
 
 def mistaken(
@@ -41,6 +41,7 @@ def mistaken(
         human = record["label"] == "1"
         wrong = draw.random() < (false_negative if human else false_positive)
         sure = draw.betavariate(4, 3) if wrong else draw.betavariate(9, 2)
-        title = " ".join(record["title"].split())
+        names = [name for name in record if record[name] and name != "label"]
+        title = " ".join(record["title"].split()) + ("" if names[-1] == "title" else "\n")
         answers.append(Mistaken(record["id"], title, human, human is not wrong, round(sure, 2)))
     return answers

@@ -57,17 +57,23 @@ def test_a_file_that_is_rewritten_before_the_key_in_it_is_over(
     assert_never_paused(client, worker)
 
 
+@pytest.mark.parametrize(("items", "each"), [(400, 150), pytest.param(2_000, 700, marks=pytest.mark.slow)])
 def test_a_command_that_prints_a_new_key_where_the_old_one_is_refused(
-    keyless: dict[str, str], start_worker: Callable[..., WorkerProcess], client: Client, double: Double
+    keyless: dict[str, str],
+    start_worker: Callable[..., WorkerProcess],
+    client: Client,
+    double: Double,
+    items: int,
+    each: int,
 ) -> None:
-    # One key is valid at a time: each time one is used up, all the calls in flight are refused.
-    double.script(latency=0.1, personalities=[Personality("expiring_key", after_calls=150, keys=KEYS)])
+    # One key is valid at a time: each time one is used up, twice in all, all the calls in flight are refused.
+    double.script(latency=0.1, personalities=[Personality("expiring_key", after_calls=each, keys=KEYS)])
     url = f"{double.base_url.removesuffix('/v1')}/double/key"
     program = f"import json, urllib.request as u; print(json.load(u.urlopen({url!r}))['key'])"
     command = shlex.join([sys.executable, "-c", program])
     worker = start_worker(llm_api_key_command=command, concurrency="32")
-    batch = client.submit(QUESTION, abstracts(400))
-    assert_done(batch, double, 400)
+    batch = client.submit(QUESTION, abstracts(items))
+    assert_done(batch, double, items)
     assert 2 <= double.count(401) <= 64
     assert_never_paused(client, worker)
 
