@@ -8,6 +8,7 @@ from tamis_schemas import ErrorKind
 
 from ..llm.chat import Answer, CallError
 from ..llm.dialect import NEWER_BUDGET, OLDER_BUDGET
+from ..llm.rung import WITH_SCHEMA, Rung
 from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
 from .interview import Asked, Call
@@ -16,13 +17,12 @@ LONGEST_SHOWN = 120  # characters of an answer
 
 # How the shape of an answer is told, by rung.
 TOLD = {
-    "strict": "by a strict schema",
-    "bounded": "by a strict schema with every bound written out",
-    "json_object": "in the messages, with JSON mode",
-    "text": "in the messages alone",
-    "reminded": "in the messages, and once more behind the question",
+    Rung.STRICT: "by a strict schema",
+    Rung.BOUNDED: "by a strict schema with every bound written out",
+    Rung.JSON_OBJECT: "in the messages, with JSON mode",
+    Rung.TEXT: "in the messages alone",
+    Rung.REMINDED: "in the messages, and their last words say that it counts",
 }
-ENFORCED = frozenset({"strict", "bounded"})
 
 # Of a harmless question: how bad it is, and what to do.
 OF_ONE_QUESTION = {
@@ -92,24 +92,23 @@ def _unanswered(endpoint: Endpoint, asked: Sequence[Asked]) -> Iterator[Finding]
 
 
 def _shape(asked: Sequence[Asked]) -> Iterator[Finding]:
-    by_rung: dict[str, list[Asked]] = defaultdict(list)
+    by_rung: dict[Rung, list[Asked]] = defaultdict(list)
     for one in asked:
         if one.last.read:
-            by_rung[one.last.dialect.rung.value].append(one)
+            by_rung[one.last.dialect.rung].append(one)
     for rung, same in by_rung.items():
-        told = f"the shape is told {TOLD.get(rung, rung)} ({rung})"
+        told = f"the shape is told {TOLD[rung]} ({rung})"
         if len(by_rung) > 1:
             told = f"{_named(same)}: {told}"
         wasted = [call for one in same for call in one.calls[:-1]]
-        if any(call.problem is not None for call in wasted) and rung not in ENFORCED:
-            plural = "" if len(wasted) == 1 else "s"
-            what = f"it takes a schema and does not hold to it: {told}; to find out took {len(wasted)} call{plural}"
+        finding_out = f"; to find out took {len(wasted)} call{'' if len(wasted) == 1 else 's'}" if wasted else ""
+        if rung in WITH_SCHEMA:
+            yield ok("shape", f"{told}, which is followed{finding_out}")
+        elif any(call.dialect.rung in WITH_SCHEMA for call in wasted):
             mend = "nothing has to be done, workers do the same; where a schema is enforced, fewer answers are unusable"
-            yield warning("shape", what, mend)
-        elif rung in ENFORCED:
-            yield ok("shape", f"{told}, which is followed")
+            yield warning("shape", f"it takes a schema and does not hold to it: {told}{finding_out}", mend)
         else:
-            yield ok("shape", f"{told}: the endpoint refuses a strict schema, at no cost")
+            yield ok("shape", f"{told}: the endpoint refuses a strict schema, at no cost{finding_out}")
 
 
 def _parameters(asked: Iterable[Asked], answers: Sequence[Call]) -> Iterator[Finding]:
