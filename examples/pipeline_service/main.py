@@ -30,7 +30,7 @@ def run(job: str, *given: str) -> object:
     """What the job of this name came to."""
     match job, *given:
         case "filter", database, execution, unit, criteria:
-            engine = create_engine(database)
+            engine = create_engine(database, hide_parameters=True)
             Base.metadata.create_all(engine)
             with Session(engine) as session:
                 pipeline = PipelineService(WipArticleService(session))

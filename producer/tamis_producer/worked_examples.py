@@ -11,8 +11,8 @@ from typing import Any
 from tamis_schemas import Inclusion, InclusionStatus, InvalidParameters, ItemResult, Operation, WorkedExample
 from tamis_schemas.criteria import LONGEST_REASON, LONGEST_TITLE
 
-MOST = 6  # examples
-MOST_CHARACTERS = 8_000  # of all of them; about 2,000 tokens, which every call reads
+MOST = 4  # examples
+MOST_CHARACTERS = 6_000  # of all of them; about 1,500 tokens, which every call reads
 SHOWN_ABSTRACT = 1_000  # characters of each
 CUT = " [...]"
 

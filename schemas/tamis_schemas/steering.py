@@ -135,13 +135,7 @@ Effort = Annotated[str, AfterValidator(_effort), WithJsonSchema({"type": "string
 ExtraBody = Annotated[
     dict[str, Any],
     BeforeValidator(_body),
-    WithJsonSchema(
-        {
-            "type": "object",
-            "propertyNames": {"minLength": 1, "not": {"enum": sorted(OWN_FIELDS)}},
-            "additionalProperties": {"type": ["string", "number", "boolean", "array", "object"]},
-        }
-    ),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
 ]
 ExtraHeaders = Annotated[dict[str, str], AfterValidator(checked_headers)]
 Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds

@@ -4,7 +4,14 @@
         ...  # ask double.base_url
         assert double.count(status=429) == 1
 
-By hand: `PYTHONPATH=tests python -m llm_double --port 8000`.
+What real endpoints and models are like it is by personalities, in the order in which they are named (`personalities`
+holds one file each, `registry` their names):
+
+    with Double.start(personalities=["ignores_format", "thinks", Personality("prefix_cache", writes=True)]) as double:
+        ...
+        assert double.account().of(model="m").cached_tokens > 0
+
+By hand: `PYTHONPATH=tests python -m llm_double --port 8000 --personality talks`.
 """
 
 from .account import Account, Charge

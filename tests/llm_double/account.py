@@ -60,34 +60,34 @@ class Account:
 class Books:
     """Keeps the account."""
 
-    _charges: dict[tuple[str, str, bool], Charge] = field(default_factory=dict)
+    _sums: dict[tuple[str, str, bool], list[int]] = field(default_factory=dict)  # in the order of _SUMMED
     _untold: int = 0
 
     def enter(self, model: str, completion: Mapping[str, Any], *, read: bool) -> None:
         """A completion that was sent, with whatever usage it tells."""
         usage = completion.get("usage")
-        if not isinstance(usage, Mapping):
+        if not isinstance(usage, dict):
             self._untold += 1
             return
         tier = str(completion.get("service_tier") or DEFAULT_TIER)
-        about = model, tier, read
-        charge = Charge(
-            *about,
-            calls=1,
-            prompt_tokens=_count(usage, "prompt_tokens"),
-            cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens")
-            or _count(usage, "prompt_cache_hit_tokens"),
-            cache_write_tokens=_count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
-            completion_tokens=_count(usage, "completion_tokens"),
-            reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        details = usage.get("prompt_tokens_details")
+        counts = (
+            1,
+            _count(usage, "prompt_tokens"),
+            _count(details, "cached_tokens") or _count(usage, "prompt_cache_hit_tokens"),
+            _count(details, "cache_write_tokens"),
+            _count(usage, "completion_tokens"),
+            _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
         )
-        self._charges[about] = self._charges.get(about, Charge(*about)) + charge
+        sums = self._sums.setdefault((model, tier, read), [0] * len(_SUMMED))
+        for place, count in enumerate(counts):
+            sums[place] += count
 
     def account(self) -> Account:
         """Up to now."""
-        return Account(tuple(self._charges.values()), self._untold)
+        return Account(tuple(Charge(*about, *sums) for about, sums in self._sums.items()), self._untold)
 
 
 def _count(told: object, name: str) -> int:
-    count = told.get(name) if isinstance(told, Mapping) else None
+    count = told.get(name) if isinstance(told, dict) else None
     return count if isinstance(count, int) else 0

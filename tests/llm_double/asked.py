@@ -58,12 +58,12 @@ class Asked:
         """The text of the last message, which a model obeys best."""
         return text_of(self.messages[-1]) if self.messages else ""
 
-    @property
+    @cached_property
     def format(self) -> str:
         """The type of `response_format`: json_schema, json_object or text."""
         return str((self.body.get("response_format") or {}).get("type") or "text")
 
-    @property
+    @cached_property
     def schema(self) -> Schema | None:
         """The schema in `response_format`."""
         if self.format != "json_schema":

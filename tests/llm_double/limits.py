@@ -8,6 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+MOMENT = 1e-6  # seconds: the least that a window waits, whatever the rounding of times leaves
+
 
 class Meter(Protocol):
     """So many units a minute."""
@@ -78,7 +80,7 @@ class Window:
         for at, taken in self._taken:
             missing -= taken
             if missing <= 0:
-                return at + self._minute - now
+                return max(MOMENT, at + self._minute - now)
         return self._minute  # more than the limit: nobody waits for that
 
     def take(self, units: int, now: float) -> None:

@@ -32,8 +32,8 @@ def _text(asked: Asked, options: Options, character: Character, shape: Shape) ->
     content = json.dumps(value, indent=2)
     if character or shape.json_only:
         return content
-    # Left to itself, and without a personality, a model wraps JSON into prose.
-    return f"Here is the answer:\n\n```json\n{content}\n```\n"
+    # Left to itself, and without a personality, a model puts JSON into a fence.
+    return f"```json\n{content}\n```\n"
 
 
 def _answer(schema: Schema, prompt: str, quotes: str | None) -> Any:

@@ -133,4 +133,4 @@ class Options:
 
 def draw(text: str) -> float:
     """A number from 0 to 1, the same for the same text."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:7], "big") / 2**56

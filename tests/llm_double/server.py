@@ -104,9 +104,9 @@ class Server:
                 path=request.path,
                 now=started,
             )
-            if (self._options.faults or self._character) and asked.prompt:
-                asked = replace(asked, seen=self._seen_before(asked.prompt))
-            _ = asked.prompt
+            prompt = asked.prompt
+            if self._options.faults or self._character:
+                asked = replace(asked, seen=self._seen_before(prompt))
         except (ValueError, TypeError, KeyError, AttributeError):
             return _problem(Problem(400, "We could not parse the JSON body of your request."), {})
         self._number += 1

@@ -8,13 +8,15 @@ import psycopg
 from tamis_worker.llm.dialect_store import endpoint_name
 from tamis_worker.llm.rung import Rung
 
+OTHERS = ("other-1",)  # models that tests name beside the environment's
+
 PUT = """
 INSERT INTO dialects (endpoint, model, rung, proven) VALUES (%s, %s, %s, true) ON CONFLICT DO NOTHING
 """
 
 
 def prove_dialect(environment: Mapping[str, str]) -> None:
-    """Mark the endpoint and the model of a worker's environment as proven; what the ledger knows of them stays.
+    """Mark the endpoint and the models of a worker's environment as proven; what the ledger knows of them stays.
 
     The double writes what the schema allows, and reads no prompt: so it is asked with every bound. Nothing happens
     where the environment names no endpoint, or its ledger is away or has no tables.
@@ -27,4 +29,5 @@ def prove_dialect(environment: Mapping[str, str]) -> None:
         suppress(psycopg.OperationalError, psycopg.errors.UndefinedTable),
         psycopg.connect(database.replace("postgresql+psycopg://", "postgresql://"), connect_timeout=5) as connection,
     ):
-        connection.execute(PUT, (endpoint_name(base_url), model, Rung.BOUNDED.value))
+        for name in (model, *OTHERS):
+            connection.execute(PUT, (endpoint_name(base_url), name, Rung.BOUNDED.value))

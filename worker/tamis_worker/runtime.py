@@ -291,7 +291,7 @@ class Runtime:
         return await record(self._groups_engine, outcomes)
 
     async def _give_back(self, returns: Sequence[Return]) -> Sequence[None]:
-        to_publish = await give_back(self.engine, [one.claim for one in returns])
+        to_publish = await give_back(self.engine, [one.claim for one in returns], [one.paid for one in returns])
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
         for one in compress(returns, to_publish):
             address = ItemAddress(one.claim.key.index, one.claim.item_id)

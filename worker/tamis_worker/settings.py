@@ -29,17 +29,14 @@ FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
 
 def _object(given: Any) -> Any:
     """The JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
-    if not isinstance(given, str):
-        return given
     with suppress(ValueError, RecursionError):
-        if isinstance(value := json.loads(given), dict):
+        value = json.loads(given) if isinstance(given, str) else given
+        if isinstance(value, dict):
             return value
     raise ValueError('it is no JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
 
 
-def _hidden(given: Any) -> Any:
-    if not isinstance(given, dict):
-        return given
+def _hidden(given: dict[str, Any]) -> dict[str, SecretStr]:
     shown = {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
     if not all(isinstance(value, str) for value in shown.values()):
         raise ValueError("a value is no text: put each in double quotes")
@@ -47,8 +44,8 @@ def _hidden(given: Any) -> Any:
 
 
 # Read from a text here, not by pydantic's own sources: these would repeat what they cannot read.
-BodySetting = Annotated[ExtraBody, NoDecode, BeforeValidator(_object)]
-HeadersSetting = Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_hidden), BeforeValidator(_object)]
+BodySetting = Annotated[ExtraBody, BeforeValidator(_object)]
+HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), BeforeValidator(_object)]
 
 
 class WorkerSettings(ProducerSettings):
@@ -68,8 +65,8 @@ class WorkerSettings(ProducerSettings):
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
     reasoning_effort: Effort | None = None  # unset: none is sent
-    extra_body: BodySetting | None = None  # JSON: further fields of each request
-    extra_headers: HeadersSetting | None = Field(default=None, repr=False)  # JSON: further headers of each request
+    extra_body: Annotated[BodySetting | None, NoDecode] = None  # JSON: further fields of each request
+    extra_headers: Annotated[HeadersSetting | None, NoDecode] = Field(default=None, repr=False)  # JSON: further headers
     tier: Tier | None = None  # unset: none is sent
     tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
     tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then

@@ -38,7 +38,12 @@ def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
     """
     options = {} if idle_within is None else {"options": f"-c idle_in_transaction_session_timeout={idle_within}s"}
     try:
-        return create_engine(database_url, pool_pre_ping=True, connect_args={**NOTICE_A_LOST_NETWORK, **options})
+        return create_engine(
+            database_url,
+            hide_parameters=True,  # records and answers, in the messages of errors
+            pool_pre_ping=True,
+            connect_args={**NOTICE_A_LOST_NETWORK, **options},
+        )
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"

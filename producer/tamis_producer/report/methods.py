@@ -169,6 +169,8 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
     policy = _POLICIES.get(str(batch.parameters.get("unclear")))
     if policy is not None:
         sentences.append(policy)
+    if criteria.examples:
+        sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
     listed = [f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}" for one in criteria.labelled()]
     if criteria.purpose:
         listed.append(f"Purpose: {criteria.purpose}")
@@ -181,6 +183,15 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
             f"Keywords that the initial filter excludes besides its own: {', '.join(criteria.custom_keywords)}"
         )
     return sentences, listed
+
+
+def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
+    decisions = [example.decision for example in criteria.examples]
+    source = "of the criteria" if chosen_from is None else f"of what people decided in batch {chosen_from}"
+    return (
+        f"With every record the model was shown the same {len(decisions)} worked examples {source}: "
+        f"{decisions.count('include')} included, {decisions.count('exclude')} excluded."
+    )
 
 
 def _model(batch: BatchFigures) -> str:

@@ -27,7 +27,7 @@ def upgrade(database_url: str) -> None:
         ConfigurationError: the ledger was written by a newer release, or the URL is wrong.
     """
     config = _config()
-    engine = create_engine(database_url, poolclass=NullPool)
+    engine = create_engine(database_url, poolclass=NullPool, hide_parameters=True)
     with translated(), engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
         current = MigrationContext.configure(connection).get_current_revision()

@@ -323,10 +323,10 @@ dialects = Table(  # how an endpoint wants a model to be asked, as its answers h
     Column("model", Text, nullable=False),
     Column("rung", Text, nullable=False),
     Column("proven", Boolean, nullable=False, server_default=text("false")),  # an answer on this rung could be used
-    Column("unusable", Integer, nullable=False, server_default="0"),  # answers in a row on the lowest rung
+    Column("unusable", Integer, nullable=False, server_default="0"),  # answers in a row, before any that could be used
     Column("probe_worker", Text),  # who finds out
     Column("probe_until", _INSTANT),  # then somebody else may
-    Column("changed_at", _INSTANT, nullable=False, server_default=func.now()),  # of the rung
+    Column("changed_at", _INSTANT, nullable=False, server_default=func.now()),  # a day later a low rung is tried anew
     PrimaryKeyConstraint("endpoint", "model"),
 )
 

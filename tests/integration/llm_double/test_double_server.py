@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from llm_double import Double, Fault, Kind, Scripted
+from llm_double import Double, Fault, Kind, Options, Scripted
 
 SCHEMA = {"type": "object", "properties": {"value": {"type": "boolean"}}, "required": ["value"]}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
@@ -192,6 +192,16 @@ def test_by_hand_it_prints_its_url_first() -> None:
         process.terminate()
     assert line.startswith("http://127.0.0.1:")
     assert line.endswith("/v1\n")
+
+
+def test_by_hand_it_takes_personalities_with_their_parameters() -> None:
+    folder = str(Path(__file__).resolve().parents[2])
+    told = ["--personality", 'expiring_key:{"keys": ["a"]}', "--personality", "talks"]
+    command = [sys.executable, "-m", "llm_double", "--with-parent", *told]
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert Double(process, process.stdout.readline().strip(), Options()).valid_key() == "a"
+        process.kill()
 
 
 def test_it_ends_when_the_process_that_started_it_is_gone() -> None:

@@ -79,6 +79,16 @@ async def test_flex_comes_and_goes_and_the_bill_names_the_tier(double: Double, c
     assert [account.of(tier=tier).calls for tier in ("flex", "default")] == [1, 1]
 
 
+async def test_the_flex_tier_is_slow_and_nothing_else_is(double: Double, client: openai.AsyncOpenAI) -> None:
+    double.script(personalities=[Personality("flex_capacity", slower=30.0)])
+    await ask(client, "a")
+    call = asyncio.create_task(ask(client, "a", service_tier="flex"))
+    await asyncio.to_thread(double.wait, calls=2, in_flight=1)
+    call.cancel()
+    await asyncio.to_thread(double.wait, in_flight=0)
+    assert double.account().of(tier="flex", read=False).calls == 1
+
+
 async def test_a_cached_prefix_is_told_and_billed(double: Double, client: openai.AsyncOpenAI) -> None:
     double.script(personalities=[Personality("prefix_cache", writes=True)])
     usages = [(await ask(client, "s" * 5000, f"record {n}")).usage for n in range(3)]

@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from llm_double import Double, Personality
+from llm_double import Double, Personality, Scripted
 from llm_double.personalities.error_in_200 import UPSTREAM
 from llm_double.personalities.registry import NAMES
 from llm_double.personalities.thinks import THOUGHT
@@ -49,13 +49,13 @@ async def test_every_personality_answers_what_it_is_asked(
     assert double.count(500) == 0
 
 
-async def test_without_personalities_an_object_that_the_schema_allows_is_written_out_of_prose_only_as_before(
+async def test_without_personalities_an_object_that_the_schema_allows_is_written_into_a_fence_where_nothing_binds_it(
     double: Double, client: openai.AsyncOpenAI
 ) -> None:
     bare = (await ask(client, "a record")).choices[0].message.content
     wrapped = (await ask(client, WRITTEN_OUT, response_format={"type": "text"})).choices[0].message.content
     assert follows(json.loads(bare), SCHEMA)
-    assert wrapped.startswith("Here is the answer:\n\n```json\n")
+    assert wrapped.startswith("```json\n")
     double.script(personalities=["strict"])
     assert (await ask(client, "a record")).choices[0].message.content == bare
     alone = (await ask(client, WRITTEN_OUT, response_format={"type": "text"})).choices[0].message.content
@@ -144,6 +144,15 @@ async def test_a_content_looks_as_the_personality_has_it(
     (call,) = double.calls()
     assert content.startswith(begins)
     assert (call.content, call.followed) == (content, followed)
+
+
+async def test_a_scripted_answer_is_written_as_the_personalities_write(
+    double: Double, client: openai.AsyncOpenAI
+) -> None:
+    answers = [Scripted("first", {"met": True}), Scripted("second", "as it stands")]
+    double.script(personalities=["boolean_as_text", "fenced"], answers=answers)
+    contents = [(await ask(client, text)).choices[0].message.content for text in ("the first", "the second")]
+    assert contents == ['```json\n{"met": "true"}\n```', "```json\nas it stands\n```"]
 
 
 async def test_an_answer_stands_elsewhere_than_in_the_content(double: Double, client: openai.AsyncOpenAI) -> None:

@@ -104,3 +104,14 @@ async def test_to_stop_counts_more_than_trouble_and_trouble_more_than_work(vital
     vitals.stop()
     assert vitals.report().state is WorkerState.STOPPING
     assert vitals.observe().stopping is not None
+
+
+async def test_a_worker_whose_items_all_wait_for_capacity_says_so_and_has_room_for_others(vitals: Vitals) -> None:
+    aside = 0
+    vitals._deliveries._aside = lambda: aside
+    vitals.attend([], [], limiters(), lambda: None, lambda: aside)
+    assert vitals.report().state is WorkerState.WORKING
+    aside = 5
+    report = vitals.report()
+    assert (report.state, report.reason) == (WorkerState.WAITING, "the endpoint has no capacity at the flex tier")
+    assert (await asyncio.to_thread(vitals.observe)).in_flight == -5  # five of those that it holds take no place

@@ -1,6 +1,6 @@
 """The personalities of a double, asked in turn."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -92,6 +92,8 @@ class Character:
 
     def completion(self, asked: Asked, completion: JsonObject) -> JsonObject:
         """The completion, its usage included; a usage that is not told is left out."""
+        if not self._members:
+            return completion
         usage: JsonObject | None = completion["usage"]
         for one in self._asked(asked):
             usage = one.usage(asked, usage)
@@ -107,7 +109,9 @@ class Character:
             response = one.response(asked, response, completion)
         return response
 
-    def _asked(self, asked: Asked) -> Iterator[Behaviour]:
+    def _asked(self, asked: Asked) -> Iterable[Behaviour]:
+        if not self._members:
+            return ()
         return (member.behaviour for member in self._members if member.concerns(asked))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tamis_producer.plan_file import EXAMPLE, read_plan
-from tamis_schemas import ExtractFields, Inclusion, InputError, Judge, Score
+from tamis_schemas import ExtractFields, Inclusion, InputError, Judge, Score, Steering, Tier
 
 CRITERIA = "research_question: Does it help?\ninclusion_criteria: [adults]\n"
 WHOLE = """\
@@ -26,6 +26,20 @@ stages:
   - judge:
       guidelines_file: guidelines.txt
       noun: Abstract
+"""
+
+
+STEERED = """\
+records: export.ris
+steering:
+  tier: flex
+  reasoning_effort: low
+  extra_headers: {X-Team: reviews}
+stages:
+  - filter: {criteria: 'Is it?'}
+  - score:
+      criteria: How good?
+      steering: {tier: standard, extra_headers: {x-run: '7'}}
 """
 
 
@@ -138,3 +152,29 @@ def test_a_mistake_is_named_with_its_line_and_field(folder: Path, text: str, sai
     with pytest.raises(InputError) as raised:
         read_plan(written(folder, text))
     assert said in str(raised.value)
+
+
+def test_a_stage_is_steered_as_the_whole_plan_unless_it_says_otherwise(folder: Path) -> None:
+    first, second = read_plan(written(folder, STEERED)).plan.stages
+    whole = Steering(tier=Tier.FLEX, reasoning_effort="low", extra_headers={"X-Team": "reviews"})
+    assert first.steering == whole
+    assert second.steering == Steering(
+        tier=Tier.STANDARD, reasoning_effort="low", extra_headers={"X-Team": "reviews", "x-run": "7"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("steering: flex", r"plan.yaml:2: field 'steering': takes fields of its own"),
+        ("steering: {teir: flex}", "teir"),
+        ("steering: {tier: cheap}", "standard"),
+        ("steering: {extra_body: {model: x}}", "name it as the batch's model"),
+        ("steering: {extra_headers: {Authorization: x}}", "TAMIS_LLM_API_KEY"),
+    ],
+)
+def test_a_wrong_steering_is_named_with_its_place(folder: Path, given: str, complaint: str) -> None:
+    plan = f"records: export.ris\n{given}\nstages:\n  - filter: {{criteria: 'Is it?'}}\n"
+    with pytest.raises(InputError, match=complaint) as wrong:
+        read_plan(written(folder, plan))
+    assert "plan.yaml" in str(wrong.value)

@@ -99,3 +99,13 @@ def test_all_secrets_of_the_environment_are_known_even_in_settings_that_are_wron
     redact = Redaction.of_environment(environment)
     assert redact("broker-secret openai-secret flower-secret") == " ".join([HIDDEN] * 3)
     assert redact("a-model of-others") == "a-model of-others"
+
+
+def test_values_of_further_headers_are_secrets() -> None:
+    told = {"TAMIS_EXTRA_HEADERS": '{"X-Key": "hunter2-hunter2", "X-Other": "correct-horse"}'}
+    settings = WorkerSettings(
+        extra_headers={"X-Key": SecretStr("hunter2-hunter2"), "X-Other": SecretStr("correct-horse")}
+    )
+    for redact in (Redaction.of_environment(told), Redaction.of(settings)):
+        assert redact("the gateway says hunter2-hunter2, correct-horse") == f"the gateway says {HIDDEN}, {HIDDEN}"
+    assert Redaction.of_environment({"TAMIS_EXTRA_HEADERS": "hunter2, no JSON"})("hunter2") == "hunter2"

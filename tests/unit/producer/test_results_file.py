@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from decimal import Decimal
 from pathlib import Path
 
@@ -56,6 +57,14 @@ def test_a_cost_is_a_plain_number_and_an_unknown_one_is_empty(cost: str | None, 
     provenance = Provenance(calls=1, cost=None if cost is None else Decimal(cost))
     (cells,) = table(row(provenance=provenance))
     assert cells["cost"] == cell
+
+
+def test_a_line_of_json_says_what_was_otherwise_in_the_answer() -> None:
+    stream = io.StringIO()
+    provenance = Provenance(model="m", calls=1, deviations=("confidence: '0.9' read as a number",))
+    assert write_jsonl([row(provenance=provenance)], stream) == 1
+    line = json.loads(stream.getvalue())
+    assert line["provenance"]["deviations"] == ["confidence: '0.9' read as a number"]
 
 
 def test_a_failed_item_has_an_error_and_neither_value_nor_confidence() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tamis_producer import ProducerSettings
 from tamis_producer.settings import next_database
 from tamis_producer.stack_file import StackFile
-from tamis_schemas import ConfigurationError
+from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
 from tamis_worker.settings import WorkerSettings
 
 Put = Callable[..., None]
@@ -171,3 +171,56 @@ def test_the_next_database_keeps_everything_else(url: str, after: str) -> None:
 def test_a_path_that_is_no_database_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="ends in the number of a database"):
         next_database("redis://h/queue", 1)
+
+
+def test_a_workers_steering_comes_from_its_settings(environ: Put, tmp_path: Path) -> None:
+    (tmp_path / "headers").write_text('{"X-Key": "hunter2-hunter2"}\n', "utf-8")
+    environ(
+        TAMIS_REASONING_EFFORT="low",
+        TAMIS_EXTRA_BODY='{"top_p": 0.9}',
+        TAMIS_EXTRA_HEADERS_FILE="headers",
+        TAMIS_TIER="flex",
+        TAMIS_TIER_PATIENCE="90",
+        TAMIS_TIER_FALLBACK="wait",
+    )
+    settings = WorkerSettings.load()
+    assert settings.steering == Steering(
+        reasoning_effort="low",
+        extra_body={"top_p": 0.9},
+        extra_headers={"X-Key": "hunter2-hunter2"},
+        tier=Tier.FLEX,
+        tier_patience=90,
+        tier_fallback=TierFallback.WAIT,
+    )
+    assert "hunter2" not in repr(settings) + str(settings)
+
+
+def test_without_settings_nothing_is_sent(environ: Put) -> None:
+    steering = WorkerSettings.load().steering
+    assert (steering.options, steering.extra_headers, steering.patience, steering.waits) == ({}, {}, 600.0, False)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("TAMIS_REASONING_EFFORT", "Very high", "low, medium, high"),
+        ("TAMIS_EXTRA_BODY", "{top_p: hunter2-hunter2}", "no JSON object"),
+        ("TAMIS_EXTRA_BODY", '["hunter2-hunter2"]', "no JSON object"),
+        ("TAMIS_EXTRA_BODY", '{"messages": "hunter2-hunter2"}', "the operation writes it"),
+        ("TAMIS_EXTRA_HEADERS", "X-Key: hunter2-hunter2", "no JSON object"),
+        ("TAMIS_EXTRA_HEADERS", '{"X-Key": ["hunter2-hunter2"]}', "double quotes"),
+        ("TAMIS_EXTRA_HEADERS", '{"Authorization": "hunter2-hunter2"}', "TAMIS_LLM_API_KEY"),
+        ("TAMIS_EXTRA_HEADERS", '{"X-Key": "hunter2-hunter2\\n"}', "no line"),
+        ("TAMIS_TIER", "cheap", "'flex'"),
+        ("TAMIS_TIER_PATIENCE", "-1", "greater"),
+        ("TAMIS_TIER_FALLBACK", "never", "'wait'"),
+        ("TAMIS_FLEX_CALL_TIMEOUT", "0", "greater"),
+    ],
+)
+def test_a_wrong_steering_names_its_variable_and_repeats_no_value(
+    environ: Put, variable: str, value: str, complaint: str
+) -> None:
+    environ(**{variable: value})
+    with pytest.raises(ConfigurationError, match=f"{variable}: .*{complaint}") as wrong:
+        WorkerSettings.load()
+    assert "hunter2" not in str(wrong.value)

@@ -20,6 +20,8 @@ from tamis_schemas import (
     ReviewStage,
     Score,
     SearchCriteria,
+    Steering,
+    Tier,
 )
 
 INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it?", inclusion_criteria=["humans"]))
@@ -103,3 +105,20 @@ def test_a_plan_survives_its_json() -> None:
     plan = ReviewPlan(stages=(ReviewStage(operation=INCLUSION, model="m"), ReviewStage(operation=JUDGE)))
     assert ReviewPlan.model_validate(plan.model_dump(mode="json")) == plan
     assert [stage.model for stage in plan.asking("other").stages] == ["m", "other"]
+
+
+def test_a_plan_that_is_not_steered_is_known_by_what_it_was_known_by_before() -> None:
+    content = ReviewPlan(stages=(ReviewStage(operation=FILTER),)).content
+    assert set(content["stages"][0]) == {"operation", "model", "passes", "at_least"}
+
+
+def test_a_plan_is_another_one_by_its_steering_but_not_by_its_tier() -> None:
+    plan = ReviewPlan(stages=(ReviewStage(operation=FILTER), ReviewStage(operation=SCORE)))
+    assert plan.steered(Steering(tier=Tier.FLEX, tier_patience=5)).content == plan.content
+    assert plan.steered(Steering(reasoning_effort="low")).content != plan.content
+
+
+def test_what_is_said_of_a_review_goes_over_what_its_plan_says() -> None:
+    stage = ReviewStage(operation=FILTER, steering=Steering(tier=Tier.FLEX, reasoning_effort="low"))
+    steered = ReviewPlan(stages=(stage,)).steered(Steering(tier=Tier.STANDARD))
+    assert steered.stages[0].steering == Steering(tier=Tier.STANDARD, reasoning_effort="low")

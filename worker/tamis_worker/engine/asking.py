@@ -33,7 +33,7 @@ from .backpressure import Backpressure
 from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
 from .cache import Cache
 from .capacity import SERVICE_TIER, Capacity, Place, Waited
-from .estimates import TokenEstimates
+from .estimates import TokenEstimates, believable
 from .halting import Halted, Halting
 from .limits import Limiters
 from .retry import RetryPolicy, Then, decide
@@ -261,6 +261,8 @@ class Asker:
 
     async def _place(self, request: ChatRequest, tally: Tally, terms: BatchTerms) -> Place:
         """Before anything is reserved: an item that waits for capacity holds nothing up."""
+        if (at_once := self._capacity.place_at_once(request, tally.waited)) is not None:
+            return at_once
         with self._halting.interruptible(terms.batch_id):
             return await self._capacity.place(request, terms.steering, tally.waited)
 
@@ -326,14 +328,16 @@ class Asker:
             traced.begin()
             reply = await self._llm.ask(request)
             traced.replied(reply)
-            used = reply.usage.total_tokens or (estimate if isinstance(reply, Answer) else None)
+            counted = reply.usage
+            if not believable(counted.total_tokens, characters, request.max_tokens):
+                counted = Usage()
+            used = counted.total_tokens or (estimate if isinstance(reply, Answer) else None)
             if reply.rate is not None:
                 limiter.heard(reply.rate, reply.latency_ms / 1000)
             if isinstance(reply, CallError) and reply.no_capacity:
                 limiter.void(permit)  # nothing was used of it
             elif isinstance(reply, CallError) and reply.status in CONGESTED:
                 limiter.congested()
-            counted = reply.usage
             self._estimates.learn(
                 operation, request.model, characters, counted.prompt_tokens, counted.completion_tokens
             )

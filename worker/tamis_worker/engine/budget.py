@@ -9,15 +9,19 @@ for: its reservation stays.
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..ledger.batches import BatchTerms
+from ..ledger.refusals import refusal_words
 from ..ledger.spending import Change, Spending, Standing
 from ..llm.chat import Answer, CallError, Reply
 from .backpressure import Backpressure
@@ -141,7 +145,8 @@ class Budget:
         cost = self._prices.cost(reservation.model, usage, tier)
         if cost is None:
             return
-        await asyncio.shield(self._settled(reservation, cost))
+        with suppress(SQLAlchemyError):  # refused: it is logged, and the reservation stays
+            await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
         """No call was made. Done soon; nothing waits for it."""
@@ -194,7 +199,9 @@ class Budget:
     def _is_settled(self, batch_id: UUID, done: "asyncio.Task[Standing]") -> None:
         self._open.discard(done)
         if not done.cancelled() and (error := done.exception()) is not None:
-            log.error("batch=%s: a call could not be settled, and its reservation stays: %s", batch_id, error)
+            log.error(
+                "batch=%s: a call could not be settled, and its reservation stays: %s", batch_id, refusal_words(error)
+            )
         if (room := self._rooms.get(batch_id)) is not None:
             room.settled.set()
 

@@ -1,5 +1,6 @@
 """The cache: a valid answer already received is never paid for again. Errors are never kept."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,9 +8,12 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
+from ..ledger.refusals import refusal_words
 from ..llm.chat import Answer
 from .backpressure import Backpressure
 from .group_commit import GATHER, GroupCommit
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,13 @@ class Cache:
         return await self._finds.submit(key)
 
     async def keep(self, key: str, answer: Answer) -> None:
-        """Return once the answer is committed; the first one under a key stays."""
+        """Return once the answer is committed; the first one under a key stays. What the ledger refuses is not kept."""
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens)
-        await self._keeps.submit(Keep(key, kept))
+        try:
+            await self._keeps.submit(Keep(key, kept))
+        except Exception as error:  # the item goes on: its answer is good, and is paid for again where it is asked for
+            log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
         found = await find_answers(self._engine, keys)

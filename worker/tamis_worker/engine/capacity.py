@@ -65,19 +65,23 @@ class Capacity:
         self._fallen_back = asyncio.Semaphore(most)  # calls of items whose patience is over, at the standard tier
         self.waiting = 0  # items that stand aside now, without a call; may be asked from any thread
 
+    def place_at_once(self, request: ChatRequest, waited: Waited) -> "Place | None":
+        """The place for one call at a tier that has room now; None: it is to be waited for."""
+        if request.options.get(SERVICE_TIER) != Tier.FLEX.sent:
+            return Place(request, lambda: None)
+        room = self._room_of(request)
+        place = FlexPlace(request, room, self._usual, waited)
+        return place if room.enter_at_once(place) else None
+
     async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "Place":
         """The place for one call, once its tier has room; at the standard tier where the item has waited enough.
 
         Leave it with its context. Cancelled meanwhile, no place is taken.
         """
-        if request.options.get(SERVICE_TIER) != Tier.FLEX.sent:
-            return Place(request, lambda: None)
-        room = self._rooms.get(request.model)
-        if room is None:
-            room = self._rooms[request.model] = _Room(self._most, self._waits)
+        if (at_once := self.place_at_once(request, waited)) is not None:
+            return at_once
+        room = self._room_of(request)
         place = FlexPlace(request, room, self._usual, waited)
-        if room.enter_at_once(place):
-            return place
         if room.closed:
             waited.meet(_now())
         left = waited.left(steering, _now())
@@ -90,6 +94,12 @@ class Capacity:
         finally:
             self.waiting -= 1
         return Place(at_standard(request), self._fallen_back.release)
+
+    def _room_of(self, request: ChatRequest) -> "_Room":
+        room = self._rooms.get(request.model)
+        if room is None:
+            room = self._rooms[request.model] = _Room(self._most, self._waits)
+        return room
 
 
 class Place:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 CHARACTERS_PER_TOKEN = 4  # of English prose, by the usual rule of thumb
 EXPECTED_ANSWER = 250  # tokens; an answer is a value with a short explanation
 MEMORY = 50  # calls; older ones fade
+# No token is shorter than a quarter of a character; hidden thoughts may go beyond the answer's budget, but not by more.
+TOKENS_OF_CHARACTER = 4
+THOUGHTS = 100_000  # tokens
 
 
 @dataclass(slots=True)
@@ -12,6 +15,11 @@ class _Learned:
     calls: int = 0
     ratio: float = 1 / CHARACTERS_PER_TOKEN  # prompt tokens per character
     completion: float = EXPECTED_ANSWER  # tokens
+
+
+def believable(tokens: int, characters: int, max_tokens: int) -> bool:
+    """Whether a call can have taken so many tokens; what nobody can believe must not hold up everybody's calls."""
+    return tokens <= TOKENS_OF_CHARACTER * characters + max_tokens + THOUGHTS
 
 
 class TokenEstimates:

@@ -2,9 +2,12 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_producer import telemetry
 from tamis_producer.telemetry import NOTHING, Span, SpanKind
@@ -13,7 +16,8 @@ from tamis_schemas import ErrorKind, Provenance, wire
 from .. import operations
 from ..ledger.batches import BatchTerms, TermsOfBatches
 from ..ledger.claims import Claim, ItemKey
-from ..ledger.outcomes import Outcome
+from ..ledger.outcomes import Outcome, refused
+from ..ledger.refusals import refusal_words
 from ..operations import Decided, Failure
 from ..telemetry import submission
 from ..telemetry.measures import NOBODY, Measures
@@ -36,6 +40,7 @@ class Return:
 
     claim: Claim
     operation: str
+    paid: Provenance  # what the calls cost that were answered before
 
 
 @dataclass(frozen=True)
@@ -148,22 +153,41 @@ class Evaluator:
         try:
             terms = await self._terms.of(key.batch_id)
             way.begin(claim, terms)
-            try:
-                outcome = await self._outcome(claim, terms, way.span)
-            except Halted:
+            outcome = await self._outcome(claim, terms, way.span)
+            if isinstance(outcome, Return):
                 way.outcome = RETURNED
-                await self._write.returns.submit(Return(claim, terms.operation.operation))
+                await self._write.returns.submit(outcome)
                 return
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
-            log.exception("%s", wire.item_label(str(key.batch_id), key.index, claim.item_id))
-            failure = Failure(ErrorKind.INTERNAL, self._redact(f"{type(error).__name__}: {error}")[:500])
-            outcome = Outcome(claim, failure, Provenance())
+            outcome = self._fault(claim, error)
+        outcome, accepted = await self._recorded(outcome)
         way.ended(outcome)
-        if not await self._write.outcomes.submit(outcome):
+        if not accepted:
             way.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
 
-    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome:
+    def _fault(self, claim: Claim, error: Exception) -> Outcome:
+        told = f"{type(error).__name__}: {error}"
+        if isinstance(error, SQLAlchemyError):  # which quotes statements and values
+            told = f"the ledger refuses a statement: {refusal_words(error)}"
+            log.error("%s: %s", _label(claim), told)
+        else:
+            log.exception("%s", _label(claim))
+        return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(told)[:500]), Provenance())
+
+    async def _recorded(self, outcome: Outcome) -> tuple[Outcome, bool]:
+        """The outcome as the ledger holds it, and whether it was accepted."""
+        try:
+            return outcome, await self._write.outcomes.submit(outcome)
+        except Exception as error:  # the ledger refuses it: else the item would stay running, and be paid for again
+            told = refusal_words(error)
+        log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), told)
+        failed, unpaid = refused(outcome, told)
+        with suppress(Exception):  # it is the bill that cannot be held
+            return failed, await self._write.outcomes.submit(failed)
+        return unpaid, await self._write.outcomes.submit(unpaid)
+
+    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
             return Outcome(claim, failure, Provenance(cost=Decimal(0)))
@@ -178,10 +202,16 @@ class Evaluator:
                 ended = replace(ended, message=self._redact(ended.message))
             if isinstance(ended, Decided) and ended.evaluations:
                 submission.submit(ended.evaluations, conversation.rated or span)
+        except Halted:
+            return Return(claim, terms.operation.operation, conversation.provenance())
         finally:
             if conversation.rated is not None:
                 conversation.rated.end()
         return Outcome(claim, ended, conversation.provenance(), fitted.cut)
+
+
+def _label(claim: Claim) -> str:
+    return wire.item_label(str(claim.key.batch_id), claim.key.index, claim.item_id)
 
 
 class _Way:

@@ -136,8 +136,9 @@ class GroupCommit(Generic[Entry, Reply]):
             except Exception as error:  # the ledger refuses something: find out which entry it is
                 self._backpressure.worked(Server.LEDGER, self._name)
                 if len(group) > 1:
-                    for waiting in group:
-                        await self._commit([waiting])
+                    middle = len(group) // 2
+                    await self._commit(group[:middle])
+                    await self._commit(group[middle:])
                 else:
                     _answer(group[0], error)
                 return

@@ -9,6 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from .connection import transaction
 from .storable import storable
 
+LARGEST_COUNT = 2**31 - 1  # that the table holds
+
 
 @dataclass(frozen=True)
 class KeptAnswer:
@@ -46,8 +48,8 @@ async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -
         "keys": [key for key, _ in ordered],
         "contents": [storable(answer.content) for _, answer in ordered],
         "models": [storable(answer.model) for _, answer in ordered],
-        "prompt_tokens": [answer.prompt_tokens for _, answer in ordered],
-        "completion_tokens": [answer.completion_tokens for _, answer in ordered],
+        "prompt_tokens": [min(answer.prompt_tokens, LARGEST_COUNT) for _, answer in ordered],
+        "completion_tokens": [min(answer.completion_tokens, LARGEST_COUNT) for _, answer in ordered],
     }
     async with transaction(engine) as connection:
         await connection.execute(_KEEP, columns)

@@ -34,6 +34,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
     if single_statements:
         return create_async_engine(
             database_url,
+            hide_parameters=True,  # records and answers, in the messages of errors
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=ANSWER_WITHIN,
@@ -42,6 +43,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
         )
     return create_async_engine(
         database_url,
+        hide_parameters=True,
         pool_size=CONNECTIONS,
         max_overflow=2,
         pool_timeout=ANSWER_WITHIN,

@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import Cut, FieldsResult, ItemStatus, Provenance
+from tamis_schemas import Cut, ErrorKind, FieldsResult, ItemStatus, Provenance
 
 from ..operations import Decided, Failure
 from .claims import Claim
 from .connection import transaction
 from .storable import storable
+
+LARGEST_INTEGER = 2**31 - 1  # of Postgres
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ WITH given AS (
     SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
         batch_id uuid, idx int, fence int, state text, value json, detail json, confidence float8,
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
-        prompt_tokens int, completion_tokens int, cached_tokens int, reasoning_tokens int, cost numeric,
-        calls int, cached bool, latency_ms int, cut json)
+        prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, cache_write_tokens bigint,
+        reasoning_tokens bigint, tier text, cost numeric, calls int, unanswered int, cached bool, latency_ms int,
+        cut json, deviations json)
 ), accepted AS (
     UPDATE items i SET state = given.state, worker = NULL
     FROM given
@@ -57,12 +60,13 @@ WITH given AS (
         reason = EXCLUDED.reason
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
-                     prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost,
-                     calls, cached, latency_ms, cut)
+                     prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
+                     reasoning_tokens, tier, cost, calls, unanswered, cached, latency_ms, cut, deviations)
 SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detail, given.confidence,
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
-       given.prompt_tokens, given.completion_tokens, given.cached_tokens, given.reasoning_tokens, given.cost,
-       given.calls, given.cached, given.latency_ms, given.cut
+       given.prompt_tokens, given.completion_tokens, given.cached_tokens, given.cache_write_tokens,
+       given.reasoning_tokens, given.tier, given.cost, given.calls, given.unanswered, given.cached, given.latency_ms,
+       given.cut, given.deviations
 FROM given JOIN accepted USING (batch_id, idx, fence) JOIN batches b ON b.id = given.batch_id
 ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one, but not its bill
     fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
@@ -71,15 +75,19 @@ ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure o
     prompt_tokens = results.prompt_tokens + EXCLUDED.prompt_tokens,
     completion_tokens = results.completion_tokens + EXCLUDED.completion_tokens,
     cached_tokens = results.cached_tokens + EXCLUDED.cached_tokens,
+    cache_write_tokens = results.cache_write_tokens + EXCLUDED.cache_write_tokens,
     reasoning_tokens = results.reasoning_tokens + EXCLUDED.reasoning_tokens,
+    tier = EXCLUDED.tier,
     cost = CASE  -- unknown where one of them is; without a call there is nothing to know
         WHEN results.calls = 0 THEN EXCLUDED.cost
         WHEN EXCLUDED.calls = 0 THEN results.cost
         ELSE results.cost + EXCLUDED.cost END,
-    calls = results.calls + EXCLUDED.calls,
+    calls = least(results.calls::bigint + EXCLUDED.calls, 2147483647),
+    unanswered = least(results.unanswered::bigint + EXCLUDED.unanswered, 2147483647),
     cached = EXCLUDED.cached AND results.calls = 0,  -- calls of an earlier round were paid for
     latency_ms = EXCLUDED.latency_ms,
     cut = EXCLUDED.cut,
+    deviations = EXCLUDED.deviations,
     created_at = now()
 RETURNING batch_id, idx
 """)
@@ -100,6 +108,18 @@ async def record(engine: AsyncEngine, outcomes: Sequence[Outcome]) -> Sequence[b
     return [(o.claim.key.batch_id, o.claim.key.index) in written for o in outcomes]
 
 
+def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:
+    """What to record in the place of an outcome that the ledger refuses: a failure of the item, with its bill.
+
+    The second one is for where it is the bill that cannot be held.
+    """
+    why = f"the ledger cannot hold this outcome: {why}"
+    failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={})
+    unpaid = Provenance(calls=outcome.provenance.calls, unanswered=outcome.provenance.unanswered)
+    noted = Failure(ErrorKind.INTERNAL, f"{why}; nor what was paid for it")
+    return failed, replace(failed, ended=noted, provenance=unpaid)
+
+
 def _row(outcome: Outcome) -> dict[str, Any]:
     provenance, usage = outcome.provenance, outcome.provenance.usage
     row: dict[str, Any] = {
@@ -112,12 +132,16 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cached_tokens": usage.cached_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
         "reasoning_tokens": usage.reasoning_tokens,
+        "tier": storable(provenance.tier),
         "cost": None if provenance.cost is None else str(provenance.cost),
-        "calls": provenance.calls,
+        "calls": min(provenance.calls, LARGEST_INTEGER),
+        "unanswered": min(provenance.unanswered, LARGEST_INTEGER),
         "cached": provenance.cached,
-        "latency_ms": provenance.latency_ms,
+        "latency_ms": None if provenance.latency_ms is None else min(provenance.latency_ms, LARGEST_INTEGER),
         "cut": storable(dict(outcome.cut)) or None,
+        "deviations": storable(list(provenance.deviations)) or None,
     }
     match outcome.ended:
         case Failure(kind, message):

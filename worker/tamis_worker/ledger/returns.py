@@ -1,11 +1,17 @@
-"""Returns: claims given back by a worker that stops, or whose batch no longer runs, before they came to a result."""
+"""Returns: claims given back by a worker that stops, or whose batch no longer runs, before they came to a result.
 
+What was paid for such an item stays in its bill: a row in `results` of round 0, which is no batch's, to which whatever
+the item ends with is added.
+"""
+
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import BatchStatus
+from tamis_schemas import BatchStatus, Provenance
 
 from .claims import Claim
 from .connection import transaction
@@ -19,24 +25,63 @@ WHERE i.batch_id = r.batch_id AND i.idx = r.idx AND i.fence = r.fence
 _GIVE_BACK = text(f"""
 UPDATE items i SET state = 'pending', worker = NULL, attempts = i.attempts - 1, republished_at = now()
 {_GIVEN} AND i.state = 'running'
+RETURNING i.batch_id, i.idx
 """)  # noqa: S608 - put together from constants
 _CANCEL = text(f"UPDATE items i SET state = 'cancelled' {_GIVEN} AND i.state = 'pending'")  # noqa: S608 - as above
 
 
-async def give_back(engine: AsyncEngine, claims: Sequence[Claim]) -> Sequence[bool]:
+# A bill alone: neither a value nor an error, no model and no prompt, so that nothing counts it as an answer.
+_BILL = text("""
+INSERT INTO results (batch_id, idx, fence, round, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
+                     reasoning_tokens, cost, calls, unanswered)
+SELECT * FROM json_to_recordset(CAST(:bills AS json)) AS r(
+    batch_id uuid, idx int, fence int, round int, prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint,
+    cache_write_tokens bigint, reasoning_tokens bigint, cost numeric, calls int, unanswered int)
+ON CONFLICT (batch_id, idx) DO UPDATE SET
+    prompt_tokens = results.prompt_tokens + EXCLUDED.prompt_tokens,
+    completion_tokens = results.completion_tokens + EXCLUDED.completion_tokens,
+    cached_tokens = results.cached_tokens + EXCLUDED.cached_tokens,
+    cache_write_tokens = results.cache_write_tokens + EXCLUDED.cache_write_tokens,
+    reasoning_tokens = results.reasoning_tokens + EXCLUDED.reasoning_tokens,
+    cost = CASE WHEN results.calls = 0 THEN EXCLUDED.cost ELSE results.cost + EXCLUDED.cost END,
+    calls = results.calls + EXCLUDED.calls,
+    unanswered = results.unanswered + EXCLUDED.unanswered
+""")
+
+
+async def give_back(engine: AsyncEngine, claims: Sequence[Claim], paid: Sequence[Provenance] = ()) -> Sequence[bool]:
     """Make the items pending again, as if they had not been claimed; those of cancelled batches become cancelled.
 
+    `paid`: for each claim in order, what was paid for it; empty: nothing was. Of a claim that others have taken over
+    nothing is noted: it counts as lost.
     For each claim in order, whether its item needs a new message: that of a paused batch gets one when it is resumed.
     Raises `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         batch_ids = list({claim.key.batch_id for claim in claims})
         states = {row.id: row.state for row in await connection.execute(_STATES, {"batch_ids": batch_ids})}
-        await connection.execute(_GIVE_BACK, _arguments(claims))
+        given = {(row.batch_id, row.idx) for row in await connection.execute(_GIVE_BACK, _arguments(claims))}
+        bills = [_bill(claim, bill) for claim, bill in zip(claims, paid, strict=False) if bill.calls]
+        bills = [bill for bill in bills if (bill["batch_id"], bill["idx"]) in given]
+        if bills:
+            await connection.execute(_BILL, {"bills": json.dumps(bills, default=str)})
         cancelled = [claim for claim in claims if states.get(claim.key.batch_id) == BatchStatus.CANCELLED]
         if cancelled:
             await connection.execute(_CANCEL, _arguments(cancelled))
     return [states.get(claim.key.batch_id) == BatchStatus.RUNNING for claim in claims]
+
+
+def _bill(claim: Claim, paid: Provenance) -> dict[str, object]:
+    return {
+        "batch_id": claim.key.batch_id,
+        "idx": claim.key.index,
+        "fence": claim.fence,
+        "round": 0,
+        **asdict(paid.usage),
+        "cost": paid.cost,
+        "calls": paid.calls,
+        "unanswered": paid.unanswered,
+    }
 
 
 def _arguments(claims: Sequence[Claim]) -> dict[str, object]:

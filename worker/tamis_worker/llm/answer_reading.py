@@ -32,6 +32,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?")
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
 _READABLE = (str, dict, list)  # a value of any other type is what it is
 _NO_PROPERTIES: Schema = {}
+_SCALARS = frozenset({"string", "number", "integer", "boolean"})
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -74,11 +75,16 @@ class _Reading:
             value = value[0]
         if isinstance(value, dict) and len(value) == 1:
             ((name, inner),) = value.items()
-            folded = _folded(name)
-            if isinstance(inner, dict) and folded in WRAPPERS and folded not in self._texts(_properties(schema)):
+            if isinstance(inner, dict) and _folded(name) in WRAPPERS and not self._holds_objects(name, schema):
                 self._note((), f"taken out of {_shown(name)}")
                 return inner
         return value
+
+    def _holds_objects(self, name: str, schema: Schema) -> bool:
+        """Whether the name is one that was asked for, and may hold an object: then it is no wrapper."""
+        properties = _properties(schema)
+        meant = self._texts(properties).get(_folded(name), ())
+        return any(properties[one].get("type") not in _SCALARS for one in meant)
 
     def of(self, value: object, schema: Schema, place: tuple[str | int, ...]) -> object:
         """A value in the shape of its schema; what cannot be brought into it, as it is."""

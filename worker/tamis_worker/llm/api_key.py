@@ -8,13 +8,14 @@ import asyncio
 import logging
 import math
 import os
+import selectors
 import shlex
 import signal
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import Protocol
 
 from tamis_producer.setting_files import LARGEST, text_of
@@ -256,36 +257,43 @@ async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
         NoKey: it cannot be run, fails, takes longer than `within` seconds, or prints more than any key has.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
+        # Not the loop's own subprocess: uvloop forks, and what libraries do after a fork ends the child in a worker.
+        process = await asyncio.to_thread(
+            Popen, command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
         raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND cannot be run: {why}") from None
-    try:
-        async with asyncio.timeout(within):
-            output = await _read(process)
-            status = await process.wait()
-    except BaseException as error:
-        with suppress(ProcessLookupError):  # and whatever it has started: a shell's child goes on without it
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        if isinstance(error, TimeoutError):
-            raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND took longer than {within:g} s") from None
-        raise
-    if status != 0:
-        raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND ended with exit status {status}")
+    with process:
+        try:
+            output = await asyncio.to_thread(_output, process, within)
+        except BaseException:
+            with suppress(ProcessLookupError):  # and whatever it has started: a shell's child goes on without it
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode != 0:
+        raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND ended with exit status {process.returncode}")
     return output.decode("utf-8", "replace")
 
 
-async def _read(process: Process) -> bytes:
+def _output(process: "Popen[bytes]", within: float) -> bytes:
+    """All that a process prints until it has ended."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
+    ends = time.monotonic() + within
     output = b""
-    while piece := await process.stdout.read(LARGEST):
-        output += piece
-        if len(output) > LARGEST:
-            raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND printed more than {LARGEST:,} bytes")
-    return output
+    with selectors.DefaultSelector() as arriving:
+        arriving.register(process.stdout, selectors.EVENT_READ)
+        while arriving.select(max(0.0, ends - time.monotonic())):
+            piece = os.read(process.stdout.fileno(), LARGEST)
+            output += piece
+            if len(output) > LARGEST:
+                raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND printed more than {LARGEST:,} bytes")
+            if not piece:
+                with suppress(TimeoutExpired):
+                    process.wait(max(0.0, ends - time.monotonic()))
+                    return output
+                break
+    raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND took longer than {within:g} s")
 
 
 def _checked(key: str) -> str:

@@ -5,8 +5,8 @@
 | no answer in time | timeout |
 | no connection, or a broken one | connection |
 | an error code or message that is known | see CODES, MESSAGES |
-| 401 · 402, 403 · 404 · 408 · 413 · 429, 498 | see STATUSES |
-| 409, 5xx, a body that is not JSON | server |
+| 401 · 402, 403 · 404 · 408 · 413 · 429, 498 · 501 | see STATUSES |
+| 409, other 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
 What every other call would meet as well is marked `everyone`: authentication, model_not_found, and a permission that is
@@ -74,6 +74,7 @@ STATUSES = {
     413: ErrorKind.CONTEXT_LENGTH,
     425: ErrorKind.SERVER,
     429: ErrorKind.RATE_LIMITED,
+    501: ErrorKind.INVALID_REQUEST,  # asked again it would be the same
     CAPACITY_EXCEEDED: ErrorKind.RATE_LIMITED,
 }
 ADVICE = {

@@ -25,15 +25,14 @@ NEWER_BUDGET = "max_completion_tokens"
 
 # The last words of a prompt weigh most with models that talk.
 REMINDER = (
-    "Answer now with one JSON object that follows the schema, and nothing else: the first character of the answer is "
-    "an opening brace, the last one its closing brace."
+    "Answer now with one JSON object that follows the schema, and nothing else: no words before it, and none behind it."
 )
 
 REFUSING = frozenset({400, 422, 501})  # the statuses with which servers refuse a parameter
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|n.t support|not support|not permitted|not allowed|unrecognized|unknown|unexpected|"
-    r"extra input|deprecated|only the default",
+    r"extra input|deprecated|only the default|invalid service_tier",
     re.IGNORECASE,
 )
 

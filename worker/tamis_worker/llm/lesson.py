@@ -8,8 +8,9 @@
 | has another shape, or is no JSON; nothing was written at all | other shape | one rung down |
 
 What is cut off, refused by the model or held back by a filter teaches nothing. A rung that has proven itself does not
-fall for a single glitch. A rung that has not falls with its first bad answer, and the third one leads to the lowest
-rung, whatever the way: so three answers at most are wasted on finding out.
+fall for a single glitch; the long form loosens nothing, and is sent as soon as a value was out of bounds. A rung that
+has not falls with its first bad answer, and the third one leads to the lowest rung, whatever the way: so three answers
+at most are wasted on finding out.
 
 Nothing at all (`empty`) counts as another shape: servers that cannot write under a schema, and JSON modes by their
 vendors' own word, answer so. On a proven rung it teaches nothing.
@@ -31,7 +32,9 @@ from .rung import LOWEST, START, Rung, is_below
 from .schema_dialect import portable
 
 MAX_WASTED = 3  # answers in a row that could not be used, until the lowest rung is reached
-GLITCHES = 0.05  # of the answers on a proven rung may be bad
+GLITCHES = 0.05  # of the answers on a proven rung may be bad,
+STRAYS = 0.01  # of them may be out of bounds that were not told
+FEW = 5  # and as long as there are fewer, a handful of odd records may be all that is wrong
 _Judge = linear(Draft202012Validator)  # a caller's pattern may be hostile
 _BELOW = {
     Rung.BOUNDED: Rung.JSON_OBJECT,
@@ -72,10 +75,14 @@ class Tried:
         self.answers += 1
         self.bad += lesson in (Lesson.OUT_OF_BOUNDS, Lesson.OTHER_SHAPE)
 
-    @property
-    def worn(self) -> bool:
-        """True where there were more bad answers than a rung that works has: several, and more than 5 %."""
-        return self.bad > 1 and self.bad > GLITCHES * self.answers
+    def wears(self, lesson: Lesson) -> bool:
+        """True where there were more bad answers than a rung that works has: several, and more than 5 %.
+
+        The long form costs some tokens and loosens nothing, so for what is out of bounds more than 1 % will do.
+        """
+        if lesson is Lesson.OUT_OF_BOUNDS:
+            return self.bad > STRAYS * self.answers
+        return self.bad >= FEW and self.bad > GLITCHES * self.answers
 
 
 def lesson_of(value: Any, schema: Schema) -> Lesson:

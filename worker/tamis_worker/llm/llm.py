@@ -133,7 +133,7 @@ class Llm:
         wait before they ask for a permit: those who waited with one in their hands would all call at once afterwards,
         and more than the limit in one window.
         """
-        return self._dialects.turn(request.model)
+        return self._dialects.turn(request.model, request.schema_name)
 
     async def ask(self, request: ChatRequest) -> Reply:
         """The reply to a request: one paid call at most, and the unpaid ones that find out what is refused.
@@ -164,7 +164,7 @@ class Llm:
         if asked_on is None:
             return NOTHING
         if usable:
-            await self._dialects.heard(model, asked_on, Lesson.USABLE)
+            await self._dialects.heard(model, asked_on, Lesson.USABLE, shape=request.schema_name)
             await self._heed_the_server(model)
             return NOTHING
         content, lesson = "", Lesson.OTHER_SHAPE
@@ -172,20 +172,26 @@ class Llm:
             content, lesson = reply.content, _lesson(reply.content, request)
         elif reply.kind is not ErrorKind.EMPTY or self._dialects.learned(model).proven:
             return NOTHING
-        learned = await self._dialects.heard(model, asked_on, lesson)
+        repair = any(message.role == "assistant" for message in request.messages)
+        learned = await self._dialects.heard(model, asked_on, lesson, shape=request.schema_name, repair=repair)
         await self._heed_the_server(model)
         if lesson is Lesson.OTHER_SHAPE and learned.proven and is_below(asked_on, learned.rung):
             self._step_down(request, asked_on)
         count = await self._dialects.hopeless(model)
         if count is not None:
-            with suppress(NoKey):
-                content = cleaned(content, await self._keys.current())
-            shown = content[:SHOWN]
+            shown = await self._shown(content)
             told = f"{count} answers of {model} in a row could not be used, and none before; the last one: {shown!r}"
             return Learnt(hopeless=told)
         taken = self._taken[model, request.schema_name]
         bad = lesson is not Lesson.FOLLOWED
         return Learnt(anew=bad and lower(taken.rung, self._dialects.learned(model).rung) is not asked_on)
+
+    async def _shown(self, content: str) -> str:
+        """The beginning of a content for people, without the key."""
+        key = ""
+        with suppress(NoKey):
+            key = await self._keys.current()
+        return cleaned(content, key)[:SHOWN]
 
     async def _heed_the_server(self, model: str) -> None:
         """A server that compiles grammars leaves no bound open, if it is told: its model knows none."""
@@ -196,7 +202,7 @@ class Llm:
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
         """Others are answered well on a higher rung, which this schema is refused on: the step is its own."""
         lower_rung = below(asked_on)
-        if lower_rung is not None and self._dialects.tried(request.model, asked_on).worn:
+        if lower_rung is not None and self._dialects.tried(request.model, asked_on).wears(Lesson.OTHER_SHAPE):
             about = request.model, request.schema_name
             self._taken[about] = replace(self._taken[about], rung=lower_rung)
 

@@ -49,6 +49,8 @@ class _Model:
     line: asyncio.Lock = field(default_factory=asyncio.Lock)  # who is at its head asks for the lease
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # set, and replaced, when something was learned here
     tried: dict[Rung, Tried] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)  # the names of the schemas that were followed
+    first: dict[str, asyncio.Lock] = field(default_factory=dict)  # by the same names: whose call is the first
 
     @property
     def settled(self) -> bool:
@@ -106,26 +108,34 @@ class SharedDialects:
             return START
         return known.learned.rung
 
-    def turn(self, model: str) -> "DialectTurn":
-        """The leave to make one call, to be waited for and then left."""
-        return DialectTurn(self, self._of(model), model)
+    def turn(self, model: str, shape: str = "") -> "DialectTurn":
+        """The leave to make one call, to be waited for and then left; `shape` is the name of its schema."""
+        return DialectTurn(self, self._of(model), model, shape)
 
     def tried(self, model: str, rung: Rung) -> Tried:
         """How often this process had answers on a rung."""
         return self._of(model).tried.setdefault(rung, Tried())
 
-    async def heard(self, model: str, asked_on: Rung, lesson: Lesson) -> Learned:
-        """What is known after an answer, and shared with all workers before it is given."""
+    async def heard(
+        self, model: str, asked_on: Rung, lesson: Lesson, *, shape: str = "", repair: bool = False
+    ) -> Learned:
+        """What is known after an answer, and shared with all workers before it is given.
+
+        A `repair` speaks of a record that was counted already: one that no model can answer well is one glitch.
+        """
         known = self._of(model)
+        if lesson in (Lesson.USABLE, Lesson.FOLLOWED):
+            known.seen.add(shape)
         tried = self.tried(model, asked_on)
-        tried.note(lesson)
+        if not repair:
+            tried.note(lesson)
         if lesson is Lesson.USABLE and known.learned.proven and not is_below(known.learned.rung, asked_on):
             return known.learned
         if lesson is not Lesson.USABLE:  # others may have gone down since
             await self._read(known, model)
         for _ in range(TRIES):
             seen = known.learned
-            then = after_answer(seen, asked_on, lesson, worn=tried.worn)
+            then = after_answer(seen, asked_on, lesson, worn=tried.wears(lesson))
             climbed_in_vain = seen.due and is_below(seen.rung, asked_on)
             if then == seen and not climbed_in_vain:
                 break
@@ -272,13 +282,15 @@ class SharedDialects:
 class DialectTurn:
     """The leave to make one call; left with its context, and then whoever waits is let in."""
 
-    __slots__ = ("_dialects", "_holder", "_known", "_model")
+    __slots__ = ("_dialects", "_first", "_holder", "_known", "_model", "_shape")
 
-    def __init__(self, dialects: SharedDialects, known: _Model, model: str) -> None:
+    def __init__(self, dialects: SharedDialects, known: _Model, model: str, shape: str) -> None:
         self._dialects = dialects
         self._known = known
         self._model = model
+        self._shape = shape
         self._holder: str | None = None
+        self._first: asyncio.Lock | None = None
 
     def __enter__(self) -> "DialectTurn":
         return self
@@ -286,12 +298,31 @@ class DialectTurn:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._first is not None:
+            self._first.release()
         if self._holder is not None:
             self._dialects._leave(self._known, self._model, self._holder)
 
     async def wait(self) -> None:
-        """Return when the call may be made; at once where the model's rung is proven."""
+        """Return when the call may be made; at once where the model's rung is proven, and its schema was followed."""
         if self._known.settled:
             self._dialects._look_again(self._known, self._model)
-            return
-        self._holder = await self._dialects._wait(self._known, self._model)
+        else:
+            self._holder = await self._dialects._wait(self._known, self._model)
+        if self._holder is None and self._is_new():
+            await self._wait_for_the_first()
+
+    def _is_new(self) -> bool:
+        """Whether nobody here knows that the model keeps to the bounds of this schema, of which it is not told."""
+        return self._known.learned.rung is START and self._shape not in self._known.seen
+
+    async def _wait_for_the_first(self) -> None:
+        """One call of this process goes first: else all that are in flight would be wasted on the same lesson."""
+        first = self._known.first.setdefault(self._shape, asyncio.Lock())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEASE):
+                await first.acquire()
+            if self._is_new():
+                self._first = first
+            else:
+                first.release()

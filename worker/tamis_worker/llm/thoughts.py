@@ -9,8 +9,8 @@ A server with the right parser keeps thoughts out of the content; others leave t
 | `...` and `</think>` on a line of its own | DeepSeek R1, QwQ, Qwen 3 Thinking: their chat template opens the thought |
 | channels of harmony | gpt-oss |
 
-The tags are the model's own: in a prompt every field of a record is one line, and what looks like a tag in it is broken
-up (`operations/prompt.py`). So a line that holds nothing but a closing tag is no quotation of a record.
+In a prompt every field of a record is one line (`operations/prompt.py`): a line that holds nothing but a closing tag is
+the model's own, and no quotation of a record. A closing tag within a line may be one, and ends no thought there.
 """
 
 import re
@@ -49,23 +49,21 @@ def without_thoughts(text: str) -> str:
     """
     if text.startswith(_CHANNELS):
         return _final_channel(text)
-    place = 0
+    place = _behind_thought_that_the_template_opened(text)
     while opening := _OPENING.match(text, place):
         closing = _CLOSING[opening[0].lower()].search(text, opening.end())
         if closing is None:
             raise Malformed("the thought is not closed")
         place = _behind_space(text, closing.end())
-    if place == 0:
-        place = _behind_thought_that_the_template_opened(text)
     if place == len(text):
         raise Malformed("nothing stands behind the thought")
     return text[place:]
 
 
 def _behind_thought_that_the_template_opened(text: str) -> int:
-    """Where the text goes on behind its only tag, a closing one on a line of its own; 0 where there is no such tag."""
+    """Where the text goes on behind its first tag, a closing one on a line of its own; 0 where there is no such tag."""
     tag = _TAG.search(text)
-    if tag is None or tag[0][1] != "/" or _TAG.search(text, tag.end()):
+    if tag is None or tag[0][1] != "/":
         return 0
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
     line_end = text.find("\n", tag.end())

@@ -19,6 +19,7 @@ from tamis_schemas.item import shown_fields
 from tamis_schemas.results import Quote
 
 from .folded_text import FoldedText
+from .not_present import NOT_PRESENT
 from .prompt import shown_value
 
 SIMILAR = 0.95  # a quote of this similarity is found
@@ -30,10 +31,7 @@ COMPARED = 50_000_000  # characters of quotes times characters of fields, for on
 TRIED = 1_000  # places of a short quote in a field that are looked at for one with whole words
 
 # What models write for "no quote". Where the record itself says it, it is a quote.
-NOTHING = frozenset(
-    {"null", "none", "nil", "n/a", "na", "nothing", "unclear", "unknown", "no mention", "no quote", "no evidence"}
-    | {f"not {said}" for said in ("mentioned", "stated", "reported", "specified", "available", "applicable", "given")}
-)
+NOTHING = NOT_PRESENT | {"nothing", "not given", "unclear", "no mention", "no quote", "no evidence"}
 
 _ELLIPSIS = re.compile(r"[\[(]? ?(?:\. ?){3,}[\])]?")
 _AROUND = " '.,;:-[](){}<>"  # stripped from both ends

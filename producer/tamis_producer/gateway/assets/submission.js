@@ -14,11 +14,14 @@ const years = () => {
   return [Number(first), Number(last)];
 };
 
+let examples = []; // of the file of criteria that was read last; the form has no fields for them
+
 const criteria = () => ({
   research_question: at("question").value.trim(),
   purpose: at("purpose").value.trim() || null,
   date_range: years(),
   ...Object.fromEntries(Object.entries(LISTS).map(([id, name]) => [name, lines(id)])),
+  examples,
 });
 
 const fill = (text) => async () => {
@@ -29,7 +32,8 @@ const fill = (text) => async () => {
   [at("first-year").value, at("last-year").value] = read.criteria.date_range || ["", ""];
   const off = Object.entries(read.switched_off).map(([rule, why]) => `Initial filter, without its rule ${rule}: ${why}`);
   at("doubts").replaceChildren(...[...off, ...read.doubts].map((doubt) => make("li", "", doubt)));
-  say("The criteria are filled in.");
+  examples = read.criteria.examples || [];
+  say(`The criteria are filled in${examples.length ? `, with ${examples.length} worked examples from the file` : ""}.`);
 };
 
 const example = async () => {

@@ -11,6 +11,7 @@ from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_schemas import Inclusion
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
 TABLE = "id,title\n1,Sieves\n2,Screens\n1,Sieves\n"
@@ -119,6 +120,19 @@ def test_criteria_are_read_as_they_are_from_a_file_with_what_is_doubtful(http: h
     assert answer.json()["criteria"] == read_criteria(CRITERIA).model_dump(mode="json")
     doubtful = {"research_question": "Q?", "inclusion_criteria": ["Adults", "Adults"]}
     assert http.post("/v1/criteria", json={"text": json.dumps(doubtful)}).json()["doubts"]
+
+
+def test_examples_in_a_file_of_criteria_are_read_and_submitted_with_them(http: httpx.Client, client: Client) -> None:
+    text = "research_question: Q?\ninclusion_criteria: [adults]\nexamples:\n  - {title: A trial, decision: include}\n"
+    criteria = http.post("/v1/criteria", json={"text": text}).json()["criteria"]
+    example = {"title": "A trial", "abstract": None, "decision": "include", "reason": None}
+    assert criteria["examples"] == [example]
+    answer = upload(http, TABLE, operation={"operation": "inclusion", "criteria": criteria})
+    operation = client.batch(answer.json()["batch"]["id"]).operation()
+    assert isinstance(operation, Inclusion)
+    assert [one.model_dump() for one in operation.criteria.examples] == [example]
+    too_many = criteria | {"examples": [example] * 21}
+    assert upload(http, TABLE, operation={"operation": "inclusion", "criteria": too_many}).status_code == 422
 
 
 @pytest.mark.parametrize(

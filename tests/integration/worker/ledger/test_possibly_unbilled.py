@@ -18,7 +18,7 @@ from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.returns import give_back
-from tamis_worker.ledger.shards import close_shard
+from tamis_worker.ledger.shards import close_cancelled, close_shard
 from tamis_worker.operations import Decided, Failure
 
 
@@ -173,3 +173,53 @@ async def test_without_a_known_price_there_is_no_estimate_and_what_is_free_is_es
     assert view.unbilled_words == "price not known (1 claim whose worker died)"
     await record(engine, [outcome(third, "0")])
     assert batch.status().possibly_unbilled_cost == 0
+
+
+def bill(cost: str | None, calls: int = 1, unanswered: int = 0) -> Provenance:
+    known = None if cost is None else Decimal(cost)
+    return Provenance(model="m", usage=Usage(100, 20, 60, 5, 10), cost=known, calls=calls, unanswered=unanswered)
+
+
+async def test_what_was_paid_before_a_claim_was_given_back_stays_in_the_bill(engine: AsyncEngine, batch: Batch) -> None:
+    """A call that was answered before its batch was paused, or its worker stopped, is paid for all the same."""
+    first, free = await claimed(engine, batch, 0, 1, worker="first")
+    await give_back(engine, [first, free], [bill("0.01", 2, 1), Provenance(cost=Decimal(0))])
+    await give_back(engine, [first], [bill("0.01", 2, 1)])  # written again after a lost reply
+    view = batch.status()
+    assert (view.counts.pending, view.cost, view.unanswered, view.ended_in_round) == (6, Decimal("0.01"), 1, 0)
+    row = next(batch.results())
+    assert (row.status, row.result, row.value, row.cost) == ("pending", None, None, Decimal("0.01"))
+    again = await claimed(engine, batch, 0, worker="second")
+    await give_back(engine, again, [bill("0.02")])
+    last = await claimed(engine, batch, *range(6), worker="second")
+    await record(engine, [outcome(one, "0.04") for one in last])
+    await close_shard(engine, UUID(batch.id), 1, 0)
+    summary = batch.summary()
+    assert summary is not None
+    assert summary.cost == Decimal("0.27")  # 0.01 + 0.02 + 6 x 0.04
+    assert (summary.calls, summary.unanswered, summary.lost_claims) == (9, 1, 0)
+    assert (summary.prompt_tokens, summary.cache_write_tokens) == (800, 20)
+    assert (summary.counts.decided, summary.cached, summary.models) == (6, 0, {"m": 6})
+
+
+async def test_of_a_claim_that_others_took_over_no_bill_is_noted_and_it_counts_as_lost(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    old = await claimed(engine, batch, 0, worker="first")
+    await dies(engine, "first")
+    await claimed(engine, batch, 0, worker="second")
+    await give_back(engine, old, [bill("0.01")])
+    view = batch.status()
+    assert (view.cost, view.lost_claims, view.counts.running) == (0, 1, 1)
+
+
+async def test_a_bill_without_a_result_is_no_answer_of_a_cancelled_batch(engine: AsyncEngine, batch: Batch) -> None:
+    held = await claimed(engine, batch, 0, worker="first")
+    batch.cancel()
+    await give_back(engine, held, [bill(None)])
+    assert await close_cancelled(engine, UUID(batch.id))
+    summary = batch.summary()
+    assert summary is not None
+    assert (summary.counts.cancelled, summary.values, summary.errors, summary.models) == (6, {}, {}, {})
+    assert (summary.calls, summary.unpriced, summary.confidence.mean) == (1, 1, None)
+    assert sum(summary.confidence.bands.values()) == 0

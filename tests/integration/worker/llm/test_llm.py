@@ -289,11 +289,13 @@ async def test_the_short_schema_is_asked_for_first(double: Double, llm: Llm) -> 
 async def test_a_refused_format_moves_down_until_one_is_taken_and_is_remembered(
     double: Double, llm: Llm, options: dict[str, Any], walk: list[str | None]
 ) -> None:
-    double.script(**options)
+    # The double reads no prompt: without bounds in the schema, its own confidences are any numbers.
+    good = {"reasoning": "so", "value": True, "confidence": 0.5}
+    double.script(answers=[Scripted("trial", good)], **options)
     first, second = await answered(llm), await answered(llm)
     assert formats(double) == [*walk, walk[-1]]
     for answer in (first, second):
-        assert set(read_json(answer.content)) == set(SCHEMA["properties"])  # type: ignore[call-overload]  # an object, or the test fails
+        assert all(f'"{name}": ' in answer.content for name in SCHEMA["properties"])
 
 
 async def test_a_refused_budget_and_temperature_are_adapted_and_remembered(double: Double, llm: Llm) -> None:

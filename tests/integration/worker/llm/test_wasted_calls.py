@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from llm_double import Double, Fault, Kind, Personality
+from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from tamis_producer import Client
 from tamis_schemas import BatchPaused, Filter, PauseKind
@@ -14,6 +14,7 @@ from tamis_worker.llm.lesson import MAX_WASTED
 
 QUESTION = Filter(criteria="Is it a trial?")
 ITEMS = 300
+SIZES = [(2, ITEMS), pytest.param(4, 2_000, marks=pytest.mark.slow)]  # workers and items
 Start = Callable[[], WorkerProcess]
 
 
@@ -39,12 +40,13 @@ def learned(client: Client) -> tuple[str, bool]:
     return str(row[0]), bool(row[1])
 
 
+@pytest.mark.parametrize(("workers", "items"), SIZES)
 @pytest.mark.parametrize(
     ("personalities", "options", "rung", "wasted"),
     [
         (["ignores_format"], {}, "json_object", 1),
         (["ignores_format"], {"response_formats": ["json_object"]}, "strict", 0),  # refused, at no cost
-        ([Personality("ignores_format"), Personality("talks")], {}, None, MAX_WASTED),
+        (["ignores_format", "talks"], {}, "reminded", MAX_WASTED),
     ],
     ids=["ignores", "refuses", "ignores and talks"],
 )
@@ -52,25 +54,26 @@ def test_few_calls_are_wasted_by_all_workers_together_and_none_after_a_restart(
     client: Client,
     double: Double,
     start: Start,
-    personalities: list[Personality],
+    personalities: list[str],
     options: dict[str, object],
-    rung: str | None,
+    rung: str,
     wasted: int,
+    workers: int,
+    items: int,
 ) -> None:
     double.script(personalities=personalities, **options)
-    workers = [start(), start()]
-    batch = client.submit(QUESTION, abstracts(ITEMS))
-    assert batch.wait(120).decided == ITEMS
-    spent = double.count(200) - ITEMS
+    started = [start() for _ in range(workers)]
+    batch = client.submit(QUESTION, abstracts(items))
+    assert batch.wait(120).decided == items
+    spent = double.count(200) - items
     assert spent <= wasted
-    assert learned(client)[1]
-    assert rung in (None, learned(client)[0])
-    for worker in workers:
+    assert learned(client) == (rung, True)
+    for worker in started:
         worker.kill()
     start()
     later = client.submit(QUESTION, abstracts(50), use_cache=False)
     assert later.wait(60).decided == 50
-    assert double.count(200) == ITEMS + spent + 50
+    assert double.count(200) == items + spent + 50
 
 
 def test_a_model_that_is_of_no_use_pauses_the_batch_with_one_of_its_answers(
@@ -89,8 +92,8 @@ def test_a_model_that_is_of_no_use_pauses_the_batch_with_one_of_its_answers(
     assert "I would rather" in pause.message
     assert "\x1b" not in pause.message
     assert f"tamis resume {batch.id}" in pause.remedy(str(batch.id))
-    calls = double.count()
-    assert calls <= MAX_WASTED + 20 + 1  # the answers of every rung; a call may have begun when the batch was paused
+    # The answers of every rung; and the other worker hears of the pause within a second, or after as many of its own.
+    assert double.count() <= MAX_WASTED + 2 * 20 + 1
     assert batch.status().counts.failed <= 20  # an item fails after its own question and the repair
     double.script(faults=[])
     batch.resume()

@@ -87,3 +87,11 @@ def test_no_parameter_stands_in_the_place_of_a_hook(name: str) -> None:
     kind = made.func if isinstance(made, partial) else made
     parameters = set(signature(kind).parameters) if "__init__" in vars(kind) else set()
     assert not parameters & {hook for hook in vars(Behaviour) if not hook.startswith("_")}
+
+
+def test_who_is_there_twice_remembers_twice() -> None:
+    key = Personality("expiring_key", after_calls=2, keys=("a", "b"))
+    twice = Character([key, key], Character([key, key]))
+    assert twice.refusal(asked("x", key="a")) is None
+    assert twice.refusal(asked("x", key="a")) is None  # one memory of both would have counted four calls
+    assert twice.refusal(asked("x", key="a")) is not None

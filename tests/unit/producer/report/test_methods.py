@@ -3,12 +3,12 @@
 import pytest
 
 from stage.reported import FLOW, batch, figures
-from stage.screened import SOURCE
+from stage.screened import CRITERIA, SCREENING, SOURCE
 from tamis_producer.report.figures import Figures, Prompts, Quotes
 from tamis_producer.report.markdown import escaped, write_markdown
 from tamis_producer.report.methods import methods, warnings
 from tamis_producer.report.subject import SubjectKind
-from tamis_schemas import BatchStatus, Counts, ExtractFields, Filter
+from tamis_schemas import BatchStatus, Counts, ExtractFields, Filter, Inclusion, WorkedExample
 from tamis_schemas.flow import Flow, FlowStage, Tally
 
 
@@ -50,6 +50,21 @@ def test_rules_that_were_switched_off_are_listed_with_the_reason() -> None:
     given = figures(batches=(batch(source=source),))
     assert listed(given, "Before screening") == ("case report: I2 asks for case reports",)
     assert "switched off:" in text_of(given, "Before screening")
+
+
+def test_worked_examples_are_told_with_where_they_come_from() -> None:
+    examples = [WorkedExample(title="A", decision="include"), WorkedExample(title="B", decision="exclude")]
+    operation = SCREENING.model_copy(update={"criteria": CRITERIA.model_copy(update={"examples": examples})})
+    chosen = operation.model_copy(update={"examples_from": "7c01"})
+
+    def told(asked: Inclusion) -> str:
+        parts = methods(figures(batches=(batch(parameters=asked.model_dump(mode="json")),)))
+        return " ".join(part.text for part in parts)
+
+    shown = "With every record the model was shown the same 2 worked examples of"
+    assert f"{shown} the criteria: 1 included, 1 excluded." in told(operation)
+    assert f"{shown} what people decided in batch 7c01: 1 included, 1 excluded." in told(chosen)
+    assert "worked example" not in told(SCREENING)
 
 
 def test_duplicates_that_were_kept_are_said_to_be_kept() -> None:

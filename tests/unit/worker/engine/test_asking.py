@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.access import Access
-from tamis_worker.engine.asking import Asker, Tally
+from tamis_worker.engine.asking import MOST_DEVIATIONS, Asker, Tally
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.halting import Halted, Halting
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
@@ -48,15 +49,17 @@ class Endpoint:
     def __init__(self, replies: Iterable[Reply]) -> None:
         self._replies: Iterator[Reply] = iter(replies)
         self.calls: list[ChatRequest] = []
+        self.learnt: list[Learnt] = []  # from the replies, in order; nothing from those beyond
         self.permits = 0
         self.slept = 0.0
         self.blocked = 0.0
+        self.kept: Answer | None = None
 
     def finding_out(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
 
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        return Learnt()
+        return self.learnt.pop(0) if self.learnt else Learnt()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)
@@ -84,8 +87,8 @@ class Endpoint:
     async def sleep(self, seconds: float) -> None:
         self.slept += seconds
 
-    async def find(self, key: str) -> None:
-        return None
+    async def find(self, key: str) -> Answer | None:
+        return self.kept
 
     async def keep(self, *_: object) -> None:
         pass
@@ -121,6 +124,45 @@ async def test_a_useful_answer_is_one_call_and_gives_its_permit_back() -> None:
     assert asking.endpoint.permits == 0
 
 
+SHAPED = replace(
+    REQUEST, schema={"type": "object", "properties": {"value": {"type": "boolean"}}, "additionalProperties": False}
+)
+
+
+async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used_and_of_no_other() -> None:
+    asking = Asking([answer('{"value": "maybe", "note": "x"}'), answer('[{"Value": "True"}]')])
+    tally = Tally()
+    assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key=None) is True
+    assert tally.deviations == (
+        "taken out of an array of one",
+        "'Value' read as 'value'",
+        "value: 'True' read as a boolean",
+    )
+
+
+async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> None:
+    asking = Asking([])
+    asking.endpoint.kept = answer('{"value": "true", "more": 1}')
+    tally = Tally()
+    assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key="k") is True
+    assert (tally.cached, tally.calls) == (1, 0)
+    assert tally.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
+
+
+async def test_words_around_an_answer_are_told_to_the_model_which_is_asked_once_more() -> None:
+    asking = Asking([answer(f"Here it is: {USEFUL}"), answer()])
+    assert await asking.ask() is True
+    assert "text stands before the JSON object" in asking.endpoint.calls[1].messages[-1].content
+
+
+def test_the_deviations_of_an_item_are_kept_once_each_and_so_many_at_most() -> None:
+    tally = Tally()
+    for n in range(2 * MOST_DEVIATIONS):
+        tally.answered(("the same", f"another {n}"))
+    assert tally.deviations[:3] == ("the same", "another 0", "another 1")
+    assert len(tally.deviations) == MOST_DEVIATIONS
+
+
 async def test_a_rate_limit_costs_no_call_and_no_time_however_often_it_comes() -> None:
     limited = CallError(ErrorKind.RATE_LIMITED, "429", status=429, retry_after=600.0)
     down = CallError(ErrorKind.SERVER, "500", status=500)
@@ -151,6 +193,40 @@ async def test_a_stumbling_key_server_fails_nothing() -> None:
     asking = Asking([bad_key(), bad_key(), answer()])
     assert await asking.ask() is True
     assert asking.pauses == []
+
+
+async def test_a_question_that_is_asked_in_another_way_is_the_original_one_and_keeps_its_repair() -> None:
+    asking = Asking([answer("talk"), answer("talk"), answer("talk"), answer()])
+    asking.endpoint.learnt = [Learnt(anew=True), Learnt(anew=True)]
+    assert await asking.ask() is True
+    first, second, third, repair = asking.endpoint.calls
+    assert first == second == third == REQUEST
+    assert [message.role for message in repair.messages] == ["user", "assistant", "user"]
+
+
+async def test_a_question_asked_anew_after_its_repair_tells_nothing_of_either_answer() -> None:
+    asking = Asking([answer("talk"), answer("talk"), answer()])
+    asking.endpoint.learnt = [Learnt(), Learnt(anew=True)]
+    assert await asking.ask() is True
+    assert asking.endpoint.calls[2] == REQUEST
+
+
+async def test_asking_anew_ends_with_the_call_budget() -> None:
+    asking = Asking([answer("talk")] * 9)
+    asking.endpoint.learnt = [Learnt(anew=True)] * 9
+    failure = await asking.ask()
+    assert isinstance(failure, Failure)
+    assert failure.kind is ErrorKind.MALFORMED
+    assert len(asking.endpoint.calls) == POLICY.max_calls
+
+
+async def test_a_hopeless_model_pauses_the_batch_with_what_it_said_and_gives_the_item_back() -> None:
+    asking = Asking([answer("talk")] * 9)
+    asking.endpoint.learnt = [Learnt(hopeless="20 answers; the last one: 'talk'")]
+    with pytest.raises(Halted):
+        await asking.ask()
+    assert len(asking.endpoint.calls) == 1
+    assert asking.pauses == [Pause(kind=PauseKind.UNUSABLE_ANSWERS, message="20 answers; the last one: 'talk'")]
 
 
 async def test_a_batch_paused_before_is_paused_again_after_one_call() -> None:
@@ -323,3 +399,20 @@ async def test_a_worker_that_stops_does_not_wait_for_the_ledger_to_begin_a_call(
     halting.stop()
     with pytest.raises(Halted):
         await asyncio.wait_for(asked, 10)
+
+
+async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_call() -> None:
+    absurd = Usage(prompt_tokens=10**11, completion_tokens=10**11)
+    asking = Asking([Answer(USEFUL, "m", usage, "stop", 0) for usage in (PAID, absurd, PAID)])
+    used: list[int | None] = []
+
+    async def release(permit: object, tokens: int | None) -> None:
+        used.append(tokens)
+
+    asking.endpoint.release = release
+    tally = Tally()
+    for _ in range(3):
+        assert await asking.ask(tally) is True
+    # "Is it?" has 6 characters and took 15 tokens. In the place of 2 x 10^11 stands the estimate from the call before.
+    assert used == [15, 15, 15]
+    assert tally.usage == PAID + absurd + PAID

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tamis_schemas import ErrorKind, Filter, ModelPrice, Prices, TierPrice, Usage
+from tamis_schemas import NO_STEERING, ErrorKind, Filter, ModelPrice, Prices, Steering, Tier, TierPrice, Usage
 from tamis_worker.engine import budget as module
 from tamis_worker.engine.asking import Tally
 from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, usage_of
@@ -172,6 +172,22 @@ async def test_what_dead_workers_hold_is_not_waited_for_longer_than_a_call_takes
         OverBudget, match=r"\$0\.50 of \$1\.00 is spent and \$0\.40 held for calls whose end is not known"
     ):
         await reserve(budget)
+
+
+@pytest.mark.parametrize(
+    ("steering", "patience", "flex_patience"), [(NO_STEERING, 0.0, 600.0), (Steering(tier=Tier.FLEX), 600.0, 0.0)]
+)
+async def test_it_is_waited_for_as_long_as_a_call_at_the_batchs_tier_may_take(
+    row: Row, monkeypatch: pytest.MonkeyPatch, steering: Steering, patience: float, flex_patience: float
+) -> None:
+    monkeypatch.setattr(module, "LOOK", 0.001)
+    row.spent, row.reserved = D("0.5"), D("0.4")
+    budget = Budget(row, PRICES, patience=patience, flex_patience=flex_patience)  # type: ignore[arg-type]  # see above
+    await budget.start()
+    asked = replace(TERMS, steering=steering)
+    with pytest.raises(OverBudget):
+        await asyncio.wait_for(budget.reserve(asked, "m", PROMPT, ANSWER), BOUND)
+    await budget.close()
 
 
 async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: Budget, row: Row) -> None:

@@ -45,6 +45,7 @@ class Asker:
         self.answered: list[str] = []
         self.worked: list[float] = []
         self.in_flight = asyncio.Event()
+        self.deviations: dict[str, tuple[str, ...]] = {}
 
     async def ask(self, request: ChatRequest, parse: object, tally: Tally, terms: BatchTerms, *, key: object) -> str:
         word = request.messages[0].content
@@ -54,6 +55,7 @@ class Asker:
         await self.in_flight.wait()
         tally.longest = max(tally.longest, self.seconds.get(word, 0.0))
         self.answered.append(word)
+        tally.answered(self.deviations.get(word, ()))
         return word
 
 
@@ -88,3 +90,12 @@ async def test_questions_side_by_side_take_as_long_as_the_longest_of_them() -> N
     asker.in_flight.set()
     await conversation(asker).run(rounds(("a", "b"), ("c",), ("d",)))
     assert asker.worked == [0.0, 0.0, 3.0, 5.0]  # max(1, 3), and 2 more
+
+
+async def test_the_provenance_holds_what_was_otherwise_in_any_of_the_answers() -> None:
+    asker = Asker()
+    asker.deviations = {"a": ("an array",), "c": ("extra key 'n' left out", "an array")}
+    asker.in_flight.set()
+    held = conversation(asker)
+    await held.run(rounds(("a", "b"), ("c",)))
+    assert held.provenance().deviations == ("an array", "extra key 'n' left out")

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from tamis_worker.engine.estimates import TokenEstimates
+from tamis_worker.engine.estimates import TokenEstimates, believable
 
 
 def test_before_the_first_call_four_characters_are_a_token_and_an_answer_has_250() -> None:
@@ -47,3 +47,19 @@ def test_over_many_calls_estimates_and_use_are_equal_also_after_a_change() -> No
                 used += prompt + completion
             estimates.learn("filter", "m", characters, prompt, completion)
         assert estimated / used == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "characters", "max_tokens", "believed"),
+    [
+        (2_000, 6_800, 1_024, True),
+        (0, 0, 0, True),
+        (4 * 6_800 + 1_024 + 100_000, 6_800, 1_024, True),
+        (4 * 6_800 + 1_024 + 100_001, 6_800, 1_024, False),
+        (10**11, 100_000, 1_024, False),
+    ],
+)
+def test_more_tokens_than_prompt_answer_and_thoughts_can_have_are_not_believed(
+    tokens: int, characters: int, max_tokens: int, believed: bool
+) -> None:
+    assert believable(tokens, characters, max_tokens) is believed

@@ -31,6 +31,15 @@ def decision(kind: ErrorKind, *, retry_after: float | None = None, attempt: int 
     return decide(CallError(kind, "x", retry_after=retry_after), attempt=attempt, **given_)  # type: ignore[arg-type]  # a table's row
 
 
+@given(st.integers(1, 100), st.floats(0.0, 1e6), jitters, waits)
+def test_no_capacity_is_asked_again_without_counting_or_blocking(
+    attempt: int, elapsed: float, jitter: float, retry_after: float | None
+) -> None:
+    error = CallError(ErrorKind.RATE_LIMITED, "x", status=429, retry_after=retry_after, no_capacity=True)
+    found = decide(error, attempt=attempt, elapsed=elapsed, policy=POLICY, jitter=jitter)
+    assert found == RetryDecision.retry(0.0, counts=False)  # who may ask, and when, is for the capacity to say
+
+
 @pytest.mark.parametrize(
     ("attempt", "jitter", "expected"),
     [

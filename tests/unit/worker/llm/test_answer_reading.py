@@ -185,9 +185,17 @@ def test_one_array_and_one_object_around_the_answer_are_taken_off(given: object,
     assert read(given, ANSWER).value == expected
 
 
-def test_a_wrapper_that_the_schema_knows_is_none() -> None:
-    assert read({"answer": {"answer": "x"}}, objects(answer=TEXT)).value == {"answer": {"answer": "x"}}
-    assert read({"Answer": {"answer": "x"}}, objects(answer=TEXT)).value == {"answer": {"answer": "x"}}
+def test_a_name_that_may_hold_an_object_is_no_wrapper() -> None:
+    inner = objects(answer=TEXT)
+    assert read({"answer": {"answer": "x"}}, objects(answer=inner)).value == {"answer": {"answer": "x"}}
+    assert read({"Answer": {"answer": "x"}}, objects(answer=inner)).value == {"answer": {"answer": "x"}}
+    union = {"anyOf": [inner, {"type": "null"}]}
+    assert read({"answer": {"answer": "x"}}, objects(answer=union)).value == {"answer": {"answer": "x"}}
+
+
+def test_a_name_that_holds_a_scalar_may_be_the_wrapper_as_well() -> None:
+    assert read({"answer": {"answer": "x"}}, objects(answer=TEXT)).value == {"answer": "x"}
+    assert read({"Answer": {"answer": "x"}}, objects(answer=TEXT)).value == {"answer": "x"}
 
 
 def test_an_object_of_whatever_keys_has_no_wrapper_that_it_would_know() -> None:

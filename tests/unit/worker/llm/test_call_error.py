@@ -58,6 +58,7 @@ def error(message: str = "no", **fields: Any) -> dict[str, Any]:
         (429, {"code": "rate_limit_exceeded", "type": "tokens"}, ErrorKind.RATE_LIMITED),
         (429, {"code": "insufficient_quota"}, ErrorKind.PERMISSION),
         (429, {"message": "Request too large for m on tokens per min (TPM): Limit 1"}, ErrorKind.CONTEXT_LENGTH),
+        (498, {}, ErrorKind.RATE_LIMITED),
         (500, {}, ErrorKind.SERVER),
         (500, {"message": "The model `x` does not exist"}, ErrorKind.SERVER),
         (502, {}, ErrorKind.SERVER),
@@ -98,6 +99,25 @@ def test_what_every_other_call_would_meet_is_told_from_what_one_item_meets(
     status: int, fields: dict[str, Any], everyone: bool
 ) -> None:
     assert of_exception(raised(status, error(**fields)), api_key=KEY).everyone is everyone
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "no_capacity"),
+    [
+        (429, {"code": "resource_unavailable"}, True),
+        (429, {"type": "resource_unavailable", "code": None}, True),
+        (429, {"message": "Resource Unavailable: try again later."}, True),
+        (498, {"code": "capacity_exceeded"}, True),
+        (498, {}, True),
+        (429, {}, False),
+        (429, {"code": "rate_limit_exceeded"}, False),
+        (429, {"code": "insufficient_quota", "message": "resource unavailable"}, False),  # somebody has to pay
+        (500, {"message": "resource unavailable"}, False),
+        (503, {"code": "capacity_exceeded"}, False),
+    ],
+)
+def test_no_capacity_is_told_from_a_rate_limit(status: int, fields: dict[str, Any], no_capacity: bool) -> None:
+    assert of_exception(raised(status, error(**fields)), api_key=KEY).no_capacity is no_capacity
 
 
 # What the package raises, and what follows for an item that met nothing before: its first attempt of five.

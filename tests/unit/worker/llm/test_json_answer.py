@@ -26,6 +26,7 @@ from tamis_worker.llm.json_answer import MAX_CHARACTERS, Malformed, read_json
         ('```json\n{"a": "``` in a string"}\n```', {"a": "``` in a string"}),
         ('<think>hm</think>{"a": "</think> and <think>"}', {"a": "</think> and <think>"}),
         ('{"a": "<think>"}', {"a": "<think>"}),
+        ('hm\n</think>\n{"a": "</think>",}', {"a": "</think>"}),
     ],
 )
 def test_strings_and_nesting_are_kept_as_they_are(content: str, expected: object) -> None:
@@ -60,6 +61,8 @@ NOT_JSON = {
     "a name twice": ('{"value": true, "value": false}', "stands twice"),
     "a name twice, inside": ('{"a": {"b": 1, "b": 1}}', "stands twice"),
     "NUL": ('{"a": "x\\u0000y"}', "NUL"),
+    "NUL as it is": ('{"a": "x\x00y"}', "NUL"),
+    "half of a surrogate pair as it is": ('{"a": "\ud83d"}', "surrogate"),
     "half of a surrogate pair": ('{"a": ["\\ud83d"]}', "surrogate"),
     "half of a surrogate pair in a name": ('{"\\ude00": 1}', "surrogate"),
     "nested too deeply": ("[" * 100_000 + "]" * 100_000, "nested too deeply"),

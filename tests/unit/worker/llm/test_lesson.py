@@ -98,17 +98,34 @@ def test_what_follows_from_an_answer(known: Learned, asked_on: Rung, lesson: Les
 @pytest.mark.parametrize(
     ("answers", "bad", "worn"),
     [
-        (1, 1, False),  # one is a glitch, wherever it stands
-        (2, 2, True),
+        (1, 1, False),  # a few are glitches, wherever they stand
+        (4, 4, False),
+        (5, 5, True),
         (100, 1, False),
         (100, 5, False),  # 5 % of 100
         (100, 6, True),
-        (40, 2, False),  # 5 % of 40
-        (39, 2, True),
+        (99, 5, True),
+        (1_000, 50, False),
     ],
 )
 def test_a_proven_rung_is_worn_by_more_than_a_twentieth_of_bad_answers(answers: int, bad: int, worn: bool) -> None:
-    assert Tried(answers, bad).worn is worn
+    assert Tried(answers, bad).wears(Lesson.OTHER_SHAPE) is worn
+
+
+@pytest.mark.parametrize(
+    ("answers", "bad", "worn"),
+    [
+        (1, 1, True),
+        (99, 1, True),  # 1 > 0.99
+        (100, 1, False),  # 1 > 1 is not so
+        (300, 3, False),
+        (300, 4, True),
+    ],
+)
+def test_the_long_form_is_sent_where_more_than_a_hundredth_was_out_of_bounds(
+    answers: int, bad: int, worn: bool
+) -> None:
+    assert Tried(answers, bad).wears(Lesson.OUT_OF_BOUNDS) is worn
 
 
 @pytest.mark.parametrize(("lesson", "bad"), [(USABLE, 0), (FOLLOWED, 0), (OUT, 1), (OTHER, 1)])

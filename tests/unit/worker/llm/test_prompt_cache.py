@@ -91,7 +91,7 @@ def test_a_mark_stands_at_the_end_of_the_system_message_and_nowhere_else(
     system, user = written["messages"]
     text = plain["messages"][0]["content"]  # with the schema where a rung writes it there
     assert system == {"role": "system", "content": [{"type": "text", "text": text, **mark}]}
-    assert user == {"role": "user", "content": RECORD.content}
+    assert user == plain["messages"][1]
     assert not {OPENAI_MARK, ANTHROPIC_MARK} & written.keys()
     assert written[KEY] == plain[KEY]
     assert written.get(OPTIONS) == ({"mode": "explicit"} if breakpoint_ is Breakpoint.OPENAI else None)

@@ -9,7 +9,7 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.llm import shared_dialects
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, Leased, MemoryDialects
-from tamis_worker.llm.lesson import MAX_WASTED, Learned, Lesson
+from tamis_worker.llm.lesson import FEW, MAX_WASTED, Learned, Lesson
 from tamis_worker.llm.rung import LOWEST, START, Rung
 from tamis_worker.llm.shared_dialects import SharedDialects
 
@@ -137,6 +137,27 @@ async def test_a_wait_that_is_cancelled_leaves_no_lease_behind() -> None:
     assert (await store.lease("m", "another")).granted
 
 
+async def test_a_lease_that_is_granted_to_nobody_any_more_is_given_up() -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    class Slow(MemoryDialects):
+        async def lease(self, model: str, holder: str) -> Leased:
+            asked.set()
+            await answer.wait()
+            return await super().lease(model, holder)
+
+    store = Slow()
+    (dialects,) = crew(store, 1)
+    with dialects.turn("m") as turn:
+        waiting = asyncio.create_task(turn.wait())
+        await asked.wait()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    answer.set()
+    await closed([dialects])
+    assert (await store.lease("m", "another")).granted
+
+
 async def test_a_call_that_fails_or_is_cut_off_lets_the_next_one_in() -> None:
     (dialects,) = crew(MemoryDialects(), 1)
 
@@ -174,6 +195,18 @@ async def test_answers_in_flight_from_before_a_step_do_not_step_again() -> None:
             await worker.heard("m", START, OTHER)
     assert await store.look("m") == Learned(Rung.JSON_OBJECT, unusable=1)
     await closed(workers)
+
+
+async def test_one_odd_record_and_its_repair_are_one_glitch() -> None:
+    (dialects,) = crew(MemoryDialects(), 1)
+    await dialects.heard("m", START, USABLE)
+    for _ in range(FEW - 1):
+        await dialects.heard("m", START, OTHER)
+        await dialects.heard("m", START, OTHER, repair=True)
+    assert dialects.learned("m") == Learned(proven=True)
+    await dialects.heard("m", START, OTHER)
+    assert dialects.rung("m") is Rung.JSON_OBJECT
+    await closed([dialects])
 
 
 async def test_a_step_is_heard_by_the_others_without_a_bad_answer_of_their_own(

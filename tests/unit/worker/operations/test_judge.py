@@ -242,6 +242,8 @@ def test_a_judge_that_fails_is_an_error_of_its_kind_and_never_a_neutral_decision
         (reply(evidence_type=None), "evidence_type: "),
         (reply(quality_score="0.8"), "quality_score: "),
         (reply(quality_score=True), "quality_score: "),
+        (reply(quality_score=85), "quality_score: 85.0 is not from 0 to 1"),
+        (reply(quality_score=-0.1), "quality_score: -0.1 is not from 0 to 1"),
         (reply(is_valid="true"), "is_valid: "),
         (reply(is_valid=None), "is_valid: "),
         (reply(issue=3), "issue: "),

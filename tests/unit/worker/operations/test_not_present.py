@@ -1,5 +1,7 @@
 """What models write instead of null: it is not present, whatever type was asked for, unless an enum lists it."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from tamis_worker.operations import extract, extract_fields
 from tamis_worker.operations.decided import InvalidAnswer
 from tamis_worker.operations.not_present import NOT_PRESENT, means_not_present
 
+ROOT = Path(__file__).parents[4]
 WRITTEN = [
     *("", " ", " \n\t\u2003", "-", "--", "\u2013", "\u2014", " - "),
     *("N/A", "n/a", "NA", "na", "n.a.", "N.A.", "n.a"),
@@ -163,3 +166,11 @@ def test_an_extraction_with_a_value_still_names_a_chunk_that_exists() -> None:
     given = {"reasoning": "r", "value": True, "extractions": [cited(True, 2)], "confidence": 0.5}
     with pytest.raises(InvalidAnswer, match="2 is no chunk"):
         extract.parse_citing(TYPES["boolean"], FOUND, given)
+
+
+def test_the_documentation_lists_them_all() -> None:
+    section = (ROOT / "docs" / "retries.md").read_text("utf-8").split("mean that the information is not present")[1]
+    listed = section.split("They are values where")[0]
+    named = set(re.findall(r"`([^`]+)`", listed))
+    said = {word if f"not {word}" not in NOT_PRESENT else f"not {word}" for word in named - {"not"}}
+    assert {" ".join(text.casefold().split()).removesuffix(".") for text in said} | {""} == NOT_PRESENT

@@ -11,7 +11,9 @@ revision = "0006"
 down_revision = "0005"
 
 INSTANT = sa.DateTime(timezone=True)
-COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+# One statement: the table is written anew once.
+WIDER = "ALTER TABLE results ALTER COLUMN prompt_tokens TYPE bigint, ALTER COLUMN completion_tokens TYPE bigint, ALTER COLUMN cached_tokens TYPE bigint, ALTER COLUMN reasoning_tokens TYPE bigint"
+NARROWER = "ALTER TABLE results ALTER COLUMN prompt_tokens TYPE integer, ALTER COLUMN completion_tokens TYPE integer, ALTER COLUMN cached_tokens TYPE integer, ALTER COLUMN reasoning_tokens TYPE integer"
 
 
 def upgrade() -> None:
@@ -37,14 +39,12 @@ def upgrade() -> None:
     op.add_column("results", sa.Column("unanswered", sa.Integer(), server_default="0", nullable=False))
     op.add_column("results", sa.Column("tier", sa.Text(), nullable=True))
     op.add_column("results", sa.Column("deviations", sa.JSON(), nullable=True))
-    wider = ", ".join(f"ALTER COLUMN {name} TYPE bigint" for name in COUNTED)
-    op.execute(f"ALTER TABLE results {wider}")  # one statement: the table is written anew once
+    op.execute(WIDER)
 
 
 def downgrade() -> None:
     """Take them away again, with all that they hold; counts beyond 32 bits stand in the way."""
-    narrower = ", ".join(f"ALTER COLUMN {name} TYPE integer" for name in COUNTED)
-    op.execute(f"ALTER TABLE results {narrower}")
+    op.execute(NARROWER)
     for column in ("deviations", "tier", "unanswered", "cache_write_tokens"):
         op.drop_column("results", column)
     op.drop_column("items", "lost_claims")

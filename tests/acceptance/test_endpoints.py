@@ -1,0 +1,139 @@
+"""Any endpoint and any model: each personality asked by every operation, through a real worker and the real client."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from llm_double import Call, Double
+from stage import WorkerProcess
+from stage.endpoint_table import BEGINS, ENDS, ITEMS, OPERATIONS, QUESTIONS, ROWS, Cell, Row, items_of, table
+from tamis_producer import Batch, Client, ProducerSettings
+from tamis_producer.settings import next_database
+from tamis_schemas import BatchPaused, PauseKind
+from tamis_schemas.ledger import dialects
+from tamis_worker.embedded.valkey import Valkey
+from tamis_worker.llm.rung import Rung
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"
+WASTED_AT_MOST = 3  # calls of an endpoint and a model, in all
+UNPAID = (400, 422, 501)  # refusals
+DONE_WITHIN = 240.0  # s
+DATABASE = 6  # of the broker: the worker lives beside those of other tests
+
+Found = Mapping[str, Mapping[str, Cell]]
+
+
+@pytest.fixture(scope="module")
+def found(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
+    """What became of every personality and operation; each pair is a model of its own, and all are asked at once."""
+    broker_url = next_database(valkey.url, DATABASE)
+    settings = ProducerSettings(broker_url=broker_url, database_url=module_database_url)
+    folder = tmp_path_factory.mktemp("endpoints")
+    everything = [one for row in ROWS for name in OPERATIONS for one in row.of(_model(row, name))]
+    with Double.start(personalities=everything) as double, Client(settings) as client:
+        environment = {
+            "TAMIS_BROKER_URL": settings.broker,
+            "TAMIS_DATABASE_URL": settings.database,
+            "TAMIS_LLM_BASE_URL": double.base_url,
+            "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
+            "TAMIS_MODEL": "double-1",
+            "TAMIS_CONCURRENCY": "200",
+        }
+        worker = WorkerProcess(folder, "worker", environment)
+        try:
+            batches = {
+                (row.what, name): client.submit(
+                    OPERATIONS[name], items_of(name, ITEMS if row.answers else 30), model=_model(row, name)
+                )
+                for row in ROWS
+                for name in OPERATIONS
+            }
+            paused = {place: _paused(batch) for place, batch in batches.items()}
+            with client.engine.connect() as connection:
+                rungs = {row.model: row.rung for row in connection.execute(select(dialects.c.model, dialects.c.rung))}
+            calls: dict[str, list[Call]] = {}
+            for call in double.calls():
+                calls.setdefault(call.model, []).append(call)
+            yield {
+                row.what: {
+                    name: _cell(
+                        name,
+                        batches[row.what, name],
+                        calls[_model(row, name)],
+                        rungs[_model(row, name)],
+                        paused=paused[row.what, name],
+                    )
+                    for name in OPERATIONS
+                }
+                for row in ROWS
+            }
+        finally:
+            worker.kill()
+
+
+CAN = [row.what for row in ROWS if row.answers]
+CANNOT = [row.what for row in ROWS if not row.answers]
+
+
+@pytest.mark.parametrize("what", CAN)
+def test_whatever_can_answer_at_all_decides_every_item(found: Found, what: str) -> None:
+    assert {name: (cell.decided, cell.failed) for name, cell in found[what].items()} == dict.fromkeys(
+        OPERATIONS, (ITEMS, 0)
+    )
+
+
+@pytest.mark.parametrize("what", CAN)
+def test_three_calls_are_wasted_at_most_on_an_endpoint_and_a_model(found: Found, what: str) -> None:
+    wasted = {name: cell.wasted for name, cell in found[what].items()}
+    assert max(wasted.values()) <= WASTED_AT_MOST, wasted
+
+
+@pytest.mark.parametrize("what", CANNOT)
+def test_a_model_that_cannot_be_asked_in_any_way_pauses_its_batch(found: Found, what: str) -> None:
+    for name, cell in found[what].items():
+        assert cell.paused, name
+        assert cell.decided == 0, name
+
+
+def test_the_documented_table_is_what_was_found(found: Found) -> None:
+    told = DOCUMENT.read_text("utf-8")
+    before, _, rest = told.partition(BEGINS)
+    _, _, after = rest.partition(ENDS)
+    if os.environ.get("WRITE_DOCS"):
+        DOCUMENT.write_text(f"{before}{BEGINS}{table(found)}{ENDS}{after}", "utf-8")
+    assert table(found) in DOCUMENT.read_text("utf-8"), "WRITE_DOCS=1 writes it anew"
+
+
+def _model(row: Row, operation: str) -> str:
+    return f"{ROWS.index(row)}-{operation}"
+
+
+def _paused(batch: Batch) -> bool:
+    try:
+        batch.wait(DONE_WITHIN)
+    except BatchPaused as told:
+        return told.pause.kind is PauseKind.UNUSABLE_ANSWERS
+    return False
+
+
+def _cell(name: str, batch: Batch, calls: list[Call], rung: str, *, paused: bool) -> Cell:
+    counts = batch.status().counts
+    answered = [call for call in calls if call.status not in UNPAID]
+    used = counts.decided * QUESTIONS.get(name, 1)
+    return Cell(
+        _asked_on(answered[-1], rung), counts.decided, counts.failed, len(answered), len(answered) - used, paused
+    )
+
+
+def _asked_on(call: Call, learned: str) -> str:
+    """The rung of a call: the one that answers have taught, or the one below it that refusals led to."""
+    match (call.response_format or {}).get("type"):
+        case "json_schema":
+            return learned
+        case "json_object":
+            return Rung.JSON_OBJECT
+        case _:
+            return learned if learned == Rung.REMINDED else Rung.TEXT

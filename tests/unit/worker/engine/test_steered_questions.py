@@ -1,0 +1,90 @@
+"""What a steered question is asked with, by which key its answer is kept, and what a deadline counts of it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tamis_schemas import NO_STEERING, ErrorKind, Steering, Tier, Usage
+from tamis_worker.engine.asking import Patience, Tally, fingerprint
+from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.retry import RetryPolicy
+from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
+from tamis_worker.operations.dialogue import Question
+
+PATIENCE = Patience(RetryPolicy(5, 900.0), temperature=0.0, max_output_tokens=100, flex_timeout=900.0)
+QUESTION: Question[Any] = Question((Message("user", "Is it?"),), "filter", {}, parse=lambda data: data)
+REQUEST = ChatRequest(
+    "gpt-5-mini",
+    (Message("system", "Décide."), Message("user", "Is it?")),
+    "filter",
+    {"type": "object", "properties": {"value": {"type": "boolean"}}},
+    0.0,
+    1024,
+)
+
+
+def test_a_question_carries_what_its_batch_is_steered_by() -> None:
+    steering = Steering(
+        reasoning_effort="low", tier=Tier.FLEX, extra_body={"top_p": 0.9}, extra_headers={"X-Team": "reviews"}
+    )
+    request = chat_request(QUESTION, "m", PATIENCE, steering)
+    assert request.options == {"reasoning_effort": "low", "service_tier": "flex", "top_p": 0.9}
+    assert request.headers == {"X-Team": "reviews"}
+    assert request.timeout == 900.0
+
+
+@pytest.mark.parametrize("steering", [NO_STEERING, Steering(tier=Tier.STANDARD), Steering(tier=Tier.PRIORITY)])
+def test_only_the_flex_tier_has_a_time_of_its_own(steering: Steering) -> None:
+    assert chat_request(QUESTION, "m", PATIENCE, steering).timeout is None
+
+
+def test_the_key_of_a_question_that_is_not_steered_is_that_of_all_releases() -> None:
+    """Recorded from the release before there was steering: answers that it kept are found."""
+    assert fingerprint(REQUEST) == "1bf5c96b43a76effa144004800d7932d8077a5f751e0dfd42504d81b197a97ff"
+    assert fingerprint(REQUEST, 1) == "65e3754325ed718955f1f502502bff8db6f0711a6fe55773f5a47f90269d319a"
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+def test_a_tier_changes_no_key(tier: Tier) -> None:
+    assert fingerprint(replace(REQUEST, options=Steering(tier=tier).options, timeout=900.0)) == fingerprint(REQUEST)
+
+
+def test_whatever_can_change_an_answer_makes_another_key() -> None:
+    options: list[Mapping[str, object]] = [
+        {},
+        {"reasoning_effort": "low"},
+        {"reasoning_effort": "high"},
+        {"top_p": 0.9},
+        {"top_p": 0.8},
+    ]
+    headers = [{}, {"X-Model": "a"}, {"X-Model": "b"}, {"X-Other": "a"}]
+    keys = {
+        fingerprint(replace(REQUEST, options=one, headers=another), sample)
+        for one in options
+        for another in headers
+        for sample in (0, 1)
+    }
+    assert len(keys) == len(options) * len(headers) * 2
+
+
+def test_the_case_of_a_headers_name_and_the_order_of_fields_make_no_other_key() -> None:
+    one = replace(REQUEST, options={"a": 1, "b": 2}, headers={"X-Team": "t", "X-B": "u"})
+    other = replace(REQUEST, options={"b": 2, "a": 1}, headers={"x-b": "u", "x-team": "t"})
+    assert fingerprint(one) == fingerprint(other)
+
+
+def test_an_item_is_billed_at_the_tier_that_its_last_answer_named() -> None:
+    tally = Tally()
+    answer = Answer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
+    told = []
+    for reply in (
+        answer,
+        replace(answer, tier="flex"),
+        CallError(ErrorKind.RATE_LIMITED, "429", no_capacity=True),
+        CallError(ErrorKind.TRUNCATED, "cut", tier="default"),
+    ):
+        tally.note(reply, None)
+        told.append(tally.tier)
+    assert told == [None, "flex", "flex", "default"]
