@@ -139,8 +139,8 @@ def test_what_the_endpoint_refuses_is_named(laptop: WorkerSettings, double: Doub
     said = found(laptop)
     assert levels(said) == {Level.OK}
     assert "(json_object): the endpoint refuses a strict schema, at no cost" in said["shape"][0].what
-    assert "max_completion_tokens, as it refuses max_tokens" in said["parameters"][0].what
-    assert "the temperature is refused" in said["parameters"][0].what
+    assert "taken: max_completion_tokens" in said["parameters"][0].what
+    assert "done without: max_tokens, temperature (" in said["parameters"][0].what
 
 
 def test_a_model_that_only_talks_is_a_failure_and_its_answer_is_shown(laptop: WorkerSettings, double: Double) -> None:

@@ -8,6 +8,7 @@ from tamis_schemas import ErrorKind
 
 from ..llm.chat import Answer, CallError
 from ..llm.dialect import NEWER_BUDGET, OLDER_BUDGET
+from ..llm.prompt_cache import KEY
 from ..llm.rung import WITH_SCHEMA, Rung
 from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
@@ -23,6 +24,9 @@ TOLD = {
     Rung.TEXT: "in the messages alone",
     Rung.REMINDED: "in the messages, and their last words say that it counts",
 }
+
+# Parameters that are sent without having been asked for, and what becomes of answers without them.
+OWN = {"temperature": " (answers vary as the model likes)", KEY: ""}
 
 # Of a harmless question: how bad it is, and what to do.
 OF_ONE_QUESTION = {
@@ -116,12 +120,11 @@ def _parameters(asked: Iterable[Asked], answers: Sequence[Call]) -> Iterator[Fin
     refused = {name for call in answers for name in call.dialect.left_out}
     taken = sorted({name for one in asked for name in one.optional} - refused)
     told = f"taken: {', '.join((budget, *taken))}"
-    if budget == NEWER_BUDGET:
-        told += f", as it refuses {OLDER_BUDGET}"
-    if "temperature" in refused:
-        told += "; the temperature is refused and left out: answers vary as the model likes"
+    without = [*([OLDER_BUDGET] if budget == NEWER_BUDGET else []), *sorted(refused & set(OWN))]
+    if without:
+        told += f"; refused, and done without: {', '.join(name + OWN.get(name, '') for name in without)}"
     yield ok("parameters", told)
-    for name in sorted(refused - {"temperature"}):
+    for name in sorted(refused - set(OWN)):
         mend = "take it out of the settings, or name an endpoint and a model that know it"
         yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
 
