@@ -4,6 +4,7 @@ What a command needs beyond a producer's parts is imported when it is called, so
 of the extras installed, and none waits for what it does not need.
 """
 
+import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+LEARNING = "tamis_worker.llm"  # logs what it finds out of the endpoint
 RUNS_A_WORKER = "worker"  # the command that sets up traces itself, under its own name
 
 
@@ -166,6 +168,7 @@ def doctor(
     from .doctor.command import show
     from .doctor.finding import Level
 
+    logging.getLogger(LEARNING).setLevel(logging.ERROR)  # what is learned on the way is among the findings
     settings = _settings()
     if as_json:
         found = list(examine(settings, call=call, endpoint_only=endpoint))

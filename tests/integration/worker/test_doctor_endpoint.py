@@ -51,12 +51,13 @@ def test_each_operation_asks_one_question_and_is_told_with_what_all_cost(
 ) -> None:
     said = found(laptop)
     assert levels(said) == {Level.OK}
-    assert double.count(status=200) == 7
+    paid = double.count(status=200)
+    assert 7 <= paid <= 7 + 3  # the double answers out of bounds until it is told them: three wasted calls at most
     schemas = {(call.response_format or {})["json_schema"]["name"] for call in double.calls()}
     assert schemas == {"filter", "score", "extract", "extract_fields", "judge", "inclusion", "answer"}
     assert said["answers"][0].what.startswith("filter, score, extract, extract_fields, judge, inclusion, answer: their")
     # The double counts a token for each four characters of prompt and answer; $0.25 and $2.00 per million.
-    assert said["bill"][0].what.startswith("7 calls cost $0.00")
+    assert said["bill"][0].what.startswith(f"{paid} calls cost $0.00")
     assert set(said) == {"LLM", "answers", "shape", "parameters", "model", "limits", "bill", "LLM key"}
 
 
@@ -130,15 +131,16 @@ def test_an_endpoint_that_ignores_the_schema_is_found_out_by_its_answers(
     assert shape.level is Level.WARNING
     assert "takes a schema and does not hold to it" in shape.what
     assert "of it to find out how to ask" in said["bill"][0].what
+    assert double.count(status=200) <= 7 + 3
 
 
 def test_what_the_endpoint_refuses_is_named(laptop: WorkerSettings, double: Double) -> None:
-    double.script(response_formats=[], refuses=["temperature", "max_tokens"])
+    double.script(response_formats=["json_object"], refuses=["temperature", "max_tokens"])
     said = found(laptop)
     assert levels(said) == {Level.OK}
-    assert "(text): the endpoint refuses a strict schema, at no cost" in said["shape"][0].what
-    assert "max_completion_tokens, as it refuses max_tokens" in said["parameters"][0].what
-    assert "the temperature is refused" in said["parameters"][0].what
+    assert "(json_object): the endpoint refuses a strict schema, at no cost" in said["shape"][0].what
+    assert "taken: max_completion_tokens" in said["parameters"][0].what
+    assert "done without: max_tokens, temperature (" in said["parameters"][0].what
 
 
 def test_a_model_that_only_talks_is_a_failure_and_its_answer_is_shown(laptop: WorkerSettings, double: Double) -> None:
@@ -171,6 +173,47 @@ def test_where_this_terminal_names_no_llm_that_of_the_running_stack_is_asked(
     first = found(laptop, llm_base_url="http://127.0.0.1:1/v1")["LLM"][0]
     assert first.level is Level.WARNING
     assert f"the workers of the running stack ask m-of-stack at {double.base_url}" in first.what
+
+
+def test_a_key_of_this_terminal_goes_to_no_endpoint_that_only_the_stack_names(
+    laptop: WorkerSettings, double: Double, tmp_path: Path
+) -> None:
+    stack = StackFile(broker_url="redis://x", database_url="x", llm_base_url=double.base_url, model="m-of-stack")
+    (tmp_path / ".tamis").mkdir()
+    stack.write(tmp_path / ".tamis")
+    found(laptop, llm_base_url="http://127.0.0.1:1/v1")
+    assert double.count() == 0
+
+
+def test_a_printed_key_is_used_and_its_end_is_told_without_saying_it(laptop: WorkerSettings, double: Double) -> None:
+    claims = base64.urlsafe_b64encode(json.dumps({"exp": time.time() + 1800}).encode()).decode().rstrip("=")
+    key = f"e30.{claims}.c2ln"
+    double.script(api_key=key)
+    said = found(laptop, llm_api_key=None, llm_api_key_command=f"echo {key}")
+    assert levels(said) == {Level.OK}
+    assert "TAMIS_LLM_API_KEY_COMMAND prints a fresh one" in said["LLM key"][0].what
+    assert "it expires in" in said["LLM key"][0].what
+    double.script(faults=[Fault(Kind.UNAUTHORIZED, message="no: {authorization}")])
+    assert key not in repr(found(laptop, llm_api_key=None, llm_api_key_command=f"echo {key}"))
+
+
+def test_a_command_that_prints_no_key_is_told(laptop: WorkerSettings, double: Double) -> None:
+    (only,) = found(laptop, llm_api_key=None, llm_api_key_command="false")["LLM"]
+    assert (only.level, "TAMIS_LLM_API_KEY_COMMAND ended with exit status 1" in only.what) == (Level.FAILURE, True)
+    assert double.count() == 0
+
+
+def test_what_the_settings_steer_is_asked_for_and_what_is_refused_of_it_is_a_warning(
+    laptop: WorkerSettings, double: Double
+) -> None:
+    double.script(refuses=["reasoning_effort"])
+    said = found(laptop, reasoning_effort="low", extra_body={"top_k": 1})
+    taken, refused = said["parameters"]
+    assert "top_k" in taken.what
+    assert (refused.level, refused.what) == (
+        Level.WARNING,
+        "reasoning_effort is refused and left out: it has no effect",
+    )
 
 
 def test_the_command_needs_two_variables_and_an_endpoint(double: Double, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from tamis_schemas import ErrorKind
 
 from ..llm.chat import Answer, CallError
 from ..llm.dialect import NEWER_BUDGET, OLDER_BUDGET
+from ..llm.prompt_cache import KEY
+from ..llm.rung import WITH_SCHEMA, Rung
 from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
 from .interview import Asked, Call
@@ -16,13 +18,15 @@ LONGEST_SHOWN = 120  # characters of an answer
 
 # How the shape of an answer is told, by rung.
 TOLD = {
-    "strict": "by a strict schema",
-    "bounded": "by a strict schema with every bound written out",
-    "json_object": "in the messages, with JSON mode",
-    "text": "in the messages alone",
-    "reminded": "in the messages, and once more behind the question",
+    Rung.STRICT: "by a strict schema",
+    Rung.BOUNDED: "by a strict schema with every bound written out",
+    Rung.JSON_OBJECT: "in the messages, with JSON mode",
+    Rung.TEXT: "in the messages alone",
+    Rung.REMINDED: "in the messages, and their last words say that it counts",
 }
-ENFORCED = frozenset({"strict", "bounded"})
+
+# Parameters that are sent without having been asked for, and what becomes of answers without them.
+OWN = {"temperature": " (answers vary as the model likes)", KEY: ""}
 
 # Of a harmless question: how bad it is, and what to do.
 OF_ONE_QUESTION = {
@@ -92,24 +96,23 @@ def _unanswered(endpoint: Endpoint, asked: Sequence[Asked]) -> Iterator[Finding]
 
 
 def _shape(asked: Sequence[Asked]) -> Iterator[Finding]:
-    by_rung: dict[str, list[Asked]] = defaultdict(list)
+    by_rung: dict[Rung, list[Asked]] = defaultdict(list)
     for one in asked:
         if one.last.read:
-            by_rung[one.last.dialect.rung.value].append(one)
+            by_rung[one.last.dialect.rung].append(one)
     for rung, same in by_rung.items():
-        told = f"the shape is told {TOLD.get(rung, rung)} ({rung})"
+        told = f"the shape is told {TOLD[rung]} ({rung})"
         if len(by_rung) > 1:
             told = f"{_named(same)}: {told}"
         wasted = [call for one in same for call in one.calls[:-1]]
-        if any(call.problem is not None for call in wasted) and rung not in ENFORCED:
-            plural = "" if len(wasted) == 1 else "s"
-            what = f"it takes a schema and does not hold to it: {told}; to find out took {len(wasted)} call{plural}"
+        finding_out = f"; to find out took {len(wasted)} call{'' if len(wasted) == 1 else 's'}" if wasted else ""
+        if rung in WITH_SCHEMA:
+            yield ok("shape", f"{told}, which is followed{finding_out}")
+        elif any(call.dialect.rung in WITH_SCHEMA for call in wasted):
             mend = "nothing has to be done, workers do the same; where a schema is enforced, fewer answers are unusable"
-            yield warning("shape", what, mend)
-        elif rung in ENFORCED:
-            yield ok("shape", f"{told}, which is followed")
+            yield warning("shape", f"it takes a schema and does not hold to it: {told}{finding_out}", mend)
         else:
-            yield ok("shape", f"{told}: the endpoint refuses a strict schema, at no cost")
+            yield ok("shape", f"{told}: the endpoint refuses a strict schema, at no cost{finding_out}")
 
 
 def _parameters(asked: Iterable[Asked], answers: Sequence[Call]) -> Iterator[Finding]:
@@ -117,12 +120,11 @@ def _parameters(asked: Iterable[Asked], answers: Sequence[Call]) -> Iterator[Fin
     refused = {name for call in answers for name in call.dialect.left_out}
     taken = sorted({name for one in asked for name in one.optional} - refused)
     told = f"taken: {', '.join((budget, *taken))}"
-    if budget == NEWER_BUDGET:
-        told += f", as it refuses {OLDER_BUDGET}"
-    if "temperature" in refused:
-        told += "; the temperature is refused and left out: answers vary as the model likes"
+    without = [*([OLDER_BUDGET] if budget == NEWER_BUDGET else []), *sorted(refused & set(OWN))]
+    if without:
+        told += f"; refused, and done without: {', '.join(name + OWN.get(name, '') for name in without)}"
     yield ok("parameters", told)
-    for name in sorted(refused - {"temperature"}):
+    for name in sorted(refused - set(OWN)):
         mend = "take it out of the settings, or name an endpoint and a model that know it"
         yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
 

@@ -39,20 +39,23 @@ def examine(
         tell: takes what is being done where that takes its time.
     """
     redact = Redaction.of(settings)
-    parts = (_llm(settings, call, tell),) if endpoint_only else (_servers(settings), _llm(settings, call, tell))
+    llm = _llm(settings, call, tell, redact.learn)
+    parts = (llm,) if endpoint_only else (_servers(settings), llm)
     for finding in chain(*parts):
         mend = None if finding.mend is None else redact(finding.mend)
         yield Finding(finding.subject, finding.level, redact(finding.what), mend)
 
 
-def _llm(settings: WorkerSettings, call: bool, tell: Callable[[str], object]) -> Iterator[Finding]:
+def _llm(
+    settings: WorkerSettings, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
+) -> Iterator[Finding]:
     try:
         with needs("worker"):
             from .llm import examine_llm
     except ConfigurationError as error:
         yield warning("LLM", "it is not examined: what asks it is not installed", str(error))
         return
-    yield from examine_llm(settings, call=call, tell=tell)
+    yield from examine_llm(settings, call=call, tell=tell, learn=learn)
 
 
 def _servers(settings: WorkerSettings) -> Iterator[Finding]:

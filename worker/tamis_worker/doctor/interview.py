@@ -1,19 +1,20 @@
 """An interview: one real question of each operation, put to the endpoint over the workers' own seam.
 
 The first question finds out, alone, how the model wants to be asked; the others are then asked side by side. An answer
-is read as the engine reads it; one that cannot be read steps down to a less binding way of telling its shape.
+is read as the engine reads it, and teaches how to ask as it teaches the workers; nobody but this process learns of it.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tamis_schemas import ErrorKind
 
+from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, Reply
 from ..llm.dialect import Dialect
-from ..llm.json_answer import Malformed, read_json
+from ..llm.json_answer import Malformed
 from ..llm.llm import Llm
 from ..operations import InvalidAnswer
 from .endpoint import out_of_reach
@@ -68,18 +69,21 @@ async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: fl
 
 async def _asked(llm: Llm, question: SampleQuestion, until: float) -> Asked:
     calls: list[Call] = []
+    request = question.request
     try:
         async with asyncio.timeout_at(until):
-            while True:
-                reply = await llm.ask(question.request)
-                call = Call(llm.dialect_of(question.request), reply, _problem(question, reply))
-                calls.append(call)
-                if not (await llm.learn(question.request, reply, usable=call.read)).anew:
-                    break
+            anew = True
+            while anew:
+                with llm.finding_out(request) as turn:
+                    await turn.wait()
+                    reply = await llm.ask(request)
+                    dialect = llm.dialect_of(request)
+                    call = Call(replace(dialect, rung=reply.rung or dialect.rung), reply, _problem(question, reply))
+                    calls.append(call)
+                    anew = (await llm.learn(request, reply, usable=call.read)).anew
     except TimeoutError:
-        late = CallError(ErrorKind.TIMEOUT, "no answer in time")
-        calls.append(Call(llm.dialect_of(question.request), late))
-    given = {"temperature": question.request.temperature, **question.request.options}
+        calls.append(Call(llm.dialect_of(request), CallError(ErrorKind.TIMEOUT, "no answer in time")))
+    given = {"temperature": request.temperature, **request.options}
     optional = {name: value for name, value in given.items() if value is not None}
     return Asked(question.operation, tuple(calls), optional)
 
@@ -89,7 +93,7 @@ def _problem(question: SampleQuestion, reply: Reply) -> str | None:
     if isinstance(reply, CallError):
         return None
     try:
-        question.parse(read_json(reply.content))
+        question.parse(read_answer(reply.content, question.request.schema).value)
     except (Malformed, InvalidAnswer) as reason:
         return str(reason)
     return None

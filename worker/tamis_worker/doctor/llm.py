@@ -1,17 +1,17 @@
 """The LLM as the workers would ask it: its list of models, one question of each operation, its key, its bill."""
 
 import asyncio
-import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import shown_url
-from tamis_producer.setting_files import files_named
 from tamis_schemas import ConfigurationError, TamisError
 
 from ..engine.asking import Patience
+from ..llm.api_key import KeySource, NoKey, key_source
 from ..llm.chat import CallError
 from ..llm.llm import Llm
 from ..llm.model_list import ModelList
@@ -21,7 +21,7 @@ from .bill import judge_bill
 from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach
 from .finding import Finding, failure, warning
 from .interview import Asked, interview
-from .llm_key import KeySource, expiry_of, judge_key
+from .llm_key import KeyOrigin, expiry_of, judge_key
 from .sample_questions import SampleQuestion, sample_questions
 
 LISTS_WITHIN = 15.0  # s; longer than the wait for a connection, so that it is known that there was none
@@ -32,22 +32,37 @@ ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU ta
 NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What came of asking."""
+
+    listed: ModelList | CallError
+    asked: tuple[Asked, ...]  # none: nobody was asked
+    expires: datetime | None  # the key
+
+
 def examine_llm(
-    settings: WorkerSettings, *, call: bool, tell: Callable[[str], object] = lambda _: None
+    settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
     """What is found of the LLM; `call`: it is asked, which is paid for.
 
-    `tell` takes what is being done.
+    `tell` takes what is being done; `learn` is told of each key before it is used, so that nothing says it.
     """
     try:
-        endpoint = _endpoint_of(settings)
-        if urlsplit(settings.endpoint).username:
+        url = _url_of(settings)
+        endpoint = Endpoint(
+            base_url=shown_url(url),
+            model=settings.default_model,
+            has_key=_origin_of(settings) is not KeyOrigin.NONE,
+            of_stack=not settings.names_an_llm,
+        )
+        if urlsplit(url).username:
             yield failure(SUBJECT, f"user and password in the URL of {endpoint.base_url} cannot be sent", NO_USER)
             return
-        questions = sample_questions(endpoint.model, Patience.of(settings))
+        questions = sample_questions(endpoint.model, Patience.of(settings), settings.steering)
         prices = known_prices(settings.prices)
         tell(f"listing the models of {endpoint.base_url}")
-        listed, asked = asyncio.run(_ask(settings, questions, call, tell))
+        came = asyncio.run(_ask(url, settings, questions, call, tell, learn))
     except ConfigurationError as error:
         yield failure(SUBJECT, str(error), "see docs/settings.md")
         return
@@ -55,42 +70,63 @@ def examine_llm(
         yield failure(SUBJECT, str(error), "put TAMIS_PRICES right")
         return
     yield from _beside_the_stack(settings, endpoint)
-    yield from judge_list(endpoint, listed, asking=bool(asked))
-    if asked:
-        yield from judge_answers(endpoint, asked)
-        yield from judge_bill(endpoint.model, asked, prices)
-    yield from judge_key(_source_of(settings), expiry_of(_key_of(settings)), datetime.now(UTC))
+    yield from judge_list(endpoint, came.listed, asking=bool(came.asked))
+    if came.asked:
+        yield from judge_answers(endpoint, came.asked)
+        yield from judge_bill(endpoint.model, came.asked, prices)
+    yield from judge_key(_origin_of(settings), came.expires, datetime.now(UTC))
 
 
 async def _ask(
-    settings: WorkerSettings, questions: tuple[SampleQuestion, ...], call: bool, tell: Callable[[str], object]
-) -> tuple[ModelList | CallError, tuple[Asked, ...]]:
+    url: str,
+    settings: WorkerSettings,
+    questions: tuple[SampleQuestion, ...],
+    call: bool,
+    tell: Callable[[str], object],
+    learn: Callable[[str], object],
+) -> _Asked:
     """The list of models, and the interview; nobody is interviewed who cannot be reached."""
+    keys = key_source(
+        settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
+        file=settings.llm_api_key_file,
+        command=settings.llm_api_key_command,
+        ttl=settings.llm_api_key_ttl,
+        learn=learn,
+    )
     llm = Llm(
-        settings.endpoint,
-        _key_of(settings),
+        url,
+        keys,
         timeout=min(settings.call_timeout, ANSWERS_WITHIN),
         connections=len(questions),
         max_answer_bytes=settings.max_answer_bytes,
     )
     try:
+        asked: tuple[Asked, ...] = ()
         listed = await llm.models(within=LISTS_WITHIN, headers=questions[0].request.headers)
-        if not call or (isinstance(listed, CallError) and out_of_reach(listed)):
-            return listed, ()
-        tell(f"asking {questions[0].request.model} {len(questions)} questions")
-        return listed, await interview(llm, questions, within=ALL_ANSWER_WITHIN)
+        if call and not (isinstance(listed, CallError) and out_of_reach(listed)):
+            tell(f"asking {questions[0].request.model} {len(questions)} questions")
+            asked = await interview(llm, questions, within=ALL_ANSWER_WITHIN)
+        return _Asked(listed, asked, await _expiry(keys))
     finally:
         await llm.close()
 
 
-def _endpoint_of(settings: WorkerSettings) -> Endpoint:
-    """The endpoint of this terminal; where it names none, that of the stack in another one."""
-    return Endpoint(
-        base_url=shown_url(settings.endpoint),
-        model=settings.default_model,
-        has_key=bool(_key_of(settings)),
-        of_stack=not settings.names_an_llm,
-    )
+async def _expiry(keys: KeySource) -> datetime | None:
+    try:
+        return expiry_of(await keys.current())
+    except NoKey:
+        return None
+
+
+def _url_of(settings: WorkerSettings) -> str:
+    """The endpoint of this terminal; where it names none, that of the stack in another one.
+
+    Only then: a key of this terminal is sent nowhere but to the endpoint that it names itself.
+    """
+    stack = settings.stack
+    if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:
+        return stack.llm_base_url
+    return settings.endpoint
 
 
 def _beside_the_stack(settings: WorkerSettings, endpoint: Endpoint) -> Iterator[Finding]:
@@ -104,11 +140,9 @@ def _beside_the_stack(settings: WorkerSettings, endpoint: Endpoint) -> Iterator[
         yield warning(SUBJECT, what, mend)
 
 
-def _key_of(settings: WorkerSettings) -> str:
-    return settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
-
-
-def _source_of(settings: WorkerSettings) -> KeySource:
-    if settings.llm_api_key is None:
-        return KeySource.NONE
-    return KeySource.FILE if "TAMIS_LLM_API_KEY" in files_named(os.environ) else KeySource.SETTING
+def _origin_of(settings: WorkerSettings) -> KeyOrigin:
+    if settings.llm_api_key_file is not None:
+        return KeyOrigin.FILE
+    if settings.llm_api_key is not None:
+        return KeyOrigin.SETTING
+    return KeyOrigin.NONE if settings.llm_api_key_command is None else KeyOrigin.COMMAND

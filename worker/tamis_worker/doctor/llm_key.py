@@ -12,7 +12,7 @@ SUBJECT = "LLM key"
 SOON = timedelta(hours=24)  # a batch may run for as long
 
 
-class KeySource(StrEnum):
+class KeyOrigin(StrEnum):
     """Where the key comes from."""
 
     NONE = "none"
@@ -33,13 +33,13 @@ def expiry_of(key: str) -> datetime | None:
         return None
 
 
-def judge_key(source: KeySource, expires: datetime | None, now: datetime) -> list[Finding]:
+def judge_key(source: KeyOrigin, expires: datetime | None, now: datetime) -> list[Finding]:
     """What to say of the key; nothing where there is none."""
-    if source is KeySource.NONE:
+    if source is KeyOrigin.NONE:
         return []
     renewed = {
-        KeySource.FILE: "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes",
-        KeySource.COMMAND: "TAMIS_LLM_API_KEY_COMMAND prints a fresh one",
+        KeyOrigin.FILE: "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes",
+        KeyOrigin.COMMAND: "TAMIS_LLM_API_KEY_COMMAND prints a fresh one",
     }.get(source)
     if expires is None:
         told = "it does not say when it expires" + (f"; {renewed}" if renewed else "")

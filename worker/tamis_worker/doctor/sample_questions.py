@@ -7,7 +7,8 @@ from typing import Any
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.intake import read_records
-from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score
+from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score, Steering
+from tamis_schemas.steering import NO_STEERING
 
 from .. import operations
 from ..engine.asking import Patience
@@ -34,9 +35,9 @@ class SampleQuestion:
     parse: Callable[[object], Any]  # of decoded JSON; each operation reads a type of its own
 
 
-def sample_questions(model: str, patience: Patience) -> tuple[SampleQuestion, ...]:
-    """One question of each operation's shape, the shortest first. The records are made up."""
-    return tuple(_first_question(operation, item, model, patience) for operation, item in _samples())
+def sample_questions(model: str, patience: Patience, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
+    """One question of each operation's shape, a short one first. The records are made up."""
+    return tuple(_first_question(operation, item, model, patience, steering) for operation, item in _samples())
 
 
 def _samples() -> list[tuple[Operation, Item]]:
@@ -62,8 +63,10 @@ def _samples() -> list[tuple[Operation, Item]]:
     ]
 
 
-def _first_question(operation: Operation, item: Item, model: str, patience: Patience) -> SampleQuestion:
+def _first_question(
+    operation: Operation, item: Item, model: str, patience: Patience, steering: Steering
+) -> SampleQuestion:
     course = operations.course(operation, item)
     question = next(course)[0]
     course.close()
-    return SampleQuestion(operation.operation, chat_request(question, model, patience), question.parse)
+    return SampleQuestion(operation.operation, chat_request(question, model, patience, steering), question.parse)

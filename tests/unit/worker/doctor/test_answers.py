@@ -106,12 +106,13 @@ def test_an_endpoint_that_leaves_the_first_question_without_an_answer_is_a_failu
 
 
 def test_refused_parameters_are_named_and_only_what_was_asked_for_is_a_warning() -> None:
-    without = Dialect(Rung.STRICT, "max_completion_tokens", frozenset({"temperature"}))
-    given = {"temperature": 0.0, "reasoning_effort": "low", "top_k": 1}
+    without = Dialect(Rung.STRICT, "max_completion_tokens", frozenset({"temperature", "prompt_cache_key"}))
+    given = {"temperature": 0.0, "prompt_cache_key": "k", "reasoning_effort": "low", "top_k": 1}
     (only,) = judged(Asked("filter", (Call(without, ANSWER),), given))["parameters"]
     assert only.level is OK
-    assert only.what.startswith(
-        "taken: max_completion_tokens, reasoning_effort, top_k, as it refuses max_tokens; the temp"
+    assert only.what == (
+        "taken: max_completion_tokens, reasoning_effort, top_k; refused, and done without: max_tokens, "
+        "prompt_cache_key, temperature (answers vary as the model likes)"
     )
     less = replace(without, left_out=frozenset({"temperature", "reasoning_effort"}))
     taken, refused = judged(Asked("filter", (Call(less, ANSWER),), given))["parameters"]
