@@ -8,9 +8,10 @@ import pytest
 
 from llm_double import Scripted
 from stage import House, abstracts, tamis
-from tamis_producer.rehearsal import Planned
+from tamis_producer.rehearsal import Planned, Rehearsal
 from tamis_producer.stack_file import StackFile
 from tamis_schemas import Answer, Extract, Filter, Judge, Prices, Usage, packaged_prices
+from tamis_schemas.steering import Steering, Tier
 from tamis_worker.embedded.llm import MODEL_NAME
 from tamis_worker.rehearsal import rehearse
 from tamis_worker.settings import WorkerSettings
@@ -97,15 +98,18 @@ def test_the_standard_and_the_flex_tier_are_told_side_by_side(
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  costly: {input: 100, output: 1000, tiers: {flex: {factor: 0.5}}}\n", "utf-8")
     asked = settings.model_copy(update={"prices": prices})
-    planned = Planned(ONCOLOGY, abstracts(8), "costly")
-    standard, flex = rehearse(planned, asked), rehearse(planned, asked, "flex")
+
+    def at(tier: Tier | None) -> Rehearsal:
+        return rehearse(Planned(ONCOLOGY, abstracts(8), "costly", steering=Steering(tier=tier)), asked)
+
+    standard, flex = at(None), at(Tier.FLEX)
     assert standard.cost is not None
     assert (flex.tier, flex.cost) == ("flex", standard.cost / 2)
     assert (standard.other_tiers, flex.other_tiers) == ({"flex": flex.cost}, {"standard": standard.cost})
     assert flex.most_cost == standard.most_cost  # it may be answered at the standard tier
     assert flex.price is not None
     assert flex.price.input == 50
-    unknown = rehearse(planned, asked, "scale")
+    unknown = at(Tier.PRIORITY)
     assert (unknown.price, unknown.cost, unknown.most_cost) == (None, None, None)
 
 
