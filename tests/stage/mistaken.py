@@ -13,10 +13,11 @@ class Mistaken:
     """What the double answers about one record."""
 
     item_id: str
-    title: str  # as a line of the prompt, with the line's end where another line follows
+    title: str
     human: bool  # the label
     include: bool  # the answer
     confidence: float
+    ends_with_title: bool  # the record has no field behind it, so its prompt ends there
 
     @property
     def scripted(self) -> Scripted:
@@ -28,7 +29,7 @@ class Mistaken:
             "status": "include" if self.include else "exclude",
             "confidence": self.confidence,
         }
-        return Scripted(f"title: {self.title}", answer)
+        return Scripted(f"title: {self.title}" + ("" if self.ends_with_title else "\n"), answer)
 
 
 def mistaken(
@@ -41,7 +42,8 @@ def mistaken(
         human = record["label"] == "1"
         wrong = draw.random() < (false_negative if human else false_positive)
         sure = draw.betavariate(4, 3) if wrong else draw.betavariate(9, 2)
-        names = [name for name in record if record[name] and name != "label"]
-        title = " ".join(record["title"].split()) + ("" if names[-1] == "title" else "\n")
-        answers.append(Mistaken(record["id"], title, human, human is not wrong, round(sure, 2)))
+        title = " ".join(record["title"].split())
+        last = [name for name in record if record[name] and name != "label"][-1]
+        include = human is not wrong
+        answers.append(Mistaken(record["id"], title, human, include, round(sure, 2), ends_with_title=last == "title"))
     return answers
