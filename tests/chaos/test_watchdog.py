@@ -10,6 +10,7 @@ import pytest
 
 from llm_double import Double
 from stage import Faults, WorkerProcess, abstracts, reckon, wait_until
+from stage.proven_dialect import prove_dialect
 from tamis_producer import Client
 from tamis_producer.broker import make_app
 from tamis_schemas import Filter, wire
@@ -81,6 +82,7 @@ def test_the_stack_starts_a_deaf_worker_again_and_says_why(
     settings = WorkerSettings.load().model_copy(update={"home": tmp_path / "home"})
     with Stack(settings, workers=1, llm="remote", flower=False, announce=told.append):
         make_deaf(client)
+        prove_dialect(environment)
         batch = client.submit(ONCOLOGY, abstracts(50))
         assert batch.wait(timeout=60).decided == 50
     assert any(line.startswith("worker-1 consumed nothing for") and "is started again" in line for line in told), told

@@ -13,6 +13,7 @@ import psutil
 
 from tamis_producer.stack_file import StackFile
 
+from .proven_dialect import prove_dialect
 from .waiting import wait_until
 
 UP_WITHIN = 180.0  # s; the first time a model may be fetched
@@ -58,6 +59,7 @@ def running_stack(folder: Path, *options: str, **env: str) -> Iterator[RunningSt
         )
         stack = StackFile.read(folder / ".tamis")
         assert stack is not None, log.read_text("utf-8")
+        prove_dialect(env | {"TAMIS_DATABASE_URL": stack.database_url})
         yield RunningStack(process, folder, stack, log)
     finally:
         process.send_signal(signal.SIGTERM)

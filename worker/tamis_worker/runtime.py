@@ -176,6 +176,7 @@ class Runtime:
                 worker=self.worker_id,
                 hopeless_after=settings.unusable_answers,
             ),
+            compiles_grammars=settings.bounded_schema,
         )
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
         self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)

@@ -71,6 +71,7 @@ class WorkerSettings(ProducerSettings):
     tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
     tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then
     flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
+    bounded_schema: bool = False  # send every bound from the first call on: to servers that compile grammars
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
     unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up

@@ -99,6 +99,7 @@ async def _ask(
         timeout=min(settings.call_timeout, ANSWERS_WITHIN),
         connections=len(questions),
         max_answer_bytes=settings.max_answer_bytes,
+        compiles_grammars=settings.bounded_schema,
     )
     try:
         asked: tuple[Asked, ...] = ()

@@ -250,6 +250,7 @@ class Stack:
                 "TAMIS_LLM_BASE_URL": self.llm.base_url,
                 "TAMIS_LLM_API_KEY": "local",  # the server asks for none, the client for any
                 "TAMIS_MODEL": MODEL_NAME,
+                "TAMIS_BOUNDED_SCHEMA": "true",  # its model knows no bound that is not in its grammar
                 "TAMIS_LIMIT_CONCURRENCY": str(PARALLEL),
                 # One item waits behind each that is being answered; more claims would only be given back at a stop.
                 "TAMIS_CONCURRENCY": str(2 * PARALLEL),

@@ -9,7 +9,7 @@
 | server | the same; with a Retry-After wait as asked | yes | with a Retry-After |
 | truncated | once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | once more in all, with what is wrong | yes | no |
-| the same, and the model is asked in another way from now on | the question anew | yes | no |
+| the same or truncated, and the model is asked in another way from now on | the question anew | yes | no |
 | the same, and no answer of the model could ever be used | halt the batch | yes | |
 | key, quota or model refused | once more, twice at most; `REFUSALS` in a row halt the batch | no | one by one |
 | any other 403 | give up; `FORBIDDEN` in a row halt the batch | yes | no |
@@ -144,10 +144,10 @@ def decide(
         asked = error.retry_after if kind is ErrorKind.SERVER else None
         after = max(0.0, asked) if asked is not None else backoff(attempt, policy, jitter)
         decision = RetryDecision.retry(after, counts=True, blocks=asked is not None)
+    elif anew and (kind in UNUSABLE or kind is ErrorKind.TRUNCATED):
+        decision = RetryDecision.retry(0.0, counts=True, anew=True)
     elif kind is ErrorKind.TRUNCATED and not _met({kind}, earlier, attempt):
         decision = RetryDecision.retry(0.0, counts=True, larger_budget=True)
-    elif kind in UNUSABLE and anew:
-        decision = RetryDecision.retry(0.0, counts=True, anew=True)
     elif kind in UNUSABLE and not _met(UNUSABLE, earlier, attempt):
         decision = RetryDecision.retry(0.0, counts=True)
     else:

@@ -72,6 +72,7 @@ class Llm:
         connections: int,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
         dialects: SharedDialects | None = None,
+        compiles_grammars: bool = False,
     ) -> None:
         """Nothing connects yet.
 
@@ -82,6 +83,8 @@ class Llm:
             connections: calls in flight at once; further ones wait for a connection, on their own time.
             max_answer_bytes: of one HTTP answer; more is not read, and the call counts as failed.
             dialects: what answers have taught, shared by whoever asks the same endpoint; None: nobody else does.
+            compiles_grammars: it is known beforehand that the endpoint turns a schema into a grammar; else its answers
+                tell.
 
         Raises:
             ConfigurationError: where `base_url` is none, or the key cannot be sent.
@@ -92,7 +95,7 @@ class Llm:
         self._timeout = timeout
         self._taken: dict[tuple[str, str], Dialect] = {}  # what was not refused, by model and schema name
         self._dialects = dialects or SharedDialects()
-        self._compiles_grammars = False
+        self._compiles_grammars = compiles_grammars
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
         times = httpx2.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
         http = openai.DefaultAioHttpClient(timeout=times, limits=limits, follow_redirects=False)
@@ -141,6 +144,7 @@ class Llm:
         Whatever the endpoint or the network does is a value; cancellation raises.
         """
         about = request.model, request.schema_name
+        await self._heed_the_server(request.model)
         learned = self._dialects.rung(request.model)
         while True:
             taken = self._taken.setdefault(about, Dialect())
@@ -157,8 +161,8 @@ class Llm:
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
         """What a reply teaches of how to ask, told to all workers; `usable` says that the operation took it.
 
-        What was cut off, refused or held back teaches nothing. An answer without content does where no other one could
-        be used yet.
+        What was cut off, refused or held back teaches nothing, except that a server which compiles grammars has to be
+        told of the longest text as well. An answer without content does where no other one could be used yet.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -170,6 +174,9 @@ class Llm:
         content, lesson = "", Lesson.OTHER_SHAPE
         if isinstance(reply, Answer):
             content, lesson = reply.content, _lesson(reply.content, request)
+        elif reply.kind is ErrorKind.TRUNCATED:
+            await self._heed_the_server(model)
+            return Learnt(anew=asked_on is Rung.STRICT and self._dialects.learned(model).rung is Rung.BOUNDED)
         elif reply.kind is not ErrorKind.EMPTY or self._dialects.learned(model).proven:
             return NOTHING
         repair = any(message.role == "assistant" for message in request.messages)
@@ -229,7 +236,7 @@ class Llm:
                     body(request, dialect), api_key=key, headers=request.headers, silence=request.timeout
                 )
             if not self._dialects.learned(request.model).proven:
-                self._compiles_grammars = response.headers.get("server") == COMPILES_GRAMMARS
+                self._compiles_grammars |= response.headers.get("server") == COMPILES_GRAMMARS
             rate = _rate(response.headers)
             content_type = response.headers.get("content-type", "")
             outcome = _outcome(read_completion(response.content, content_type=content_type, api_key=key))

@@ -118,9 +118,13 @@ def test_a_question_that_is_asked_in_another_way_is_asked_anew_within_the_call_b
     assert decision(kind, attempt=5, earlier=[kind], anew=True) == RetryDecision.give_up(kind)
 
 
-def test_only_an_unusable_answer_is_asked_for_anew() -> None:
+def test_an_answer_that_was_cut_off_is_asked_for_anew_too_where_the_way_of_asking_has_changed() -> None:
+    assert decision(ErrorKind.TRUNCATED, anew=True) == RetryDecision.retry(0.0, counts=True, anew=True)
+    assert decision(ErrorKind.TRUNCATED).larger_budget
+
+
+def test_what_is_refused_is_never_asked_for_anew() -> None:
     assert decision(ErrorKind.REFUSED, anew=True) == RetryDecision.give_up(ErrorKind.REFUSED)
-    assert not decision(ErrorKind.TRUNCATED, anew=True).anew
 
 
 def test_a_hopeless_model_halts_the_batch_even_with_the_items_last_call() -> None:

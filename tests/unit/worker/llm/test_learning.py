@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import httpx2
 import pytest
 
+from tamis_schemas import ErrorKind
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.lean_client import LeanClient
@@ -207,3 +208,16 @@ async def test_a_step_is_taken_by_every_client_of_the_endpoint() -> None:
 
     await asyncio.gather(*(decided(llm) for llm in (one, other) for _ in range(20)))
     assert server.asked == [Rung.STRICT, Rung.JSON_OBJECT, Rung.TEXT, *[LOWEST] * 40]
+
+
+@pytest.mark.parametrize(("compiles_grammars", "rung"), [(True, Rung.BOUNDED), (False, Rung.STRICT)])
+async def test_a_server_that_compiles_grammars_is_told_of_every_bound_once_an_answer_was_cut_off(
+    compiles_grammars: bool, rung: Rung
+) -> None:
+    """Its model rambles where the grammar sets no longest length; with any other server the budget may be too small."""
+    dialects = SharedDialects()
+    llm = Llm(URL, KEY, timeout=1.0, connections=1, dialects=dialects, compiles_grammars=compiles_grammars)
+    cut = CallError(ErrorKind.TRUNCATED, "cut off", 200, rung=Rung.STRICT)
+    assert (await llm.learn(question(), cut, usable=False)).anew is compiles_grammars
+    assert dialects.learned("m").rung is rung
+    await llm.close()
