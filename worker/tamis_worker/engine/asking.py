@@ -32,7 +32,7 @@ from .access import Access, Turn
 from .backpressure import Backpressure
 from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
 from .cache import Cache
-from .capacity import SERVICE_TIER, Capacity, Place, Waited
+from .capacity import SERVICE_TIER, Capacity, Place, Waited, free_place, is_flex
 from .estimates import TokenEstimates, believable
 from .halting import Halted, Halting
 from .limits import Limiters
@@ -263,6 +263,8 @@ class Asker:
         """Before anything is reserved: an item that waits for capacity holds nothing up."""
         if (at_once := self._capacity.place_at_once(request, tally.waited)) is not None:
             return at_once
+        if not is_flex(request):
+            return free_place(request)
         with self._halting.interruptible(terms.batch_id):
             return await self._capacity.place(request, terms.steering, tally.waited)
 

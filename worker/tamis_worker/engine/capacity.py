@@ -19,6 +19,7 @@ from ..llm.chat import Answer, CallError, ChatRequest, Reply
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds between two calls that find out
 SERVICE_TIER = "service_tier"
+FLEX = Tier.FLEX.sent
 
 
 @dataclass
@@ -67,8 +68,8 @@ class Capacity:
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "Place | None":
         """The place for one call at a tier that has room now; None: it is to be waited for."""
-        if request.options.get(SERVICE_TIER) != Tier.FLEX.sent:
-            return Place(request, lambda: None)
+        if not is_flex(request):
+            return free_place(request)
         room = self._room_of(request)
         place = FlexPlace(request, room, self._usual, waited)
         return place if room.enter_at_once(place) else None
@@ -105,10 +106,10 @@ class Capacity:
 class Place:
     """The leave to make one call, and the request as it is to be made; left with its context."""
 
-    def __init__(self, request: ChatRequest, left: Callable[[], None]) -> None:
+    def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
         """`left` is called once, when the place is left."""
         self.request = request
-        self._left: Callable[[], None] | None = left
+        self._left = left
 
     def __enter__(self) -> Self:
         return self
@@ -243,6 +244,16 @@ class _Room:
 
     def _closed_for(self) -> float:
         return max(0.0, self._closed_until - _now())
+
+
+def is_flex(request: ChatRequest) -> bool:
+    """Whether a request asks for the tier that may have no room."""
+    return request.options.get(SERVICE_TIER) == FLEX
+
+
+def free_place(request: ChatRequest) -> Place:
+    """The place of a call that needs no room."""
+    return Place(request, None)
 
 
 def at_standard(request: ChatRequest) -> ChatRequest:

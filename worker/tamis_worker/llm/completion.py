@@ -57,7 +57,7 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
         return _unreadable(text, content_type, str(error), api_key)
     if isinstance(received, list) and len(received) == 1:  # so Google wraps errors
         received = received[0]
-    if not isinstance(received, Mapping):
+    if not isinstance(received, dict):
         return _not_an_answer(received, api_key)
     usage, tier = read_usage(received.get("usage")), _name(received.get("service_tier")) or None
     choice = _first(received.get("choices"))
@@ -71,7 +71,7 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
 
 def read_usage(given: object) -> Usage:
     """The tokens paid for; what an endpoint does not count, or nobody can believe, is 0."""
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         return Usage()
     prompt, completion = _count(given, "prompt_tokens"), _count(given, "completion_tokens")
     details = given.get("prompt_tokens_details")
@@ -90,7 +90,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
         return CallError(kind, message, 200, usage=usage, tier=tier)
 
     message = choice.get("message") if choice is not None else None
-    if choice is None or not isinstance(message, Mapping):
+    if choice is None or not isinstance(message, dict):
         return failed(ErrorKind.EMPTY, "the answer holds no choice")
     finish_reason = _name(choice.get("finish_reason")) or "stop"
     if refusal := message.get("refusal") or _parts(message.get("content"), "refusal"):
@@ -118,7 +118,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
     """Gateways answer 200 and say inside what went wrong, with a status as the code or without one."""
-    given = error if isinstance(error, Mapping) else {"message": error if isinstance(error, str) else str(error)}
+    given = error if isinstance(error, dict) else {"message": error if isinstance(error, str) else str(error)}
     code = str(given.get("code") or given.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
     reply = of_answer(status, given, text="no message", headers={}, api_key=api_key)
@@ -151,7 +151,7 @@ def _parts(content: object, kind: str) -> str:
         return content if isinstance(content, str) and kind == "text" else ""
     wanted = _CONTENT_PARTS if kind == "text" else (kind,)
     texts = [
-        part.get(kind) if isinstance(part, Mapping) and part.get("type") in wanted else part if kind == "text" else ""
+        part.get(kind) if isinstance(part, dict) and part.get("type") in wanted else part if kind == "text" else ""
         for part in content
     ]
     return "".join(text for text in texts if isinstance(text, str))
@@ -160,9 +160,9 @@ def _parts(content: object, kind: str) -> str:
 def _tool_calls(message: Mapping[str, Any]) -> list[str]:
     """The arguments of each call of a tool, as JSON text."""
     calls = message.get("tool_calls")
-    called = [call.get("function") for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    called = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     called = called or [message.get("function_call")]  # as it was called before there were tools
-    given = [function.get("arguments") for function in called if isinstance(function, Mapping)]
+    given = [function.get("arguments") for function in called if isinstance(function, dict)]
     return [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in given if text]
 
 
@@ -173,7 +173,7 @@ def _thinks(message: Mapping[str, Any]) -> bool:
 
 def _first(choices: object) -> Mapping[str, Any] | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, Mapping) else None
+    return choice if isinstance(choice, dict) else None
 
 
 def _first_count(given: object, names: tuple[str, ...]) -> int:
@@ -182,7 +182,7 @@ def _first_count(given: object, names: tuple[str, ...]) -> int:
 
 def _count(given: object, name: str) -> int:
     """A number of tokens; many endpoints leave details out, give null, or a float."""
-    count = given.get(name) if isinstance(given, Mapping) else None
+    count = given.get(name) if isinstance(given, dict) else None
     if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
         return 0
     if count >= MOST_TOKENS:
