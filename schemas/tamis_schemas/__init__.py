@@ -49,6 +49,7 @@ from .proportion import Proportion, wilson
 from .results import (
     CriterionVerdict,
     Cut,
+    Difference,
     EvaluationResult,
     FieldsResult,
     InclusionDecision,
@@ -56,6 +57,7 @@ from .results import (
     ItemResult,
     Provenance,
     Quote,
+    QuoteState,
     Usage,
     Verdict,
 )
@@ -86,6 +88,7 @@ __all__ = [
     "Criterion",
     "CriterionVerdict",
     "Cut",
+    "Difference",
     "ErrorKind",
     "Evaluation",
     "EvaluationResult",
@@ -130,6 +133,7 @@ __all__ = [
     "Proportion",
     "Provenance",
     "Quote",
+    "QuoteState",
     "RecallAnswer",
     "RejectedPaper",
     "Retrieval",

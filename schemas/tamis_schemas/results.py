@@ -68,21 +68,55 @@ class Cut(NamedTuple):
     of: int
 
 
+class QuoteState(StrEnum):
+    """What became of a quote in the record that it is said to come from."""
+
+    FOUND = "found"  # the record says so; marks and function words may differ
+    ALTERED = "altered"  # the record says nearly so: a number, a unit, a negation or a content word differs
+    NOT_FOUND = "not found"
+
+
+class Difference(BaseModel):
+    """Words of an altered quote, and the record's own words in their place."""
+
+    model_config = ConfigDict(frozen=True)
+
+    quoted: str  # empty: the quote leaves the record's words out
+    recorded: str  # empty: the quote adds words
+    start: int  # characters of the quote's text
+    end: int  # one past the last
+
+
 class Quote(BaseModel):
     """What a model quotes for a verdict, and whether the record says so.
 
-    The place is that of the most similar passage in the record's own text, and only there where the quote is found in a
-    field that holds a text; of a list or an object only the field is named.
+    The place is that of the most similar passage in the record's own text, and only there where the quote is found or
+    altered in a field that holds a text; of a list or an object only the field is named.
     """
 
     model_config = ConfigDict(frozen=True)
 
     text: str  # as the model gave it
-    found: bool
+    state: QuoteState
     similarity: float = Field(ge=0.0, le=1.0)  # to the most similar passage that it was compared with; 1.0: its words
     field: str | None = None
     start: int | None = None  # characters of that field
     end: int | None = None  # one past the last
+    differences: tuple[Difference, ...] = ()  # of an altered quote, in order
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_state(cls, given: Any) -> Any:
+        """A ledger from before quotes could be altered says only whether one is found."""
+        if isinstance(given, dict) and "state" not in given and "found" in given:
+            return {**given, "state": QuoteState.FOUND if given["found"] else QuoteState.NOT_FOUND}
+        return given
+
+    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
+    @property
+    def found(self) -> bool:
+        """True where the record says so."""
+        return self.state is QuoteState.FOUND
 
 
 class CriterionVerdict(BaseModel):

@@ -16,7 +16,7 @@ from rapidfuzz import fuzz
 
 from tamis_schemas import Item
 from tamis_schemas.item import shown_fields
-from tamis_schemas.results import Quote
+from tamis_schemas.results import Quote, QuoteState
 
 from .folded_text import FoldedText
 from .not_present import NOT_PRESENT
@@ -87,7 +87,7 @@ class QuotedRecord:
                 return _found(text, field, match)
             if best is None or match.similarity > most.similarity:
                 best, most = field, match
-        return Quote(text=text, found=False, similarity=round(most.similarity, 4))
+        return Quote(text=text, state=QuoteState.NOT_FOUND, similarity=round(most.similarity, 4))
 
     @cached_property
     def _fields(self) -> list[_Field]:
@@ -167,7 +167,7 @@ def _found(text: str, field: _Field, match: _Match) -> Quote:
     place = field.text.place(match.start, match.end) if field.has_places else None
     return Quote(
         text=text,
-        found=True,
+        state=QuoteState.FOUND,
         similarity=round(match.similarity, 4),
         field=field.name,
         start=None if place is None else place.start,
