@@ -1,73 +1,8 @@
 """The nouns of Tamis, shared by whoever enqueues and whoever works."""
 
-from .audit import Audit, AuditItem, Stratum
-from .chunk import Chunk, Retrieval, Retrieved
-from .criteria import Criterion, SearchCriteria, WorkedExample
-from .errors import (
-    BatchPaused,
-    BrokerUnavailable,
-    ConfigurationError,
-    ErrorKind,
-    IdempotencyConflict,
-    IllegalTransition,
-    InputError,
-    InvalidParameters,
-    InvalidRequest,
-    LedgerUnavailable,
-    OperationFailed,
-    TamisError,
-    Unavailable,
-    UnknownBatch,
-    WaitTimeout,
-)
-from .evaluation import Evaluation
-from .exclusion import Exclusion
-from .extraction import Extraction, ExtractionDetail, FieldExtractions, RecallAnswer
-from .filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
-from .item import Item, resolve_item_id
-from .iterations import AnswerEvaluation, AnswerResult, IterationData
-from .judgement import EvidenceType, Judgement
-from .money import Cost, cost_words, dollars
-from .operations import (
-    Answer,
-    Extract,
-    ExtractFields,
-    Filter,
-    Inclusion,
-    Judge,
-    Operation,
-    Score,
-    UnclearPolicy,
-    parse_operation,
-)
-from .override import Override
-from .paper import PaperData
-from .pause import Pause, PauseKind
-from .prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
-from .priority import Priority
-from .proportion import Proportion, wilson
-from .results import (
-    CriterionVerdict,
-    Cut,
-    Difference,
-    EvaluationResult,
-    FieldsResult,
-    InclusionDecision,
-    InclusionStatus,
-    ItemResult,
-    Provenance,
-    Quote,
-    QuoteState,
-    Usage,
-    Verdict,
-)
-from .retry_bias import RetryBias
-from .review_plan import ReviewPlan, ReviewStage
-from .source import Source
-from .status import BatchStatus, ItemStatus
-from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
-from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
-from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
+from typing import TYPE_CHECKING
+
+from .lazy import exports
 
 __all__ = [
     "NO_STEERING",
@@ -168,3 +103,115 @@ __all__ = [
     "tier_name",
     "wilson",
 ]
+
+if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
+    from .audit import Audit, AuditItem, Stratum
+    from .chunk import Chunk, Retrieval, Retrieved
+    from .criteria import Criterion, SearchCriteria, WorkedExample
+    from .errors import (
+        BatchPaused,
+        BrokerUnavailable,
+        ConfigurationError,
+        ErrorKind,
+        IdempotencyConflict,
+        IllegalTransition,
+        InputError,
+        InvalidParameters,
+        InvalidRequest,
+        LedgerUnavailable,
+        OperationFailed,
+        TamisError,
+        Unavailable,
+        UnknownBatch,
+        WaitTimeout,
+    )
+    from .evaluation import Evaluation
+    from .exclusion import Exclusion
+    from .extraction import Extraction, ExtractionDetail, FieldExtractions, RecallAnswer
+    from .filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
+    from .item import Item, resolve_item_id
+    from .iterations import AnswerEvaluation, AnswerResult, IterationData
+    from .judgement import EvidenceType, Judgement
+    from .money import Cost, cost_words, dollars
+    from .operations import (
+        Answer,
+        Extract,
+        ExtractFields,
+        Filter,
+        Inclusion,
+        Judge,
+        Operation,
+        Score,
+        UnclearPolicy,
+        parse_operation,
+    )
+    from .override import Override
+    from .paper import PaperData
+    from .pause import Pause, PauseKind
+    from .prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
+    from .priority import Priority
+    from .proportion import Proportion, wilson
+    from .results import (
+        CriterionVerdict,
+        Cut,
+        Difference,
+        EvaluationResult,
+        FieldsResult,
+        InclusionDecision,
+        InclusionStatus,
+        ItemResult,
+        Provenance,
+        Quote,
+        QuoteState,
+        Usage,
+        Verdict,
+    )
+    from .retry_bias import RetryBias
+    from .review_plan import ReviewPlan, ReviewStage
+    from .source import Source
+    from .status import BatchStatus, ItemStatus
+    from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
+    from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
+    from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
+else:
+    __getattr__ = exports(
+        __name__,
+        {
+            "audit": "Audit AuditItem Stratum",
+            "chunk": "Chunk Retrieval Retrieved",
+            "criteria": "Criterion SearchCriteria WorkedExample",
+            "errors": (
+                "BatchPaused BrokerUnavailable ConfigurationError ErrorKind IdempotencyConflict "
+                "IllegalTransition InputError InvalidParameters InvalidRequest LedgerUnavailable OperationFailed "
+                "TamisError Unavailable UnknownBatch WaitTimeout"
+            ),
+            "evaluation": "Evaluation",
+            "exclusion": "Exclusion",
+            "extraction": "Extraction ExtractionDetail FieldExtractions RecallAnswer",
+            "filter_result": "BatchFilterResult FilterResult FilterRule RejectedPaper",
+            "item": "Item resolve_item_id",
+            "iterations": "AnswerEvaluation AnswerResult IterationData",
+            "judgement": "EvidenceType Judgement",
+            "money": "Cost cost_words dollars",
+            "operations": (
+                "Answer Extract ExtractFields Filter Inclusion Judge Operation Score UnclearPolicy parse_operation"
+            ),
+            "override": "Override",
+            "paper": "PaperData",
+            "pause": "Pause PauseKind",
+            "prices": "ModelPrice Prices PriceTable TierPrice packaged_prices tier_name",
+            "priority": "Priority",
+            "proportion": "Proportion wilson",
+            "results": (
+                "CriterionVerdict Cut Difference EvaluationResult FieldsResult InclusionDecision InclusionStatus "
+                "ItemResult Provenance Quote QuoteState Usage Verdict"
+            ),
+            "retry_bias": "RetryBias",
+            "review_plan": "ReviewPlan ReviewStage",
+            "source": "Source",
+            "status": "BatchStatus ItemStatus",
+            "steering": "NO_STEERING Steering SteeringView Tier TierFallback",
+            "summary": "ConfidenceDistribution Counts MetricFigures Summary",
+            "unbilled": "PossiblyUnbilled possibly_unbilled_cost",
+        },
+    )

@@ -15,18 +15,19 @@ import typer
 from tamis_producer.cli import EXIT_FAILED, EXIT_OK, app, run
 from tamis_producer.cli.app import out
 from tamis_producer.cli.commands import Theme
-from tamis_producer.cli.dry_run import install
 from tamis_producer.cli.json_document import AsJson, print_json
+from tamis_producer.cli.workers_part import install
 from tamis_producer.extras import needs
 from tamis_producer.redaction import Redaction
-from tamis_producer.rehearsal import Beginning, Planned, Rehearsal
-from tamis_schemas import Operation
 
 from .alive_file import FRESH, health_at
 from .flower_options import USUAL_PORT, become_flower
 from .telemetry.tracing import traced
 
 if TYPE_CHECKING:
+    from tamis_producer.rehearsal import Beginning, Planned, Rehearsal
+    from tamis_schemas import Operation
+
     from .settings import WorkerSettings
 
 __all__ = ["app", "main"]
@@ -57,13 +58,13 @@ def _settings() -> "WorkerSettings":
     return WorkerSettings.load()
 
 
-def _rehearse(planned: Planned) -> Rehearsal:
+def _rehearse(planned: "Planned") -> "Rehearsal":
     with needs("worker"):
         from .rehearsal import rehearse
     return rehearse(planned, _settings())
 
 
-def _beginning_of(operation: Operation) -> Beginning:
+def _beginning_of(operation: "Operation") -> "Beginning":
     with needs("worker"):
         from .prompt_beginning import beginning_of_all
     return beginning_of_all(operation)

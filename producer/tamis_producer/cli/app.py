@@ -5,17 +5,19 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType, TracebackType
+from types import TracebackType
+from typing import Annotated
 
+import typer
 from rich.markup import escape
-from typer.main import get_install_completion_arguments
 
 from tamis_schemas import TamisError
 
 from ..redaction import Redaction
+from .command_list import COMMANDS
 from .commands import ByTheme, Commands
 from .console import PlainConsole
 from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
@@ -30,6 +32,7 @@ __all__ = [
     "app",
     "err",
     "know_the_shells",
+    "list_commands",
     "load_commands",
     "out",
     "run",
@@ -39,26 +42,7 @@ __all__ = [
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
 
-# Each module with its commands: a command that is called needs no other module.
-MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "submit": ("screen", "filter", "score", "extract", "fields", "answer"),
-        "judge": ("judge",),
-        "initial_filter": ("initial-filter",),
-        "criteria": ("criteria",),
-        "review": ("review",),
-        "read": ("batches", "status", "results", "export"),
-        "report": ("report",),
-        "control": ("pause", "resume", "cancel", "priority"),
-        "retry": ("retry", "failures"),
-        "evaluate": ("evaluate", "calibrate"),
-        "override": ("override", "overrides", "agreement"),
-        "audit": ("audit",),
-        "serve": ("serve", "keys"),
-        "workers": ("workers",),
-        "manual": (),  # it tells of all the others
-    }
-)
+MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
@@ -76,6 +60,23 @@ app = Commands(
 )
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"{NAME} {version(NAME)}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None:
+    """The options of `tamis` itself."""
+
+
 def run() -> None:
     """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says."""
     redact = Redaction.of_environment()
@@ -90,8 +91,10 @@ def run() -> None:
     if COMPLETE_VARIABLE in os.environ:
         know_the_shells()
         load_commands()
-    else:
-        load_commands(*sys.argv[1:2])
+    elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
+        load_commands(words[0])
+    else:  # nothing, or an option of `tamis` itself: no command is called
+        list_commands()
     try:
         app(prog_name=NAME)
     except TamisError as error:
@@ -107,13 +110,26 @@ def run() -> None:
 def load_commands(name: str | None = None) -> None:
     """Add the commands of a producer to `app`; of one that is called alone its module only, and what that imports."""
     own = {one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands}
-    homes = [module for module, commands in MODULES.items() if name in commands]
-    for module in homes or ([] if name in own else MODULES):
+    homes = {one.module for one in COMMANDS if one.name == name}
+    alone = homes if MANUAL not in homes else None
+    for module in alone or ([] if name in own else dict.fromkeys(one.module for one in COMMANDS)):
         import_module(f".{module}", __package__)
+
+
+def list_commands() -> None:
+    """Add the commands of a producer to `app` by name and summary only, for the list of all; none can be called."""
+    for one in COMMANDS:
+        app.command(one.name, theme=one.theme, help=one.summary)(_listed)
+
+
+def _listed() -> None:
+    raise NotImplementedError("a command that is called is imported by load_commands")
 
 
 def know_the_shells() -> None:
     """Have Typer know how each shell asks; it learns that only where its own `--install-completion` is offered."""
+    from typer.main import get_install_completion_arguments
+
     get_install_completion_arguments()
 
 

@@ -17,26 +17,19 @@ from tamis_schemas.printable import printable
 
 from ..bounds import Bounds
 from ..new_batch import parameters, rows_of
-from ..rehearsal import Beginning, BeginningOf, Planned, Rehearsal, Rehearse, Sample
+from ..rehearsal import Beginning, Planned, Rehearsal, Sample
 from ..settings import ProducerSettings
+from . import workers_part
 from .app import out
 from .json_document import print_json
-
-_installed: list[tuple[Rehearse, BeginningOf]] = []
-
-
-def install(rehearse: Rehearse, beginning_of: BeginningOf) -> None:
-    """Let `--dry-run` render prompts with this: the worker's floor does when it completes the command line."""
-    _installed[:] = [(rehearse, beginning_of)]
 
 
 def beginning_of(operation: Operation) -> Beginning | None:
     """What the prompts of all records have in common; None where no worker's part is installed."""
-    if not _installed:
+    if (part := workers_part.installed()) is None:
         return None
-    _, count = _installed[0]
     with suppress(ConfigurationError):  # the command is there, and the extra that it takes is not
-        return count(operation)
+        return part.beginning_of(operation)
     return None
 
 
@@ -61,7 +54,7 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
     Raises `ConfigurationError` where no worker's part is installed, and what submitting it would raise.
     """
-    if not _installed:
+    if (part := workers_part.installed()) is None:
         raise ConfigurationError(
             "--dry-run renders prompts as the workers do: it needs `tamis` as a whole: pip install 'tamis[worker]'"
         )
@@ -69,8 +62,7 @@ def rehearsed(planned: Planned) -> Rehearsal:
         bounds = Bounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
-    rehearse, _ = _installed[0]
-    return rehearse(planned)
+    return part.rehearse(planned)
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:

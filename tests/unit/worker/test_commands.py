@@ -1,11 +1,13 @@
 """The whole command line: each command has examples that it takes, and JSON; exit codes stand in one place."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tamis_producer.cli.app import MODULES, NAME, know_the_shells, load_commands
+from tamis_producer.cli.app import NAME, know_the_shells, load_commands
+from tamis_producer.cli.command_list import COMMANDS, Listed
 from tamis_producer.cli.commands import Page, Theme, pages
 from tamis_producer.cli.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
 from tamis_worker import watchdog
@@ -205,29 +208,63 @@ def test_no_option_installs_anything() -> None:
     assert not [name for param in root.params for name in param.opts if "completion" in name]
 
 
-def test_a_command_that_is_called_needs_only_the_module_that_names_it() -> None:
+def test_the_list_of_commands_says_where_each_is_written_and_what_its_page_says() -> None:
     root: Any = get_command(app)
-    homes = {name: _module(command) for name, command in root.commands.items()}
-    producers = {name: module for name, module in homes.items() if module.startswith("tamis_producer.cli.")}
-    listed = {name: f"tamis_producer.cli.{module}" for module, names in MODULES.items() for name in names}
-    assert {name: module for name, module in producers.items() if module != "tamis_producer.cli.manual"} == listed
+    declared = [
+        Listed(name, module.removeprefix("tamis_producer.cli."), command.rich_help_panel, _first_paragraph(command))
+        for name in root.list_commands(None)
+        if (module := _module(command := root.commands[name])).startswith("tamis_producer.cli.")
+    ]
+    assert list(COMMANDS) == declared
 
 
-@pytest.mark.parametrize(("called", "stranger"), [("status", "cli.audit"), ("worker", "cli.submit")])
-def test_a_command_that_reads_and_one_of_the_workers_wait_for_no_import_that_they_do_not_need(
-    called: str, stranger: str
-) -> None:
-    script = f"""
+STARTED = """
 import sys
-from tamis_worker.cli import app
-from tamis_producer.cli.app import load_commands
-load_commands({called!r})
-print(*sys.modules)
+from tamis_worker.cli import main
+sys.argv = ["tamis", *{arguments!r}]
+try:
+    main()
+except SystemExit as ended:
+    print(ended.code or 0, *sys.modules, file=sys.stderr)
 """
+# What only some commands need: servers, models, templates, formats of files, figures, rendered prompts.
+HEAVY = {
+    *("celery", "redis", "openai", "jinja2", "lxml", "sqlalchemy", "psycopg", "yaml", "jsonschema", "rapidfuzz"),
+    *("bibtexparser", "opentelemetry.sdk", "tamis_worker.settings", "tamis_producer.client"),
+    *("tamis_schemas.operations", "tamis_schemas.summary", "tamis_producer.cli.submit", "tamis_producer.cli.read"),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        ("--version", set()),
+        ("--help", set()),
+        ("worker --help", set()),
+        ("health --help", set()),
+    ],
+)
+def test_a_command_waits_for_no_import_that_it_does_not_need(arguments: str, needed: set[str]) -> None:
+    script = STARTED.format(arguments=arguments.split())
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    imported = set(done.stdout.split())
-    not_needed = {"celery", "redis", "jinja2", "sqlalchemy.orm", "tamis_worker.settings", f"tamis_producer.{stranger}"}
-    assert not not_needed & imported
+    code, *imported = done.stderr.split()
+    assert code == "0"
+    assert HEAVY & set(imported) <= needed
+
+
+def test_the_version_and_the_list_of_all_commands_are_there_without_importing_any() -> None:
+    def said(*arguments: str) -> str:
+        command = [sys.executable, "-m", "tamis_worker", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=60, env=os.environ | WIDE
+        ).stdout
+
+    assert said("--version") == f"tamis {version('tamis')}\n"
+    assert said("--help") == RUNNER.invoke(app, ["--help"], prog_name="tamis", env=WIDE).stdout
+
+
+def _first_paragraph(command: Any) -> str:
+    return " ".join(command.help.split("\n\n")[0].split())
 
 
 def _module(command: Any) -> str:

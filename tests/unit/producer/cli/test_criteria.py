@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tamis_producer.cli import dry_run
+from tamis_producer.cli import workers_part
 from tamis_producer.cli.criteria import criteria_app
 from tamis_producer.criteria_file import read_criteria
 from tamis_producer.criteria_template import TEMPLATE
@@ -22,7 +22,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dry_run, "_installed", [])  # as without the worker's part, whatever else was imported
+    monkeypatch.setattr(workers_part, "_installed", [])  # as without the worker's part, whatever else was imported
     return tmp_path
 
 
@@ -170,7 +170,7 @@ def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
         asked.append(operation)
         return Beginning(tokens, 1024)
 
-    dry_run.install(_never, counted)
+    workers_part.install(_never, counted)
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
     assert f"in common  {told}" in run("check", "criteria.yaml").stdout
     assert asked == [Inclusion(criteria=read_criteria(folder / "criteria.yaml"))]
@@ -184,7 +184,7 @@ def test_check_needs_no_part_of_a_worker(folder: Path) -> None:
     def missing(_: Operation) -> Beginning:
         raise ConfigurationError("this command needs the extra 'worker'")
 
-    dry_run.install(_never, missing)
+    workers_part.install(_never, missing)
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
     done = run("check", "criteria.yaml")
     assert done.exit_code == 0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tamis_producer.cli import dry_run
+from tamis_producer.cli import dry_run, workers_part
 from tamis_producer.rehearsal import Beginning, Duration, Planned, Rehearsal, RehearsedMessage, Sample
 from tamis_schemas import ConfigurationError, Filter, ModelPrice
 
@@ -123,6 +123,6 @@ def test_a_price_that_is_not_known_is_never_nothing() -> None:
 
 
 def test_without_the_workers_part_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run, "_installed", [])
+    monkeypatch.setattr(workers_part, "_installed", [])
     with pytest.raises(ConfigurationError, match="renders prompts as the workers do"):
         dry_run.dry_run(Planned(Filter(criteria="x"), [{"id": "1"}], None))

@@ -1,0 +1,45 @@
+"""The names that packages export are the same for type checkers, at run time and in `__all__`."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tamis_producer
+import tamis_schemas
+
+PACKAGES = pytest.mark.parametrize("package", [tamis_schemas, tamis_producer], ids=lambda package: package.__name__)
+
+
+def declared(package: ModuleType) -> dict[str, str]:
+    """Each name that a type checker sees, with the module from which it comes."""
+    tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = (node for node in block.body if isinstance(node, ast.ImportFrom))
+    return {name.name: f"{package.__name__}.{one.module}" for one in imports for name in one.names}
+
+
+@PACKAGES
+def test_each_name_is_what_its_module_holds(package: ModuleType) -> None:
+    homes = declared(package)
+    assert sorted(homes) == sorted(package.__all__)
+    for name, home in homes.items():
+        __import__(home)
+        assert getattr(package, name) is getattr(sys.modules[home], name)
+
+
+@PACKAGES
+def test_another_name_is_none_of_its_attributes(package: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nothing'"):
+        _ = package.Nothing
+
+
+@PACKAGES
+def test_the_package_alone_imports_none_of_them(package: ModuleType) -> None:
+    name = package.__name__
+    script = f"import sys, {name}; print(*(one for one in sys.modules if one.startswith('tamis_')))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert set(done.stdout.split()) == {name, "tamis_schemas", "tamis_schemas.lazy"}
