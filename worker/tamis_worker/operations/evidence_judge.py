@@ -1,7 +1,8 @@
 """The evidence judge for a pipeline that judges in its own process: the functions of spec 5.
 
 Neutral where the judge fails: better to let questionable evidence through than to block valid evidence for a technical
-failure. A neutral evaluation is valid, of quality 0.7 and of type "unknown"; so it costs a confidence 15 %.
+failure. A neutral evaluation is valid, of quality 0.7 and of type "unknown". As no judge has called its evidence
+contextual, it costs a confidence 30 %.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from .evidence import (
     Evidence,
     adjusted_confidence,
     drops_sharply,
+    evidence_type_of,
     hallucination,
     quality,
 )
@@ -155,7 +157,7 @@ def adjust_confidence_with_evidence_quality(
     quality_score = _required_number(evidence_evaluation, "quality_score")
     evidence_type = evidence_evaluation.get("evidence_type", EvidenceType.UNKNOWN.value)
     issue = evidence_evaluation.get("issue")
-    adjusted = adjusted_confidence(original, quality_score)
+    adjusted = adjusted_confidence(original, quality_score, evidence_type_of(evidence_type))
     if drops_sharply(original, adjusted):  # said without the value, which may be somebody's age or sex
         log.warning(
             "Confidence %.2f -> %.2f: evidence %s, quality %.2f", original, adjusted, evidence_type, quality_score
@@ -179,10 +181,7 @@ def _read(reply: object) -> Evidence:
     said = reply.get("evidence_type")
     if score is None and said is None:
         raise InvalidAnswer("the judge's reply has neither quality_score nor evidence_type")
-    try:
-        evidence_type = EvidenceType(str(said).strip().lower())
-    except ValueError:
-        evidence_type = EvidenceType.UNKNOWN
+    evidence_type = evidence_type_of(said)
     quality_score = quality(score, evidence_type)
     issue = reply.get("issue")
     return Evidence(

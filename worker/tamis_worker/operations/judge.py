@@ -172,7 +172,7 @@ def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Deci
         evidence_type=evidence.evidence_type,
         issue=evidence.issue,
         original_confidence=confidence,
-        adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score),
+        adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score, evidence.evidence_type),
         blocked=should_block_classification(evidence.quality_score, operation.block_threshold),
     )
     result = EvaluationResult(

@@ -276,7 +276,10 @@ def evaluation(score: float, kind: str, issue: str | None = None) -> EvidenceEva
         (0.9, 0.7, "contextual", 0.765),  # 0.9 x min(0.85, 0.7 + 0.15)
         (0.9, 0.4, "weak", 0.585),  # 0.9 x min(0.65, 0.4 + 0.25)
         (0.9, 0.0, "inappropriate", 0.0),
-        (0.9, 0.7, "unknown", 0.765),  # a judge that failed costs 15 %
+        (0.9, 0.7, "inappropriate", 0.63),  # 0.9 x 0.7
+        (0.9, 0.7, "unknown", 0.63),  # a judge that failed costs 30 %: 0.9 x 0.7
+        (0.9, 0.7, "strong", 0.63),  # a type that is not on the scale
+        (0.9, 0.7, "Contextual ", 0.765),
         (0.0, 1.0, "explicit", 0.0),
     ],
 )
@@ -321,14 +324,23 @@ def test_what_cannot_be_adjusted_is_refused_and_left_alone(
 
 
 @pytest.mark.parametrize(
-    ("score", "warned"),
-    [(1.0, False), (0.7, False), (0.65, False), (0.64, True), (0.4, True), (0.0, True)],  # 0.64: 0.79, a drop of 21 %
+    ("score", "kind", "warned"),
+    [
+        (1.0, "explicit", False),
+        (0.7, "contextual", False),  # 0.7 + 0.15 = 0.85: a drop of 15 %
+        (0.65, "contextual", False),  # 0.80: 20 % to the point
+        (0.64, "contextual", True),  # 0.79: 21 %
+        (0.7, "inappropriate", True),  # 0.7: 30 %
+        (0.7, "unknown", True),
+        (0.4, "weak", True),
+        (0.0, "inappropriate", True),
+    ],
 )
 def test_a_drop_of_more_than_20_percent_is_warned_of(
-    score: float, warned: bool, caplog: pytest.LogCaptureFixture
+    score: float, kind: str, warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        adjust_confidence_with_evidence_quality(dict(CLASSIFICATION), evaluation(score, "weak"))
+        adjust_confidence_with_evidence_quality(dict(CLASSIFICATION), evaluation(score, kind))
     assert [record.levelname for record in caplog.records] == ["WARNING"] * warned
     assert "Male" not in caplog.text  # a value may be personal
 
@@ -361,6 +373,6 @@ async def test_a_batch_is_judged_blocked_and_adjusted_as_spec_5_uses_it() -> Non
         ("a", pytest.approx(0.9), "explicit"),  # 0.9 x 1.0
         ("b", pytest.approx(0.765), "contextual"),  # 0.9 x min(0.85, 0.7 + 0.15)
         ("c", pytest.approx(0.585), "weak"),  # 0.9 x min(0.65, 0.4 + 0.25)
-        ("e", pytest.approx(0.765), "unknown"),  # neutral: quality 0.7
+        ("e", pytest.approx(0.63), "unknown"),  # neutral: 0.9 x 0.7
     ]
     assert "original_confidence" not in classifications[3]

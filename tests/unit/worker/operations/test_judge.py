@@ -193,6 +193,8 @@ def test_a_result_is_the_type_of_evidence_with_the_adjusted_confidence() -> None
         ({"evidence_type": "contextual", "quality_score": 0.7}, 0.7, 0.9 * 0.85, False),
         ({"evidence_type": "inappropriate", "quality_score": 0.0}, 0.0, 0.0, True),
         ({"evidence_type": "inappropriate", "quality_score": 0.1}, 0.1, 0.9 * 0.1, True),
+        ({"evidence_type": "inappropriate", "quality_score": 0.7}, 0.7, 0.9 * 0.7, False),  # no milder band
+        ({"evidence_type": "weak", "quality_score": 0.7}, 0.7, 0.9 * 0.7, False),
         ({"evidence_type": "weak", "quality_score": 0}, 0.4, 0.9 * 0.65, False),  # by its type
         ({"evidence_type": "weak", "quality_score": None}, 0.4, 0.9 * 0.65, False),
     ],
