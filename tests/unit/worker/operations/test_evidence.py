@@ -1,5 +1,7 @@
 """The formulas of evidence, as tables with the arithmetic of spec 5, and the laws they keep or do not keep."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +73,14 @@ def test_the_adjusted_confidence_is_that_of_spec_5(
     original: float, kind: str, quality_score: float, adjusted: float
 ) -> None:
     assert adjusted_confidence(original, quality_score, EvidenceType(kind)) == pytest.approx(adjusted, abs=1e-12)
+
+
+def test_the_worked_table_of_the_documentation_is_what_the_formula_leaves() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "evidence.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\w+)[^|]* \| (\d\.\d) \| .* = (\d\.\d{3})\b[^|]* \|$", page, re.MULTILINE)
+    assert len(rows) == 11
+    for kind, quality_score, left in rows:
+        assert f"{adjusted_confidence(0.9, float(quality_score), EvidenceType(kind)):.3f}" == left
 
 
 @given(original=UNIT, quality_score=UNIT, kind=KINDS)
