@@ -96,22 +96,32 @@ def quality(score: float | None, evidence_type: EvidenceType) -> float:
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
 
 
-def adjusted_confidence(original: float, quality_score: float) -> float:
-    """The confidence that evidence of this quality leaves: from 0 to the original, for a quality from 0 to 1.
+def evidence_type_of(given: object) -> EvidenceType:
+    """The type of evidence of this name, whatever its case; unknown where it is none of the scale."""
+    try:
+        return EvidenceType(str(given).strip().lower())
+    except ValueError:
+        return EvidenceType.UNKNOWN
 
-    | quality | confidence |
-    |---|---|
-    | 0.6 to 0.8, both included | original x min(0.85, quality + 0.15) |
-    | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
-    | any other | original x quality |
 
-    Source: spec 5, "Confidence Adjustment Formula". Not monotone, as specified: the milder bands end in a step down, so
-    that quality 0.5 leaves 0.65 of a confidence and 0.51 leaves 0.51; 0.8 leaves 0.85 and 0.81 leaves 0.81. So adjusted
-    confidences say nothing about which of two pieces of evidence was better; the quality does.
+def adjusted_confidence(original: float, quality_score: float, evidence_type: EvidenceType) -> float:
+    """The confidence that evidence of this type and quality leaves: from 0 to the original, for a quality from 0 to 1.
+
+    | type | quality | confidence |
+    |---|---|---|
+    | contextual | 0.6 to 0.8, both included | original x min(0.85, quality + 0.15) |
+    | weak | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
+    | any other, or any other quality | | original x quality |
+
+    Source: spec 5, "Confidence Adjustment Formula", which heads each milder band with a type and a range of quality,
+    and keeps the full penalty for inappropriate evidence: a band needs both. Not monotone, as specified: each band ends
+    in a step down. Weak evidence of 0.5 leaves 0.65 of a confidence, of 0.51 it leaves 0.51; contextual evidence of 0.8
+    leaves 0.85, of 0.81 it leaves 0.81. So adjusted confidences say nothing about which of two pieces of evidence was
+    better; the quality does.
     """
-    if 0.6 <= quality_score <= 0.8:
+    if evidence_type is EvidenceType.CONTEXTUAL and 0.6 <= quality_score <= 0.8:
         return original * min(0.85, quality_score + 0.15)
-    if 0.3 <= quality_score <= 0.5:
+    if evidence_type is EvidenceType.WEAK and 0.3 <= quality_score <= 0.5:
         return original * min(0.65, quality_score + 0.25)
     return original * quality_score
 

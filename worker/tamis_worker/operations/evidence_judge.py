@@ -1,31 +1,39 @@
 """The evidence judge for a pipeline that judges in its own process: the functions of spec 5.
 
+They are plain functions, as the patterns of spec 5 use them. Those that ask the judge have an asynchronous form too,
+under the same name with `_async`. Either form takes a synchronous and an asynchronous client.
+
 Neutral where the judge fails: better to let questionable evidence through than to block valid evidence for a technical
-failure. A neutral evaluation is valid, of quality 0.7 and of type "unknown"; so it costs a confidence 15 %.
+failure. A neutral evaluation is valid, of quality 0.7 and of type "unknown". As no judge has called its evidence
+contextual, it costs a confidence 30 %. A mistake in the program is no failure of the judge, and is raised: neutralised,
+it would let everything through that should be blocked.
 """
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol, TypedDict
+from typing import Any, TypedDict
 
 from tamis_schemas import InvalidParameters
 from tamis_schemas.judgement import EvidenceType
 
-from .decided import InvalidAnswer
+from ..loop import end_tasks
+from ..sync_bridge import synchronous
 from .evidence import (
     QUALITY_CONTEXTUAL,
-    QUALITY_INAPPROPRIATE,
     CitedNoun,
     Evidence,
     adjusted_confidence,
     drops_sharply,
+    evidence_type_of,
     hallucination,
-    quality,
 )
-from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
+from .judge_client import PROGRAMMING_ERRORS, JudgeClient, reply_of
+from .judge_prompt import judge_prompt
+from .judge_reply import read_reply
 
 NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
@@ -41,15 +49,7 @@ class EvidenceEvaluation(TypedDict):
     issue: str | None
 
 
-class JudgeClient(Protocol):
-    """A model that answers in JSON. How many tokens its answer may have is the client's to work out."""
-
-    async def call_json(self, system_prompt: str, user_prompt: str, /, *, temperature: float) -> object:
-        """The decoded JSON of the model's answer."""
-        ...
-
-
-async def evaluate_evidence_quality(
+async def evaluate_evidence_quality_async(
     classification: Mapping[str, Any],
     email_context: str,
     section_guidelines: str,
@@ -59,7 +59,7 @@ async def evaluate_evidence_quality(
     noun: str = "Email",
     plural: str | None = None,
 ) -> EvidenceEvaluation:
-    """What the judge says of one classification; neutral where the judge fails. Raises nothing but a cancellation.
+    """What the judge says of one classification; neutral where the judge fails.
 
     Args:
         classification: with `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) where known.
@@ -69,37 +69,25 @@ async def evaluate_evidence_quality(
         actual_batch_size: how many emails the agent saw; None or 0 where that is not known.
         noun: what a reasoning cites by number.
         plural: of the noun, for the prompt; by default the noun in lower case, with an s.
+
+    Raises:
+        TypeError, AttributeError: an argument is not of its type; so do the other `PROGRAMMING_ERRORS` of the client.
     """
-    try:
-        cited_noun = CitedNoun.of(noun, plural)
-        cited = [classification.get("email_numbers"), classification.get("cited")]
-        reasoning = classification.get("reasoning")
-        evidence = hallucination("" if reasoning is None else str(reasoning), cited, actual_batch_size, cited_noun)
-        if evidence is None:
-            prompt = judge_prompt(
-                value=classification.get("value"),
-                confidence=classification.get("confidence"),
-                reasoning=reasoning,
-                context=email_context,
-                guidelines=section_guidelines,
-                batch_size=actual_batch_size,
-                noun=cited_noun,
-            )
-            evidence = _read(await llm_client.call_json(JUDGE_SYSTEM_PROMPT, prompt, temperature=JUDGE_TEMPERATURE))
-    except Exception as error:  # by spec 5 a judge that fails blocks nothing: the classification counts as contextual
-        log.exception("The evidence judge failed; the classification counts as valid, quality %s", NEUTRAL_QUALITY)
-        issue = f"Judge error: {str(error) or type(error).__name__}"
-        evidence = Evidence(True, NEUTRAL_QUALITY, EvidenceType.UNKNOWN, issue)
-    return EvidenceEvaluation(
-        is_valid=evidence.is_valid,
-        quality_score=evidence.quality_score,
-        evidence_type=evidence.evidence_type.value,
-        issue=evidence.issue,
+    (evaluation,) = await evaluate_evidence_quality_batch_async(
+        [classification],
+        email_context,
+        section_guidelines,
+        llm_client,
+        1,
+        actual_batch_size,
+        noun=noun,
+        plural=plural,
     )
+    return evaluation
 
 
-async def evaluate_evidence_quality_batch(
-    classifications: Sequence[Mapping[str, Any]],
+async def evaluate_evidence_quality_batch_async(
+    classifications: Iterable[Mapping[str, Any]],
     email_context: str,
     section_guidelines: str,
     llm_client: JudgeClient,
@@ -113,30 +101,30 @@ async def evaluate_evidence_quality_batch(
 
     Raises:
         InvalidParameters: where `max_workers` is less than 1.
+        TypeError, AttributeError: as of `evaluate_evidence_quality_async`; the other judgements are abandoned then.
     """
     if max_workers < 1:
         raise InvalidParameters(f"max_workers: {max_workers!r} would judge nothing; give 1 or more")
-
-    async def judged(classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        return await evaluate_evidence_quality(
-            classification,
-            email_context,
-            section_guidelines,
-            llm_client,
-            actual_batch_size,
-            noun=noun,
-            plural=plural,
-        )
-
-    if len(classifications) == 1:
-        return [await judged(classifications[0])]
+    threads = ThreadPoolExecutor(max_workers, thread_name_prefix="tamis evidence judge")
+    judge = _Judge(
+        llm_client, email_context, section_guidelines, actual_batch_size, CitedNoun.of(noun, plural), threads
+    )
     free = asyncio.Semaphore(max_workers)
 
     async def in_turn(classification: Mapping[str, Any]) -> EvidenceEvaluation:
         async with free:
-            return await judged(classification)
+            return await judge.evaluation(classification)
 
-    return await asyncio.gather(*(in_turn(classification) for classification in classifications))
+    tasks = [asyncio.create_task(in_turn(classification)) for classification in classifications]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        await end_tasks(*tasks)
+        threads.shutdown(wait=False)
+
+
+evaluate_evidence_quality = synchronous(evaluate_evidence_quality_async)
+evaluate_evidence_quality_batch = synchronous(evaluate_evidence_quality_batch_async)
 
 
 def adjust_confidence_with_evidence_quality(
@@ -155,7 +143,7 @@ def adjust_confidence_with_evidence_quality(
     quality_score = _required_number(evidence_evaluation, "quality_score")
     evidence_type = evidence_evaluation.get("evidence_type", EvidenceType.UNKNOWN.value)
     issue = evidence_evaluation.get("issue")
-    adjusted = adjusted_confidence(original, quality_score)
+    adjusted = adjusted_confidence(original, quality_score, evidence_type_of(evidence_type))
     if drops_sharply(original, adjusted):  # said without the value, which may be somebody's age or sex
         log.warning(
             "Confidence %.2f -> %.2f: evidence %s, quality %.2f", original, adjusted, evidence_type, quality_score
@@ -171,56 +159,53 @@ def adjust_confidence_with_evidence_quality(
     return classification
 
 
-def _read(reply: object) -> Evidence:
-    """The evidence in a model's reply, read tolerantly. Raises `InvalidAnswer` where nothing can be made of it."""
-    if not isinstance(reply, Mapping):
-        raise InvalidAnswer(f"the judge's reply is no JSON object but {type(reply).__name__}")
-    score = _score(reply.get("quality_score"))
-    said = reply.get("evidence_type")
-    if score is None and said is None:
-        raise InvalidAnswer("the judge's reply has neither quality_score nor evidence_type")
-    try:
-        evidence_type = EvidenceType(str(said).strip().lower())
-    except ValueError:
-        evidence_type = EvidenceType.UNKNOWN
-    quality_score = quality(score, evidence_type)
-    issue = reply.get("issue")
-    return Evidence(
-        is_valid=_truth(reply.get("is_valid"), otherwise=quality_score > QUALITY_INAPPROPRIATE),
-        quality_score=quality_score,
-        evidence_type=evidence_type,
-        issue=str(issue).strip() or None if issue is not None else None,
-    )
-
-
-def _score(said: object) -> float | None:
-    if said is None:
-        return None
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
-        raise InvalidAnswer(f"quality_score: {said!r} is no number")
-    try:
-        score = float(said)
-    except (ValueError, OverflowError) as error:
-        raise InvalidAnswer(f"quality_score: {str(said)[:40]!r} is no number") from error
-    if not isfinite(score):
-        raise InvalidAnswer(f"quality_score: {score!r} is no number")
-    return score
-
-
-def _truth(said: object, *, otherwise: bool) -> bool:
-    match said:
-        case None:
-            return otherwise
-        case bool():
-            return said
-        case str() if said.strip().lower() in ("true", "false"):
-            return said.strip().lower() == "true"
-        case _:
-            raise InvalidAnswer(f"is_valid: {said!r} is neither true nor false")
-
-
 def _required_number(given: Mapping[str, Any], name: str) -> float:
     value = given.get(name)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidParameters(f"{name}: {value!r} is no number; a model may have given it as text, or not at all")
     return float(value)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """A client, and what all classifications of one call have in common."""
+
+    client: JudgeClient
+    context: str
+    guidelines: str
+    batch_size: int | None
+    noun: CitedNoun
+    threads: Executor  # for a synchronous client, which would stop the loop
+
+    async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
+        """What is to be said of one classification: its hallucination, else the judge's evaluation of it."""
+        cited = [classification.get("email_numbers"), classification.get("cited")]
+        reasoning = classification.get("reasoning")
+        evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
+        if evidence is None:
+            prompt = judge_prompt(
+                value=classification.get("value"),
+                confidence=classification.get("confidence"),
+                reasoning=reasoning,
+                context=self.context,
+                guidelines=self.guidelines,
+                batch_size=self.batch_size,
+                noun=self.noun,
+            )
+            evidence = await self._asked(prompt)
+        return EvidenceEvaluation(
+            is_valid=evidence.is_valid,
+            quality_score=evidence.quality_score,
+            evidence_type=evidence.evidence_type.value,
+            issue=evidence.issue,
+        )
+
+    async def _asked(self, prompt: str) -> Evidence:
+        try:
+            return read_reply(await reply_of(self.client, prompt, self.threads))
+        except PROGRAMMING_ERRORS:
+            raise
+        except Exception as error:  # by spec 5 a judge that fails blocks nothing
+            log.exception("The evidence judge failed; the classification counts as valid, quality %s", NEUTRAL_QUALITY)
+            issue = f"Judge error: {str(error) or type(error).__name__}"
+            return Evidence(True, NEUTRAL_QUALITY, EvidenceType.UNKNOWN, issue)

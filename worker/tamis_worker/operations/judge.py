@@ -31,11 +31,13 @@ from .evidence import (
 )
 from .evidence_judge import (
     EvidenceEvaluation,
-    JudgeClient,
     adjust_confidence_with_evidence_quality,
     evaluate_evidence_quality,
+    evaluate_evidence_quality_async,
     evaluate_evidence_quality_batch,
+    evaluate_evidence_quality_batch_async,
 )
+from .judge_client import JudgeClient
 from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
 
 __all__ = [
@@ -49,7 +51,9 @@ __all__ = [
     "adjust_confidence_with_evidence_quality",
     "course",
     "evaluate_evidence_quality",
+    "evaluate_evidence_quality_async",
     "evaluate_evidence_quality_batch",
+    "evaluate_evidence_quality_batch_async",
     "messages",
     "parse",
     "response_schema",
@@ -172,7 +176,7 @@ def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Deci
         evidence_type=evidence.evidence_type,
         issue=evidence.issue,
         original_confidence=confidence,
-        adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score),
+        adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score, evidence.evidence_type),
         blocked=should_block_classification(evidence.quality_score, operation.block_threshold),
     )
     result = EvaluationResult(

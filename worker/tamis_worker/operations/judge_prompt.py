@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from .evidence import CitedNoun
-from .prompt import one_line
+from .prompt import neutralise_chat_tokens, one_line
 
 CONTEXT_LENGTH: Final = 2000  # characters of the context that the judge sees
 JUDGE_TEMPERATURE: Final = 0.1  # spec 5: nearly deterministic
@@ -34,7 +34,7 @@ def judge_prompt(
     """The user prompt, word for word as spec 5 has it; without the NOTE where the batch's size is not known (None, 0).
 
     The classification and the first 2000 characters of its context are put on one line each. Headings in the guidelines
-    are demoted below the prompt's own.
+    are demoted below the prompt's own. Chat tokens are neutralised in all of them.
     """
     note = f"NOTE: The agent analyzed a batch of {batch_size} {noun.many}.\n\n" if batch_size else ""
     return f"""\
@@ -47,7 +47,7 @@ def judge_prompt(
 - Reasoning: {_shown(reasoning)}
 
 ## {noun.one} Context (first {CONTEXT_LENGTH} chars of batch):
-{one_line(context[:CONTEXT_LENGTH])}...
+{neutralise_chat_tokens(one_line(context[:CONTEXT_LENGTH]))}...
 
 {note}## Your Task:
 Evaluate if the reasoning provides VALID evidence per the guidelines above.
@@ -69,8 +69,8 @@ Return ONLY JSON (no markdown):
 
 
 def _shown(value: object) -> str:
-    return "" if value is None else one_line(str(value))
+    return "" if value is None else neutralise_chat_tokens(one_line(str(value)))
 
 
 def _demoted(guidelines: str) -> str:
-    return _HEADING.sub("###", "\n".join(guidelines.splitlines()))
+    return neutralise_chat_tokens(_HEADING.sub("###", "\n".join(guidelines.splitlines())))

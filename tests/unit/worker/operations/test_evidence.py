@@ -1,5 +1,7 @@
 """The formulas of evidence, as tables with the arithmetic of spec 5, and the laws they keep or do not keep."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tamis_worker.operations.evidence import (
     adjusted_confidence,
     cited_numbers,
     drops_sharply,
+    evidence_type_of,
     hallucination,
     quality,
     should_block_classification,
@@ -23,6 +26,7 @@ from tamis_worker.operations.evidence import (
 
 EMAIL = CitedNoun()
 UNIT = st.floats(0, 1)
+KINDS = st.sampled_from(EvidenceType)
 
 
 def test_the_scale_is_that_of_spec_5() -> None:
@@ -30,68 +34,109 @@ def test_the_scale_is_that_of_spec_5() -> None:
 
 
 @pytest.mark.parametrize(
-    ("original", "quality_score", "adjusted"),
+    ("original", "kind", "quality_score", "adjusted"),
     [
         # the examples of spec 5
-        (0.9, 1.0, 0.9 * 1.0),  # explicit: no penalty
-        (0.9, 0.7, 0.765),  # contextual: 0.9 x min(0.85, 0.7 + 0.15) = 0.9 x 0.85, instead of 0.63
-        (0.9, 0.4, 0.585),  # weak: 0.9 x min(0.65, 0.4 + 0.25) = 0.9 x 0.65, instead of 0.36
-        (0.9, 0.0, 0.0),  # inappropriate: blocked in full
+        (0.9, "explicit", 1.0, 0.9),  # 0.9 x 1.0
+        (0.9, "contextual", 0.7, 0.765),  # 0.9 x min(0.85, 0.7 + 0.15) = 0.9 x 0.85, instead of 0.63
+        (0.9, "weak", 0.4, 0.585),  # 0.9 x min(0.65, 0.4 + 0.25) = 0.9 x 0.65, instead of 0.36
+        (0.9, "inappropriate", 0.0, 0.0),  # 0.9 x 0.0
         # the contextual band, from end to end
-        (1.0, 0.59, 0.59),  # below it: x quality
-        (1.0, 0.6, 0.75),  # min(0.85, 0.6 + 0.15)
-        (1.0, 0.65, 0.80),  # min(0.85, 0.65 + 0.15)
-        (1.0, 0.8, 0.85),  # min(0.85, 0.8 + 0.15 = 0.95)
-        (1.0, 0.81, 0.81),  # above it: x quality
+        (1.0, "contextual", 0.59, 0.59),  # below it: x quality
+        (1.0, "contextual", 0.6, 0.75),  # min(0.85, 0.6 + 0.15)
+        (1.0, "contextual", 0.65, 0.80),  # min(0.85, 0.65 + 0.15)
+        (1.0, "contextual", 0.8, 0.85),  # min(0.85, 0.8 + 0.15 = 0.95)
+        (1.0, "contextual", 0.81, 0.81),  # above it: x quality
+        (1.0, "contextual", 0.4, 0.4),  # in the band of weak evidence: x quality
         # the weak band, from end to end
-        (1.0, 0.29, 0.29),
-        (1.0, 0.3, 0.55),  # min(0.65, 0.3 + 0.25)
-        (1.0, 0.35, 0.60),  # min(0.65, 0.35 + 0.25)
-        (1.0, 0.5, 0.65),  # min(0.65, 0.5 + 0.25 = 0.75)
-        (1.0, 0.51, 0.51),
+        (1.0, "weak", 0.29, 0.29),
+        (1.0, "weak", 0.3, 0.55),  # min(0.65, 0.3 + 0.25)
+        (1.0, "weak", 0.35, 0.60),  # min(0.65, 0.35 + 0.25)
+        (1.0, "weak", 0.5, 0.65),  # min(0.65, 0.5 + 0.25 = 0.75)
+        (1.0, "weak", 0.51, 0.51),
+        (1.0, "weak", 0.7, 0.7),  # in the band of contextual evidence: x quality
+        # no other type has a milder band
+        (0.9, "inappropriate", 0.7, 0.63),  # 0.9 x 0.7, not 0.765
+        (0.9, "inappropriate", 0.4, 0.36),  # 0.9 x 0.4, not 0.585
+        (0.9, "explicit", 0.7, 0.63),
+        (0.9, "explicit", 0.4, 0.36),
+        (0.9, "unknown", 0.7, 0.63),  # a judge that failed
+        (0.9, "unknown", 0.4, 0.36),
         # everything else is a plain product
-        (0.5, 0.9, 0.45),
-        (0.8, 0.1, 0.08),
-        (0.0, 1.0, 0.0),  # a confidence of 0.0 is a confidence
-        (0.0, 0.7, 0.0),
+        (0.5, "explicit", 0.9, 0.45),
+        (0.8, "inappropriate", 0.1, 0.08),
+        (0.0, "explicit", 1.0, 0.0),  # a confidence of 0.0 is a confidence
+        (0.0, "contextual", 0.7, 0.0),
     ],
 )
-def test_the_adjusted_confidence_is_that_of_spec_5(original: float, quality_score: float, adjusted: float) -> None:
-    assert adjusted_confidence(original, quality_score) == pytest.approx(adjusted, abs=1e-12)
+def test_the_adjusted_confidence_is_that_of_spec_5(
+    original: float, kind: str, quality_score: float, adjusted: float
+) -> None:
+    assert adjusted_confidence(original, quality_score, EvidenceType(kind)) == pytest.approx(adjusted, abs=1e-12)
 
 
-@given(original=UNIT, quality_score=UNIT)
-def test_an_adjusted_confidence_is_never_below_0_nor_above_the_original(original: float, quality_score: float) -> None:
-    assert 0 <= adjusted_confidence(original, quality_score) <= original
+def test_the_worked_table_of_the_documentation_is_what_the_formula_leaves() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "evidence.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\w+)[^|]* \| (\d\.\d) \| .* = (\d\.\d{3})\b[^|]* \|$", page, re.MULTILINE)
+    assert len(rows) == 11
+    for kind, quality_score, left in rows:
+        assert f"{adjusted_confidence(0.9, float(quality_score), EvidenceType(kind)):.3f}" == left
 
 
-@given(original=UNIT, quality_score=UNIT)
-def test_a_milder_band_never_takes_more_than_the_plain_product(original: float, quality_score: float) -> None:
-    assert adjusted_confidence(original, quality_score) >= original * quality_score
+@given(original=UNIT, quality_score=UNIT, kind=KINDS)
+def test_an_adjusted_confidence_is_from_the_plain_product_to_the_original(
+    original: float, quality_score: float, kind: EvidenceType
+) -> None:
+    adjusted = adjusted_confidence(original, quality_score, kind)
+    assert 0 <= original * quality_score <= adjusted <= original
 
 
-@given(quality_score=UNIT, first=UNIT, second=UNIT)
-def test_for_one_quality_a_higher_confidence_stays_the_higher(
-    quality_score: float, first: float, second: float
+@given(original=UNIT, quality_score=UNIT, kind=st.sampled_from(["explicit", "inappropriate", "unknown"]))
+def test_only_contextual_and_weak_evidence_keep_more_than_the_plain_product(
+    original: float, quality_score: float, kind: str
+) -> None:
+    assert adjusted_confidence(original, quality_score, EvidenceType(kind)) == original * quality_score
+
+
+@given(quality_score=UNIT, kind=KINDS, first=UNIT, second=UNIT)
+def test_for_one_piece_of_evidence_a_higher_confidence_stays_the_higher(
+    quality_score: float, kind: EvidenceType, first: float, second: float
 ) -> None:
     low, high = sorted((first, second))
-    assert adjusted_confidence(low, quality_score) <= adjusted_confidence(high, quality_score)
+    assert adjusted_confidence(low, quality_score, kind) <= adjusted_confidence(high, quality_score, kind)
 
 
 @pytest.mark.parametrize(
-    ("worse", "leaves", "better", "leaves_less"),
+    ("kind", "worse", "leaves", "better", "leaves_less"),
     [
-        (0.5, 0.65, 0.51, 0.51),  # at the end of the weak band
-        (0.8, 0.85, 0.81, 0.81),  # at the end of the contextual band
+        ("weak", 0.5, 0.65, 0.51, 0.51),  # at the end of the weak band
+        ("contextual", 0.8, 0.85, 0.81, 0.81),  # at the end of the contextual band
     ],
 )
 def test_the_formula_is_not_monotone_where_a_milder_band_ends(
-    worse: float, leaves: float, better: float, leaves_less: float
+    kind: str, worse: float, leaves: float, better: float, leaves_less: float
 ) -> None:
-    assert adjusted_confidence(1.0, worse) == leaves
-    assert adjusted_confidence(1.0, better) == leaves_less
+    assert adjusted_confidence(1.0, worse, EvidenceType(kind)) == leaves
+    assert adjusted_confidence(1.0, better, EvidenceType(kind)) == leaves_less
     assert worse < better
     assert leaves > leaves_less
+
+
+@pytest.mark.parametrize(
+    ("given_type", "kind"),
+    [
+        ("weak", "weak"),
+        (" Contextual\n", "contextual"),
+        (EvidenceType.INAPPROPRIATE, "inappropriate"),
+        ("unknown", "unknown"),
+        ("strong", "unknown"),
+        ("", "unknown"),
+        (None, "unknown"),
+        (0.7, "unknown"),
+    ],
+)
+def test_a_type_that_is_not_on_the_scale_is_unknown(given_type: object, kind: str) -> None:
+    assert evidence_type_of(given_type) is EvidenceType(kind)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +165,7 @@ def test_a_quality_is_the_clamped_score_or_that_of_its_type(score: float | None,
     assert quality(score, EvidenceType(kind)) == expected
 
 
-@given(score=st.none() | st.floats(allow_nan=False, allow_infinity=False), kind=st.sampled_from(EvidenceType))
+@given(score=st.none() | st.floats(allow_nan=False, allow_infinity=False), kind=KINDS)
 def test_a_quality_is_always_from_0_to_1(score: float | None, kind: EvidenceType) -> None:
     assert 0 <= quality(score, kind) <= 1
 
