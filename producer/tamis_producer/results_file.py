@@ -24,6 +24,7 @@ COLUMNS = (
     "deciding_criteria",
     "exclusion_reason",
     "flagged",  # true: the model quotes what the record does not say
+    "quotes",  # the quotes that flag it: I1 altered: "men" for "women"; E1 not found: "in rats"
     "cut",  # fields too long to be sent whole: abstract 40,000 of 120,000 characters; empty: all was sent
     "evaluations",  # of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
     "error_kind",
@@ -94,6 +95,7 @@ def _cells(row: ItemResult) -> list[object]:
         criteria,
         row.exclusion_reason or "",
         "true" if row.decision is not None and row.decision.flagged else "",
+        "" if row.decision is None else row.decision.quote_words or "",
         row.cut_words or "",
         row.evaluation_words or "",
         row.error_kind.value if row.error_kind else "",

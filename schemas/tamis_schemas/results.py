@@ -1,5 +1,6 @@
 """Results: what an item ended with."""
 
+import json
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -86,6 +87,13 @@ class Difference(BaseModel):
     start: int  # characters of the quote's text
     end: int  # one past the last
 
+    @property
+    def words(self) -> str:
+        """What differs, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
+        if not self.recorded:
+            return f'"{self.quoted}" added'
+        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
+
 
 class Quote(BaseModel):
     """What a model quotes for a verdict, and whether the record says so.
@@ -140,15 +148,26 @@ class InclusionDecision(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     status: InclusionStatus
-    confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is not in the record
+    confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is altered or not in the record
     rationale: str
     verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
     criteria: list[str] = Field(default_factory=list)  # the texts of the criteria that decided
     exclusion_reason: str | None = None  # the text of the first criterion that failed; None unless excluded
     model_status: InclusionStatus | None = None  # what the model said, where its verdicts or the policy say otherwise
     model_confidence: Confidence | None = None  # what the model said, where it was lowered
-    flagged: bool = False  # at least one quote is not in the record
+    flagged: bool = False  # at least one quote is altered or not in the record
     error: str | None = None  # why there is no decision: of an `InclusionEvaluator`'s failed item, never in the ledger
+
+    @property
+    def quote_words(self) -> str | None:
+        """The quotes that flag the record, as `I1 altered: "men" for "women"; E1 not found: "in rats"`; None: none do."""
+        told = []
+        for label, given in self.verdicts.items():
+            quote = given.quote
+            if quote is not None and not quote.found:
+                differences = ", ".join(difference.words for difference in quote.differences)
+                told.append(f"{label} {quote.state.value}: {differences or json.dumps(quote.text, ensure_ascii=False)}")
+        return "; ".join(told) or None
 
 
 @dataclass(frozen=True, slots=True)

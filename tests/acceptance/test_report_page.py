@@ -17,7 +17,7 @@ from tamis_producer.overrides import HumanDecision
 from tamis_producer.overrides import record as record_decisions
 from tamis_producer.report import ReportForm, write_report
 from tamis_schemas import Exclusion, Inclusion, InclusionDecision, ItemStatus, SearchCriteria
-from tamis_schemas.results import CriterionVerdict, Quote
+from tamis_schemas.results import CriterionVerdict, Difference, Quote
 
 pytestmark = needs_chromium
 
@@ -159,17 +159,30 @@ def test_quotes_are_marked_where_they_stand_beyond_the_basic_plane_too(open_repo
         "I1": Quote(text="trained 𝔸", found=True, similarity=1.0, field="abstract", start=start, end=start + 9),
         "I2": Quote(text="𝔸 adults", found=True, similarity=1.0, field="abstract", start=start + 8, end=start + 16),
         "E1": Quote(text="in rats", found=False, similarity=0.1),
+        "E2": Quote(
+            text="🏃🏃 We never trained 𝔹 adults",
+            state="altered",
+            similarity=0.9,
+            field="abstract",
+            start=0,
+            end=start + 16,
+            differences=(
+                Difference(quoted="never", recorded="", start=6, end=11),
+                Difference(quoted="𝔹", recorded="𝔸", start=20, end=21),
+            ),
+        ),
     }
     verdicts = {label: CriterionVerdict(verdict="met", quote=quote) for label, quote in quotes.items()}
     page = open_report([decided(record(0, abstract=abstract), decision(verdicts=verdicts, flagged=True))]).page
     page.get_by_role("button", name="Record 1: details").click()
     marks = page.locator("#detail-1 mark")
     assert [mark.evaluate("mark => mark.firstChild.textContent") for mark in marks.all()] == [
+        "🏃🏃 We ",
         "trained ",
         "𝔸",
         " adults",
     ]
-    assert page.locator("#detail-1 mark sup").all_inner_texts() == ["I1", "I2"]
+    assert page.locator("#detail-1 mark sup").all_inner_texts() == ["I1", "I2, E2"]
     assert (
         page.locator("#detail-1 .text").evaluate(
             "p => { p.querySelectorAll('sup').forEach(s => s.remove()); return p.textContent }"
@@ -178,6 +191,10 @@ def test_quotes_are_marked_where_they_stand_beyond_the_basic_plane_too(open_repo
     )
     expect(page.locator("#detail-1")).to_contain_text("This quote is not in the record.")
     expect(page.locator("#record-1")).to_contain_text("quote not in the record")
+    expect(page.locator("#record-1")).to_contain_text("quote altered")
+    expect(page.locator("#detail-1")).to_contain_text("This quote is altered: abstract has other words")
+    assert page.locator("#detail-1 blockquote del").all_text_contents() == ["[quoted: never]", "[quoted: 𝔹]"]
+    assert page.locator("#detail-1 blockquote ins").all_text_contents() == ["[in the record: 𝔸]"]
 
 
 def test_a_row_opens_on_why_it_was_decided(open_report: Open) -> None:

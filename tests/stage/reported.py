@@ -59,7 +59,7 @@ def batch(**changes: Any) -> BatchFigures:
             ConfidenceSeries(outcome="excluded", bins=(0, 0, 0, 0, 0, 0, 0, 0, 0, 3)),
             ConfidenceSeries(outcome="uncertain", bins=(0, 0, 0, 0, 1, 0, 0, 0, 0, 0)),
         ),
-        "quotes": Quotes(given=9, found=8, flagged=1),
+        "quotes": Quotes(given=9, found=7, altered=1, flagged=1),
         "spending": Spending(calls=8, prompt_tokens=7000, completion_tokens=900, call_seconds_median=0.8),
         "prompts": Prompts(records=7, sha256="ab" * 32, parameters_sha256="cd" * 32),
     }

@@ -21,6 +21,7 @@ ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("main.js", "api.js", "words.js", "overview.js", "submission.js", "batch.js", "deciding.js", "flow.js")
 FILES = {
     "report.css": REPORT_ASSETS / "page.css",
+    "quotes.js": REPORT_ASSETS / "quotes.js",
     "table.js": REPORT_ASSETS / "table.js",
     "page.css": ASSETS / "page.css",
     "icon.svg": ASSETS / "icon.svg",

@@ -87,11 +87,12 @@ class Quotes(BaseModel):
 
     given: int = 0
     found: int = 0
-    flagged: int = 0  # records with at least one quote that is not in them
+    altered: int = 0  # the record says nearly so: a token of them differs
+    flagged: int = 0  # records with at least one quote that is altered or not found
 
     @property
     def missing(self) -> int:
-        return self.given - self.found
+        return self.given - self.found - self.altered
 
 
 class Prompts(BaseModel):

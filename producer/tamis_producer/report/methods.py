@@ -163,8 +163,9 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
     sentences = [
         f"The research question was: “{criteria.research_question}” For each criterion below the model gave a verdict "
         "(met, not met or unclear) with a quote from the record, and then a decision: include, exclude or uncertain. "
-        "The software looked for each quote in the record; a quote that is not there flags the record and lowers its "
-        "confidence. The exclusion reason is the first criterion that failed."
+        "The software looked for each quote in the record and compared it word by word; a quote that is not there, or "
+        "that differs in a number, a unit, a negation or another word of content (altered), flags the record and "
+        "lowers its confidence. The exclusion reason is the first criterion that failed."
     ]
     policy = _POLICIES.get(str(batch.parameters.get("unclear")))
     if policy is not None:
@@ -275,7 +276,8 @@ def _disclosure(figures: Figures) -> str:
         sentences += [f"Results were given by a language model{none}.", *humans]
     if quotes.given:
         sentences.append(
-            f"Of {quotes.given:,} quotes that the model gave, {quotes.missing:,} could not be found in the record; "
+            f"Quotes that the model gave: {quotes.given:,}; found in the record: {quotes.found:,}, altered: "
+            f"{quotes.altered:,}, not found: {quotes.missing:,}; "
             f"{_were(quotes.flagged)} flagged for it."
         )
     return " ".join(sentences)

@@ -53,8 +53,8 @@ def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
 
 def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
     screening = figures.screening
-    css, table_js, page_js = ((ASSETS / name).read_text("utf-8") for name in ("page.css", "table.js", "page.js"))
-    js = table_js + page_js
+    css = (ASSETS / "page.css").read_text("utf-8")
+    js = "".join((ASSETS / name).read_text("utf-8") for name in ("quotes.js", "table.js", "page.js"))
     name = figures.label or f"{figures.kind} {figures.id[:8]}"
     names = outcome_names(screening.operation)
     errors = [

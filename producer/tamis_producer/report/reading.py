@@ -142,6 +142,7 @@ def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
         """
         SELECT count(*) FILTER (WHERE v.value -> 'quote' ->> 'text' IS NOT NULL) AS given,
                count(*) FILTER (WHERE v.value -> 'quote' ->> 'found' = 'true') AS found,
+               count(*) FILTER (WHERE v.value -> 'quote' ->> 'state' = 'altered') AS altered,
                count(DISTINCT r.idx) FILTER (WHERE r.detail ->> 'flagged' = 'true') AS flagged
         FROM results r
         JOIN items i ON i.batch_id = r.batch_id AND i.idx = r.idx AND i.state = :decided
@@ -152,7 +153,7 @@ def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
         """
     )
     row = connection.execute(statement, {"batch_id": batch.id, "decided": ItemStatus.DECIDED.value}).one()
-    return Quotes(given=row.given, found=row.found, flagged=row.flagged)
+    return Quotes(given=row.given, found=row.found, altered=row.altered, flagged=row.flagged)
 
 
 def _spending(connection: Connection, batch_id: UUID) -> Spending:

@@ -16,7 +16,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.exclusion import DUPLICATE
 from tamis_schemas.item import shown_fields
-from tamis_schemas.results import CriterionVerdict
+from tamis_schemas.results import CriterionVerdict, QuoteState
 
 from ..outcome import ANSWERED_NO, BEFORE_SCREENING, FILTER, INCLUSION, NO_REASON, Outcome
 from .steps import error_words
@@ -46,6 +46,7 @@ class Mark:
     start: int
     end: int
     label: str
+    altered: bool = False  # the quote does not say what stands there
 
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
@@ -155,10 +156,16 @@ def _inclusion(decision: InclusionDecision) -> Row:
 
 
 def _verdict(given: CriterionVerdict) -> list[Any]:
-    """The verdict; with a quote its text, whether it was found, and the field."""
-    if given.quote is None:
+    """The verdict; with a quote its text, its state and the field; of an altered one what differs, too.
+
+    A difference is the characters (code points) of the quote, and the record's words in their place.
+    """
+    quote = given.quote
+    if quote is None:
         return [given.verdict.value]
-    return [given.verdict.value, _short(given.quote.text), given.quote.found, given.quote.field or ""]
+    row = [given.verdict.value, _short(quote.text), quote.state.value, quote.field or ""]
+    differences = [[d.start, d.end, _short(d.recorded)] for d in quote.differences if d.end <= LONGEST_TEXT]
+    return [*row, differences] if differences else row
 
 
 def _marks(result: ItemResult) -> list[Mark]:
@@ -168,15 +175,15 @@ def _marks(result: ItemResult) -> list[Mark]:
         return []
     marks: list[Mark] = []
     for label, given in result.decision.verdicts.items():
-        if given.quote is not None and given.quote.found:
-            marks += _mark(given.quote.field, given.quote.start, given.quote.end, label)
+        if (quote := given.quote) is not None:
+            marks += _mark(quote.field, quote.start, quote.end, label, altered=quote.state is QuoteState.ALTERED)
     return marks
 
 
-def _mark(field: str | None, start: int | None, end: int | None, label: str) -> list[Mark]:
+def _mark(field: str | None, start: int | None, end: int | None, label: str, *, altered: bool = False) -> list[Mark]:
     if field is None or start is None or end is None or not 0 <= start < end:
         return []
-    return [Mark(field, start, end, label.replace("_", " "))]
+    return [Mark(field, start, end, label.replace("_", " "), altered)]
 
 
 def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
@@ -195,7 +202,11 @@ def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
         if len(text) > LONGEST:
             field["cut"] = len(text) - LONGEST
         if isinstance(value, str):  # places count the characters of a text, not those of a list made one here
-            placed = [[m.start, min(m.end, LONGEST), m.label] for m in marks if m.field == name and m.start < LONGEST]
+            placed = [
+                [m.start, min(m.end, LONGEST), m.label, *[True] * m.altered]
+                for m in marks
+                if m.field == name and m.start < LONGEST
+            ]
             if placed:
                 field["marks"] = placed
         fields.append(field)

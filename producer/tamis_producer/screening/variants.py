@@ -60,6 +60,27 @@ _SPELLINGS = (
     ("sulph", "sulf"),
     ("grey", "gray"),
     ("defence", "defense"),
+    ("favour", "favor"),
+    ("flavour", "flavor"),
+    ("honour", "honor"),
+    ("humour", "humor"),
+    ("rigour", "rigor"),
+    ("vapour", "vapor"),
+    ("vigour", "vigor"),
+    ("pnoea", "pnea"),
+    ("aesthe", "esthe"),
+    ("faec", "fec"),
+    ("leucocyt", "leukocyt"),
+    ("homoeo", "homeo"),
+    ("manoeuv", "maneuv"),
+    ("titre", "titer"),
+    ("calibre", "caliber"),
+    ("analogue", "analog"),
+    ("signalling", "signaling"),
+    ("enrolment", "enrollment"),
+    ("fulfilment", "fulfillment"),
+    ("judgement", "judgment"),
+    ("skilful", "skillful"),
 )
 
 
@@ -83,6 +104,13 @@ def folded(text: str) -> str:
         for at, word in enumerate(words)
         if not (word in ("the", "a", "an") and at > 0 and words[at - 1] in PREPOSITIONS and at + 1 < len(words))
     )
+
+
+def american(word: str) -> str:
+    """The word, in small letters, in American spelling."""
+    for british, spelled in _SPELLINGS:
+        word = word.replace(british, spelled)
+    return word
 
 
 def pattern(variant: str) -> str:

@@ -62,20 +62,23 @@ def decision(status: str, confidence: float, reason: str | None = None, **more: 
     )
 
 
-def quoted(**found: bool) -> dict[str, CriterionVerdict]:
+def quoted(**states: str) -> dict[str, CriterionVerdict]:
     return {
-        label: CriterionVerdict(verdict="met", quote=Quote(text="words", found=there, similarity=float(there)))
-        for label, there in found.items()
+        label: CriterionVerdict(verdict="met", quote=Quote(text="words", state=state, similarity=0.9))
+        for label, state in states.items()
     }
 
 
 # 14 records: 2 duplicates, 3 under two rules; 9 screened: 2 included, 3 excluded, 1 uncertain, 2 failed, 1 cancelled.
 ROWS = [
-    decided(record(0), decision("include", 0.95, verdicts=quoted(I1=True, I2=True))),
+    decided(record(0), decision("include", 0.95, verdicts=quoted(I1="found", I2="found"))),
     kept_out(record(1), Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=0)),
     kept_out(record(2), Exclusion(rule="title_pattern", reason="in rats", matched="in rats", field="title")),
     decided(record(3), decision("exclude", 0.7, ANIMALS)),
-    decided(record(4), decision("exclude", 0.3, ANIMALS, flagged=True, verdicts=quoted(I1=False, E1=True))),
+    decided(
+        record(4),
+        decision("exclude", 0.3, ANIMALS, flagged=True, verdicts=quoted(I1="not found", I2="altered", E1="found")),
+    ),
     failed(record(5), "timeout"),
     decided(record(6), decision("uncertain", 0.4)),
     kept_out(record(7), Exclusion(rule="date_range", reason="1987")),
@@ -131,7 +134,8 @@ def test_rates_confidence_quotes_and_spending_are_counted_too(engine: Engine) ->
         "excluded": (0, 0, 0, 1, 0, 0, 0, 1, 0, 1),  # 0.3, 0.7 and 1.0
         "uncertain": (0, 0, 0, 0, 1, 0, 0, 0, 0, 0),  # 0.4
     }
-    assert (batch.quotes.given, batch.quotes.found, batch.quotes.missing, batch.quotes.flagged) == (4, 3, 1, 1)
+    quotes = batch.quotes
+    assert (quotes.given, quotes.found, quotes.altered, quotes.missing, quotes.flagged) == (5, 3, 1, 1, 1)
     # 8 results: 6 decided and 2 failed; one of them cost no call
     assert (batch.spending.calls, batch.spending.cached) == (7, 1)
     assert (batch.spending.prompt_tokens, batch.spending.completion_tokens) == (8 * 900, 8 * 120)

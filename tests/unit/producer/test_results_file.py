@@ -22,6 +22,7 @@ from tamis_schemas import (
     Provenance,
     Usage,
 )
+from tamis_schemas.results import CriterionVerdict, Difference, Quote
 
 
 def row(index: int = 0, **changes: object) -> ItemResult:
@@ -48,6 +49,26 @@ def test_a_decided_item() -> None:
     assert (cells["value"], cells["confidence"], cells["reasoning"]) == ("true", "0.9", "because")
     assert (cells["model"], cells["prompt_tokens"], cells["title"]) == ("m", "10", "T")
     assert cells["cost"] == "0.000045"
+
+
+def test_a_flagged_record_says_which_quotes_are_altered_and_which_are_not_there() -> None:
+    men = Difference(quoted="men", recorded="women", start=0, end=3)
+    dropped, added = (
+        Difference(quoted="", recorded="not", start=9, end=9),
+        Difference(quoted="never", recorded="", start=1, end=6),
+    )
+    quotes = {
+        "I1": Quote(text="men walked", state="altered", similarity=0.9, differences=(men, dropped, added)),
+        "I2": Quote(text="women", state="found", similarity=1.0),
+        "E1": Quote(text='in "rats"', state="not found", similarity=0.2),
+    }
+    verdicts = {label: CriterionVerdict(verdict="met", quote=quote) for label, quote in quotes.items()}
+    decision = InclusionDecision(status="include", confidence=0.5, rationale="because", verdicts=verdicts, flagged=True)
+    flagged, sound = table(row(decision=decision), row())
+    assert (flagged["flagged"], sound["flagged"], sound["quotes"]) == ("true", "", "")
+    assert flagged["quotes"] == (
+        'I1 altered: "men" for "women", "not" left out, "never" added; E1 not found: "in \\"rats\\""'
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,9 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     decision = row.decision
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    flag = "[yellow]quote not found[/]" if decision.flagged else ""
+    quotes = [given.quote for given in decision.verdicts.values() if given.quote is not None]
+    states = dict.fromkeys(quote.state.value for quote in quotes if not quote.found)
+    flag = f"[yellow]quote {' and '.join(states)}[/]" if states else ""
     reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
     return ["\n".join(filter(None, (status, deciding, flag))), escape(reason)]
 

@@ -12,23 +12,12 @@ from typing import Any
 from tamis_schemas import Chunk, Extraction, Quote
 
 from ..operations.folded_text import FoldedText
+from ..operations.number_words import NUMBER_WORDS
 from ..operations.quotes import COMPARED, QuotedRecord
 
 READ = 10_000  # characters of a passage in which a value is looked for
 ALIKE = 200_000  # characters of a value times characters of a passage, up to which the two may be alike only
 AROUND = 40  # characters that a word goes on at most beyond the end of a quote
-
-_UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_TENS_IN_ORDER = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_TENS = {word: 10 * n for n, word in enumerate(_TENS_IN_ORDER, 2)}
-_WORDS = {
-    **{word: n for n, word in enumerate(_UNITS)},
-    **_TENS,
-    **{f"{ten}-{_UNITS[one]}": tens + one for ten, tens in _TENS.items() for one in range(1, 10)},
-}
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d+(?:[.,\u00b7]\d+)*|[.\u00b7]\d+)(?:e[-+]?\d{1,3}(?!\d))?(?: ?(%|percent\b))?")
@@ -111,8 +100,8 @@ def numbers_in(passage: str) -> Iterator[Decimal]:
         yield Decimal(match[0].replace(" ", ""))
     for match in _WORD.finditer(folded):
         for word in {match[0], *match[0].split("-")}:
-            if word in _WORDS:
-                yield Decimal(_WORDS[word])
+            if word in NUMBER_WORDS:
+                yield Decimal(NUMBER_WORDS[word])
 
 
 def _readings(written: str) -> Iterator[Decimal]:

@@ -7,11 +7,14 @@ folded by itself, so any place in the folded text has its place in the text.
 
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-STEP = 1024  # characters folded at a time: as many are gone through one by one to find a place
+STEP = 1024  # characters folded at a time: as many are gone through one by one to find the first place among them
 REMEMBERED = 20_000  # characters whose folding is kept; there are a million, and a record may hold them all
+FEW_BEYOND_ASCII = 20  # kinds of characters of a step that are replaced one by one
 TRAILING = 32  # accents and invisible characters after the last letter of a place that belong to it, at most
 
 QUOTATION_MARKS = frozenset("'\"`\u00b4\u2032\u2033\u2035\u2036\u300c\u300d\u300e\u300f\u301d\u301e\u301f\uff02\uff07")
@@ -37,11 +40,16 @@ class FoldedText:
         self._text = text
         self._step = step
         self._begins: list[int] = []  # of each step, its first place in `folded`
+        self._origins: dict[int, Sequence[int]] = {}  # of a step, where each of its folded characters stands
         pieces: list[str] = []
         length, last = 0, " "
         for start in range(0, len(text), step):
             self._begins.append(length)
-            piece = _SWALLOWED.sub(r"\1", _SPACES.sub(" ", text[start : start + step].translate(_FOLDS)))
+            piece = _translated(text[start : start + step])
+            if "  " in piece:
+                piece = _SPACES.sub(" ", piece)
+            if "< " in piece or "[ " in piece:
+                piece = _SWALLOWED.sub(r"\1", piece)
             if last in SWALLOWING:
                 piece = piece.removeprefix(" ")
             if piece:
@@ -60,17 +68,25 @@ class FoldedText:
 
     def _origin(self, place: int) -> int:
         step = bisect_right(self._begins, place) - 1
+        if (origins := self._origins.get(step)) is None:
+            origins = self._origins[step] = self._origins_of(step)
+        return origins[place - self._begins[step]]
+
+    def _origins_of(self, step: int) -> Sequence[int]:
         reached = self._begins[step]
-        last = self.folded[reached - 1] if reached else " "
+        end = self._begins[step + 1] if step + 1 < len(self._begins) else len(self.folded)
         start = step * self._step
-        for index, character in enumerate(self._text[start : start + self._step], start):
+        text = self._text[start : start + self._step]
+        if end - reached == len(text) and all(len(_FOLDS[ord(one)]) == 1 for one in _beyond_ascii(text)):
+            return range(start, start + len(text))  # every character became one
+        last = self.folded[reached - 1] if reached else " "
+        origins = array("L")
+        for index, character in enumerate(text, start):
             for one in _FOLDS[ord(character)]:
-                if one == " " and last in SWALLOWING:
-                    continue
-                if reached == place:
-                    return index
-                reached, last = reached + 1, one
-        raise IndexError(f"{place} is not in a folded text of {len(self.folded)} characters")
+                if one != " " or last not in SWALLOWING:
+                    origins.append(index)
+                    last = one
+        return origins
 
 
 class _Folds(dict[int, str]):
@@ -81,6 +97,20 @@ class _Folds(dict[int, str]):
         if len(self) < REMEMBERED:
             self[code] = folded
         return folded
+
+
+def _beyond_ascii(text: str) -> set[str]:
+    return set() if text.isascii() else {character for character in set(text) if character > "\x7f"}
+
+
+def _translated(text: str) -> str:
+    """Every character folded. Text of ASCII alone is several times as quick: what folds to it is replaced first."""
+    beyond = _beyond_ascii(text)
+    if len(beyond) <= FEW_BEYOND_ASCII:
+        for character in beyond:
+            if (folded := _FOLDS[ord(character)]).isascii():
+                text = text.replace(character, folded)
+    return text.translate(_FOLDS)
 
 
 def _fold(character: str) -> str:

@@ -24,6 +24,7 @@ const decisionTable = (facts, rows, decide = null) => {
     element.append(...children);
     return element;
   };
+  const quotes = quotesMadeWith(make);
   const byHand = (row) => row.human && !row.human.confirms; // what the software gives as reason and confidence is not theirs
   const reasonOf = (row) => byHand(row) ? row.human.note || row.human.value || "" : row.reason || row.value || (row.values ? row.values.map(([n, v]) => `${n}: ${v ?? "–"}`).join("; ") : "");
 
@@ -115,7 +116,7 @@ const decisionTable = (facts, rows, decide = null) => {
     record.scope = "row";
     if (row.by) record.append(make("span", "by", row.by));
     const decision = make("td", "", badge(row));
-    if (row.flagged) decision.append(make("span", "flag", "quote not in the record"));
+    if (row.flagged) for (const text of quotes.flags(row.verdicts)) decision.append(make("span", "flag", text));
     if (row.weak) decision.append(make("span", "flag", "evidence too weak"));
     if (row.cut) decision.append(make("span", "flag", "not sent whole"));
     if (row.human) decision.append(make("span", "human", byHuman(row)));
@@ -212,13 +213,12 @@ const decisionTable = (facts, rows, decide = null) => {
 
   const verdicts = (given) => {
     const list = make("tbody", "");
-    for (const [name, verdict, quote, found, field] of given) {
+    for (const [name, verdict, quote, state, field, differences] of given) {
       const criterion = facts.criteria[name] || { text: "", excludes: false };
       const head = make("th", "", make("b", "", name), ` ${criterion.text}`);
       head.scope = "row";
       if (quote !== undefined) {
-        head.append(make("blockquote", "", `“${quote}”`));
-        head.append(found ? make("span", "by", field ? ` in ${field}` : "") : make("span", "flag", "This quote is not in the record."));
+        head.append(...quotes.shown(quote, state, field, differences));
       }
       const against = verdict === (criterion.excludes ? "met" : "not met");
       list.append(make("tr", "", head, make("td", against ? "against" : "", verdict)));
@@ -257,7 +257,7 @@ const decisionTable = (facts, rows, decide = null) => {
         continue;
       }
       const ending = over.filter(([, end]) => Math.min(end, points.length) === edges[n + 1]).map(([, , name]) => name);
-      const mark = make("mark", "", text);
+      const mark = make("mark", over.some(([, , , altered]) => altered) ? "altered" : "", text);
       mark.title = over.map(([, , name]) => facts.criteria[name]?.text || name).join("; ");
       if (ending.length) mark.append(make("sup", "", ending.join(", ")));
       pieces.push(mark);

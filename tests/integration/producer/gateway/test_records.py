@@ -61,7 +61,7 @@ def test_every_record_is_there_with_its_outcome_reason_verdicts_and_marks(http: 
     assert [row["outcome"] for row in table["rows"]] == ["excluded", "duplicate", "failed"]
     first = table["rows"][0]
     assert first["reason"] == "Animal studies"
-    assert first["verdicts"] == [["E1", "met", "trained adults", True, "abstract"]]
+    assert first["verdicts"] == [["E1", "met", "trained adults", "found", "abstract"]]
     assert first["fields"][-1]["marks"] == [[5, 19, "E1"]]
 
 

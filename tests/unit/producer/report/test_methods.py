@@ -118,7 +118,9 @@ def test_the_disclosure_says_who_decided_and_what_is_left_to_a_human() -> None:
     assert (
         "2 records were neither included nor excluded, because the model was uncertain or because of an error" in said
     )
-    assert "Of 9 quotes that the model gave, 1 could not be found in the record; 1 record was flagged for it." in said
+    assert (
+        "Quotes that the model gave: 9; found in the record: 7, altered: 1, not found: 1; 1 record was flagged for it."
+    ) in said
     assert "has to be reported beside this text" in said
 
 

@@ -16,7 +16,7 @@ from tamis_schemas import (
     ItemStatus,
     Verdict,
 )
-from tamis_schemas.results import CriterionVerdict, Quote
+from tamis_schemas.results import CriterionVerdict, Difference, Quote, QuoteState
 
 RECORD = {"id": "7", "title": "Walking after surgery", "abstract": "We trained 🏃 adults at home.", "year": 2019}
 DECISION = InclusionDecision(
@@ -61,13 +61,30 @@ def test_a_decision_comes_with_reason_verdicts_quotes_and_the_quoted_place() -> 
         "saidSure": 0.9,
         "flagged": True,
         "verdicts": [
-            ["I1", "met", "adults at home", True, "abstract"],
-            ["I2", "not met", "a cohort", False, ""],
+            ["I1", "met", "adults at home", "found", "abstract"],
+            ["I2", "not met", "a cohort", "not found", ""],
             ["E1", "unclear"],
         ],
         "fields": [{"name": "abstract", "text": RECORD["abstract"], "marks": [[13, 27, "I1"]]}],
     }
     assert str(RECORD["abstract"])[13:27] == "adults at home"  # code points: the runner is one
+
+
+def test_an_altered_quote_says_what_differs_and_its_place_is_marked_as_such() -> None:
+    adults = Difference(quoted="children", recorded="adults", start=0, end=8)
+    quote = Quote(
+        text="children at home",
+        state=QuoteState.ALTERED,
+        similarity=0.8,
+        field="abstract",
+        start=13,
+        end=27,
+        differences=(adults,),
+    )
+    altered = {"I1": CriterionVerdict(verdict=Verdict.MET, quote=quote)}
+    row = record_row("inclusion", decided(DECISION.model_copy(update={"verdicts": altered})))
+    assert row["verdicts"] == [["I1", "met", "children at home", "altered", "abstract", [[0, 8, "adults"]]]]
+    assert row["fields"][0]["marks"] == [[13, 27, "I1", True]]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import Chunk, Extraction
+from tamis_schemas.results import QuoteState
 from tamis_worker.evaluation.grounding import Passages, numbers_in, says
 
 TEXT = (
@@ -98,12 +99,14 @@ def test_a_number_that_a_quote_cuts_off_is_read_whole() -> None:
     assert Passages([chunk]).validated(one).validated is False
 
 
-def test_a_quote_that_is_nearly_right_does_not_make_its_wrong_number_right() -> None:
+def test_evidence_with_a_changed_number_is_altered_and_validates_nothing() -> None:
     said = "Between 2015 and 2019 we enrolled 1350 adults with diabetes in forty-one hospitals of two countries"
     chunk = Chunk(text=said.replace("1350", "1250"))
-    after = Passages([chunk]).validated(Extraction(value=1350, chunk_number=1, evidence=said))
-    assert after.quote is not None
-    assert (after.quote.found, after.validated) == (True, False)
+    for value in (1350, 1250):
+        after = Passages([chunk]).validated(Extraction(value=value, chunk_number=1, evidence=said))
+        assert after.quote is not None
+        assert (after.quote.state, after.validated) == (QuoteState.ALTERED, False)
+        assert [(one.quoted, one.recorded) for one in after.quote.differences] == [("1350", "1250")]
 
 
 def test_of_a_value_that_is_listed_only_the_evidence_must_be_there() -> None:

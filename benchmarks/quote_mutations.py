@@ -1,0 +1,322 @@
+"""Quotes that say something else than their record, and quotes that are only written otherwise; from real abstracts.
+
+The lists here are the benchmark's own: nothing of them is read by what they measure.
+"""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Mutation = Callable[[random.Random, str, str], str | None]  # a quote and a text of foreign words; None: not this quote
+
+LENGTHS = ((20, 39), (40, 69), (70, 99), (100, 120))  # characters
+
+_NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w.,]\d)")
+_WORD = re.compile(r"(?<![\w-])[a-z]{5,}(?![\w-])")
+_ANY_WORD = re.compile(r"(?<![\w-])[A-Za-z]{7,}(?![\w-])")
+_NEGATION = re.compile(r" ?\b(?:not|no|never|without|neither|nor)\b")
+_AUXILIARY = re.compile(r"\b(?:was|were|is|are|did|has|have|can|could|may|should)\b")
+_COMMON = frozenset(
+    (
+        *("about", "above", "after", "among", "being", "their", "there", "these", "those", "which", "while", "within"),
+        *("between", "through", "during", "having", "towards", "amongst"),
+    )
+)
+
+SEX = (("men", "women"), ("man", "woman"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("he", "she"))
+DECISION = (("included", "excluded"), ("inclusion", "exclusion"), ("eligible", "ineligible"), ("include", "exclude"))
+DIRECTION = (
+    *(("increased", "decreased"), ("increase", "decrease"), ("higher", "lower"), ("more", "less"), ("high", "low")),
+    *(("greater", "smaller"), ("improved", "worsened"), ("positive", "negative"), ("better", "worse")),
+)
+TIME = (("before", "after"), ("with", "without"), ("pre", "post"), ("early", "late"), ("under", "over"))
+AMOUNT = (("all", "some"), ("most", "few"), ("and", "or"), ("both", "neither"), ("always", "never"))
+PREFIX = (
+    *(("effective", "ineffective"), ("significant", "non-significant"), ("significant", "insignificant")),
+    *(("related", "unrelated"), ("controlled", "uncontrolled"), ("likely", "unlikely"), ("able", "unable")),
+)
+UNITS = (
+    *(("mg", "g"), ("mg", "\u03bcg"), ("kg", "g"), ("ml", "l"), ("weeks", "months"), ("months", "years")),
+    *(("days", "weeks"), ("hours", "days"), ("minutes", "hours"), ("%", " mg"), ("years", "months"), ("week", "month")),
+)
+BRITISH = (
+    *(("randomized", "randomised"), ("behavior", "behaviour"), ("hospitalized", "hospitalised"), ("tumor", "tumour")),
+    *(("center", "centre"), ("pediatric", "paediatric"), ("hemoglobin", "haemoglobin"), ("analyzed", "analysed")),
+    *(("program", "programme"), ("labeled", "labelled"), ("anemia", "anaemia"), ("edema", "oedema")),
+    *(("leukemia", "leukaemia"), ("ischemic", "ischaemic"), ("randomization", "randomisation"), ("color", "colour")),
+    *(("characterized", "characterised"), ("utilized", "utilised"), ("summarized", "summarised"), ("aging", "ageing")),
+    *(("recognized", "recognised"), ("orthopedic", "orthopaedic"), ("estrogen", "oestrogen"), ("fetal", "foetal")),
+    *(("generalized", "generalised"), ("anesthesia", "anaesthesia"), ("diarrhea", "diarrhoea"), ("fiber", "fibre")),
+)
+NUMERALS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+FUNCTION = (
+    *(("the ", ""), ("a ", ""), ("of the ", "of "), ("was ", "is "), ("were ", "are "), ("in ", "at "), ("on ", "in ")),
+    *((" that ", " which "), ("has been ", "was "), ("is ", ""), ("for ", "of "), ("the ", "a "), ("these ", "the ")),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    mutate: Mutation
+
+
+def _digit(draw: random.Random, quote: str, foreign: str) -> str | None:
+    numbers = list(_NUMBER.finditer(quote))
+    if not numbers:
+        return None
+    number = draw.choice(numbers)
+    places = [n for n in range(*number.span()) if quote[n].isdigit()]
+    place = draw.choice(places)
+    other = draw.choice([d for d in "0123456789" if d != quote[place] and (d != "0" or place > number.start())])
+    return quote[:place] + other + quote[place + 1 :]
+
+
+def _number(draw: random.Random, quote: str, foreign: str) -> str | None:
+    numbers = list(_NUMBER.finditer(quote))
+    if not numbers:
+        return None
+    number = draw.choice(numbers)
+    other = str(draw.randint(2, 400))
+    if float(other) == float(number[0]):
+        return None
+    return quote[: number.start()] + other + quote[number.end() :]
+
+
+def _decimal_point(draw: random.Random, quote: str, foreign: str) -> str | None:
+    numbers = [one for one in _NUMBER.finditer(quote) if "." in one[0]]
+    if not numbers:
+        return None
+    number = draw.choice(numbers)
+    whole, fraction = number[0].split(".")
+    moved = draw.choice([whole + fraction, f"{whole}{fraction[0]}.{fraction[1:]}".rstrip("."), f"0.{whole}{fraction}"])
+    if float(moved) == float(number[0]):
+        return None
+    return quote[: number.start()] + moved + quote[number.end() :]
+
+
+def _comparator(draw: random.Random, quote: str, foreign: str) -> str | None:
+    signs = list(re.finditer(r"[<>\u2264\u2265=](?= ?[\d.])", quote))
+    if not signs:
+        return None
+    sign = draw.choice(signs)
+    other = {"<": ">", ">": "<", "\u2264": "\u2265", "\u2265": "\u2264", "=": draw.choice("<>")}[sign[0]]
+    return quote[: sign.start()] + other + quote[sign.end() :]
+
+
+def _sign(draw: random.Random, quote: str, foreign: str) -> str | None:
+    minus = list(re.finditer(r"(?<=[ =(])[-\u2212](?=\d)", quote))
+    if minus:
+        one = draw.choice(minus)
+        return quote[: one.start()] + quote[one.end() :]
+    numbers = list(re.finditer(r"(?<=[=(] )\d|(?<=[=(])\d", quote))
+    if not numbers:
+        return None
+    one = draw.choice(numbers)
+    return f"{quote[: one.start()]}-{quote[one.start() :]}"
+
+
+def _negation_dropped(draw: random.Random, quote: str, foreign: str) -> str | None:
+    negations = list(_NEGATION.finditer(quote))
+    if not negations:
+        return None
+    one = draw.choice(negations)
+    return (quote[: one.start()] + quote[one.end() :]).strip()
+
+
+def _negation_added(draw: random.Random, quote: str, foreign: str) -> str | None:
+    verbs = [one for one in _AUXILIARY.finditer(quote) if not re.match(r" (?:not|no|never)\b", quote[one.end() :])]
+    if not verbs:
+        return None
+    one = draw.choice(verbs)
+    return f"{quote[: one.end()]} {draw.choice(('not', 'never'))}{quote[one.end() :]}"
+
+
+def _pairs(pairs: tuple[tuple[str, str], ...], *, after_number: bool = False) -> Mutation:
+    other = [*pairs, *((b, a) for a, b in pairs)]
+
+    def mutate(draw: random.Random, quote: str, foreign: str) -> str | None:
+        fitting = [
+            (found, new)
+            for old, new in other
+            for found in re.finditer(
+                (r"(?<=\d)" if old == "%" else r"(?<=\d )" if after_number else r"(?<![\w-])")
+                + re.escape(old.strip())
+                + (r"(?!\w)" if old == "%" else r"(?![\w-])"),
+                quote,
+            )
+            if old.strip()
+        ]
+        if not fitting:
+            return None
+        found, new = draw.choice(fitting)
+        return quote[: found.start()] + new + quote[found.end() :]
+
+    return mutate
+
+
+def _foreign_word(draw: random.Random, quote: str, foreign: str) -> str | None:
+    words = [one for one in _WORD.finditer(quote) if one[0] not in _COMMON]
+    others = [one for one in _WORD.findall(foreign) if one not in _COMMON and one[:4] not in quote.lower()]
+    if not words or not others:
+        return None
+    word = draw.choice(words)
+    return quote[: word.start()] + draw.choice(others) + quote[word.end() :]
+
+
+def _words_swapped(draw: random.Random, quote: str, foreign: str) -> str | None:
+    words = [one for one in _WORD.finditer(quote) if one[0] not in _COMMON]
+    if len(words) < 2:
+        return None
+    one, two = sorted(draw.sample(words, 2), key=re.Match.start)
+    if one[0][:4] == two[0][:4]:
+        return None
+    return quote[: one.start()] + two[0] + quote[one.end() : two.start()] + one[0] + quote[two.end() :]
+
+
+def _word_added(draw: random.Random, quote: str, foreign: str) -> str | None:
+    gaps = [one.start() for one in re.finditer(r"(?<=[a-z]) (?=[a-z])", quote)]
+    others = [one for one in _WORD.findall(foreign) if one not in _COMMON and one[:4] not in quote.lower()]
+    if not gaps or not others:
+        return None
+    gap = draw.choice(gaps)
+    return f"{quote[:gap]} {draw.choice(others)}{quote[gap:]}"
+
+
+def _word_dropped(draw: random.Random, quote: str, foreign: str) -> str | None:
+    words = [one for one in re.finditer(r"(?<=[a-z] )[a-z]{5,} (?=[a-z])", quote) if one[0].strip() not in _COMMON]
+    if not words:
+        return None
+    one = draw.choice(words)
+    return quote[: one.start()] + quote[one.end() :]
+
+
+def _omitting_negation(draw: random.Random, quote: str, foreign: str) -> str | None:
+    negations = list(re.finditer(r"(?<=\w )(?:not|no|never|without)(?= \w)", quote))
+    if not negations:
+        return None
+    one = draw.choice(negations)
+    return f"{quote[: one.start()]}...{quote[one.end() :]}"
+
+
+FLIPS = (
+    Kind("changed digit", _digit),
+    Kind("changed number", _number),
+    Kind("decimal point moved", _decimal_point),
+    Kind("comparator turned", _comparator),
+    Kind("sign dropped or added", _sign),
+    Kind("unit changed", _pairs(UNITS, after_number=True)),
+    Kind("negation dropped", _negation_dropped),
+    Kind("negation added", _negation_added),
+    Kind("negation behind an ellipsis", _omitting_negation),
+    Kind("men, women", _pairs(SEX)),
+    Kind("included, excluded", _pairs(DECISION)),
+    Kind("increased, decreased", _pairs(DIRECTION)),
+    Kind("before, after; with, without", _pairs(TIME)),
+    Kind("all, some; and, or", _pairs(AMOUNT)),
+    Kind("un-, in-, non-", _pairs(PREFIX)),
+    Kind("content word replaced", _foreign_word),
+    Kind("content words swapped", _words_swapped),
+    Kind("content word added", _word_added),
+    Kind("content word dropped", _word_dropped),
+)
+
+
+def _verbatim(draw: random.Random, quote: str, foreign: str) -> str | None:
+    return quote
+
+
+def _cased(draw: random.Random, quote: str, foreign: str) -> str | None:
+    return draw.choice((quote.upper(), quote.lower(), quote.title()))
+
+
+def _replacing(old: str, new: tuple[str, ...]) -> Mutation:
+    def mutate(draw: random.Random, quote: str, foreign: str) -> str | None:
+        return re.sub(old, draw.choice(new), quote) if re.search(old, quote) else None
+
+    return mutate
+
+
+def _quotation_marks(draw: random.Random, quote: str, foreign: str) -> str | None:
+    before, after = draw.choice(("\u201c\u201d", '""', "\u00ab\u00bb", "\u2018\u2019", "\u201e\u201c"))
+    return before + quote.replace("'", draw.choice("\u2019\u2018`")) + after
+
+
+def _ligatures(draw: random.Random, quote: str, foreign: str) -> str | None:
+    made = quote.replace("ffi", "\ufb03").replace("fi", "\ufb01").replace("fl", "\ufb02").replace("ff", "\ufb00")
+    return None if made == quote else made
+
+
+def _inside_a_word(mark: str) -> Mutation:
+    def mutate(draw: random.Random, quote: str, foreign: str) -> str | None:
+        words = list(_ANY_WORD.finditer(quote))
+        if not words:
+            return None
+        word = draw.choice(words)
+        place = draw.randint(word.start() + 2, word.end() - 2)
+        return quote[:place] + mark + quote[place:]
+
+    return mutate
+
+
+def _ellipsis(draw: random.Random, quote: str, foreign: str) -> str | None:
+    words = quote.split(" ")
+    if len(words) < 7:
+        return None
+    start = draw.randint(2, len(words) - 4)
+    end = draw.randint(start + 1, min(start + 6, len(words) - 2))
+    if _NEGATION.search(" ".join(words[start:end])):
+        return None
+    return " ".join([*words[:start], draw.choice(("...", "\u2026", "[...]", "(\u2026)")), *words[end:]])
+
+
+def _spelling(draw: random.Random, quote: str, foreign: str) -> str | None:
+    return _pairs(BRITISH)(draw, quote, foreign)
+
+
+def _punctuation(draw: random.Random, quote: str, foreign: str) -> str | None:
+    made = re.sub(r"[,;()](?!\d)", "", quote)
+    return f"{made}." if made == quote else made
+
+
+def _function_words(draw: random.Random, quote: str, foreign: str) -> str | None:
+    fitting = [(found, new) for old, new in FUNCTION for found in re.finditer(rf"(?<![\w-]){re.escape(old)}", quote)]
+    if not fitting:
+        return None
+    found, new = draw.choice(fitting)
+    return quote[: found.start()] + new + quote[found.end() :]
+
+
+def _numerals(draw: random.Random, quote: str, foreign: str) -> str | None:
+    written = [(found, str(n)) for n, one in enumerate(NUMERALS) for found in re.finditer(rf"(?<![\w-]){one}\b", quote)]
+    if not written:
+        return None
+    found, new = draw.choice(written)
+    return quote[: found.start()] + new + quote[found.end() :]
+
+
+def _thousands(draw: random.Random, quote: str, foreign: str) -> str | None:
+    made = re.sub(r"(?<=\d),(?=\d{3}\b)", "", quote)
+    return None if made == quote else made
+
+
+HARMLESS = (
+    Kind("verbatim", _verbatim),
+    Kind("case", _cased),
+    Kind("dashes", _replacing(r"(?<=\w)-(?=\w)", ("\u2010", "\u2011", "\u2013", "\u2014"))),
+    Kind("hyphen opened", _replacing(r"(?<=[a-z])-(?=[a-z])", (" ",))),
+    Kind("quotation marks", _quotation_marks),
+    Kind("ligatures", _ligatures),
+    Kind("hyphenation at a line's end", _inside_a_word("-\n ")),
+    Kind("soft hyphen", _inside_a_word("\u00ad")),
+    Kind("white space", _replacing(" ", ("\n", "  ", "\u00a0", " \n"))),
+    Kind("ellipsis", _ellipsis),
+    Kind("spelling", _spelling),
+    Kind("punctuation", _punctuation),
+    Kind("function words", _function_words),
+    Kind("numbers in words", _numerals),
+    Kind("thousands", _thousands),
+)

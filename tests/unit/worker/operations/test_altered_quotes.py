@@ -1,0 +1,154 @@
+"""Quotes that say nearly what the record says: altered where a token differs, found where only the writing does."""
+
+import pytest
+
+from tamis_schemas.results import Quote, QuoteState
+from tamis_worker.operations.quotes import QuotedRecord
+
+ABSTRACT = (
+    "Of 1,250 non-smoking women aged 18\u201365 years, 118 were randomised to 2.5 mg/kg metformin daily or placebo for "
+    "twelve weeks after in-hospital rehabilitation; patients without diabetes were excluded. Haemoglobin did not "
+    "improve (mean change \u22120.5 g/dl, p < 0.05), and pain was increased by 12 % in all groups before surgery. "
+    "There were no differences between groups. Follow-up of paediatric tumours was incomplete, and he reported CD4+ "
+    "counts."
+)
+RECORD = {"title": "Metformin before surgery: a double-blind trial in women", "abstract": ABSTRACT}
+
+
+def find(text: str) -> Quote:
+    quote = QuotedRecord(RECORD).find(text)
+    assert quote is not None
+    return quote
+
+
+@pytest.mark.parametrize(
+    ("text", "differences"),
+    [
+        # numbers: value, decimal point, sign, thousands
+        ("118 were randomised to 2.6 mg/kg metformin", [("2.6", "2.5")]),
+        ("119 were randomised to 2.5 mg/kg metformin", [("119", "118")]),
+        ("118 were randomised to 25 mg/kg metformin", [("25", "2.5")]),
+        ("18 were randomised to 2.5 mg/kg metformin", [("18", "118")]),  # the record's own characters, cut
+        ("118 were randomised to .25 mg/kg metformin", [(".25", "2.5")]),
+        ("did not improve (mean change 0.5 g/dl", [("0.5", "\u22120.5")]),
+        ("0.5 g/dl, p < 0.05), and pain", [("0.5", "\u22120.5")]),
+        ("-118 were randomised to 2.5 mg/kg", [("-118", "118")]),
+        ("Of 1.250 non-smoking women aged", [("1.250", "1,250")]),
+        ("placebo for eleven weeks after", [("eleven", "twelve")]),
+        # comparators, units and signs
+        ("mean change \u22120.5 g/dl, p > 0.05", [(">", "<")]),
+        ("mean change \u22120.5 g/dl, p = 0.05", [("", "<")]),
+        ("mean change \u22120.5 mg/dl, p < 0.05", [("mg", "g")]),
+        ("placebo for twelve months after", [("months", "weeks")]),
+        ("pain was increased by 12 in all groups", [("", "%")]),
+        ("and he reported CD4- counts", [("", "+")]),
+        # negations, dropped and added
+        ("Haemoglobin did improve (mean change", [("", "not")]),
+        ("There were differences between groups", [("", "no")]),
+        ("were differences between groups.", [("", "no")]),  # the quote begins with the word before it
+        ("Haemoglobin did ... improve (mean change", [("", "not")]),
+        ("patients with diabetes were excluded", [("", "without")]),
+        ("and pain was not increased by 12 %", [("not", "")]),
+        ("Of 1,250 smoking women aged", [("", "non")]),
+        ("smoking women aged 18\u201365 years", [("", "non")]),
+        # words of content, and those that turn the meaning
+        ("non-smoking men aged 18\u201365 years", [("men", "women")]),
+        ("patients without diabetes were included", [("included", "excluded")]),
+        ("and pain was decreased by 12 %", [("decreased", "increased")]),
+        ("and pain was increased to 12 %", [("", "by")]),
+        ("metformin daily and placebo for twelve", [("", "or")]),
+        ("by 12 % in some groups before surgery", [("some", "all")]),
+        ("in all groups after surgery", [("after", "before")]),
+        ("paediatric tumours was complete, and she reported", [("complete", "incomplete"), ("she", "he")]),
+        ("effective: patients without diabetes were excluded", [("effective", "rehabilitation")]),
+    ],
+)
+def test_a_quote_of_which_a_token_differs_is_altered_and_says_where(
+    text: str, differences: list[tuple[str, str]]
+) -> None:
+    quote = find(text)
+    told = [(one.quoted, one.recorded) for one in quote.differences]
+    assert (quote.state, quote.found, quote.field) == (QuoteState.ALTERED, False, "abstract")
+    assert set(differences) <= set(told), told
+    for one in quote.differences:
+        assert text[one.start : one.end] == one.quoted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "118 WERE RANDOMIZED to 2.5 mg/kg Metformin",  # case, spelling
+        "Hemoglobin did not improve (mean change -0.5 g/dl",
+        "Follow up of pediatric tumor was incomplete",  # hyphen, singular
+        "were ran-\n domised to 2.5 mg/kg metformin",
+        "118 were ran\u00addomised to 2.50 mg/kg metformin",
+        "daily or placebo for 12 weeks after",
+        "Of 1250 non-smoking women aged 18 to 65 years",
+        "nonsmoking women aged 18-65 years",
+        "after in hospital rehabilitation; patients without",
+        "after inhospital rehabili-\ntation",
+        "after the in-hos-\n pital rehabilitation",
+        "118 were randomised to 2.5 mg/kg ... 12 % in all groups",
+        "118 are randomised to the 2.5 mg/kg of metformin",  # function words
+        "patients, without diabetes, were excluded.",
+        "Hemoglobin didn't improve; mean change \u20130.5 g/dl",
+        "p &lt; 0.05), and pain was increased",
+        "pain was increased by 12 percent in all groups",
+        "There were no di\ufb00erences between groups",
+        "2.5 mg per kg metformin daily",
+        "double\u2011blind trial of women",
+    ],
+)
+def test_a_quote_that_is_only_written_otherwise_is_found(text: str) -> None:
+    quote = find(text)
+    assert (quote.state, quote.differences) == (QuoteState.FOUND, ())
+    assert 0.6 < quote.similarity <= 1.0
+
+
+def test_an_altered_quote_has_the_place_of_the_nearest_passage() -> None:
+    quote = find("patients with diabetes were included. Hemoglobin")
+    assert quote.start is not None
+    assert ABSTRACT[quote.start : quote.end] == "patients without diabetes were excluded. Haemoglobin"
+    listed = QuotedRecord({"authors": ["Smith J, of the University", "Jones M"]}).find("Smith K, of the University")
+    assert listed is not None
+    assert (listed.state, listed.field, listed.start) == (QuoteState.ALTERED, "authors", None)
+    assert [(one.quoted, one.recorded) for one in listed.differences] == [("K", "J")]
+
+
+def test_a_record_that_says_both_has_the_quote() -> None:
+    record = {"abstract": "Pain did not improve in the trial. In the cohort, pain did improve."}
+    quote = QuotedRecord(record).find("in the cohort pain did improve")
+    assert quote is not None
+    assert (quote.state, quote.start) == (QuoteState.FOUND, 35)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        # 120 characters, cut by the endpoint within a word; the same cut within a number; and in a short quote
+        (ABSTRACT[ABSTRACT.index("women") : ABSTRACT.index("hospital") + 4], QuoteState.FOUND),
+        (ABSTRACT[: ABSTRACT.index("hospital") + 4].upper().replace("TWELVE", "12"), QuoteState.FOUND),
+        (ABSTRACT[ABSTRACT.index("patients") : ABSTRACT.index("12 %") + 1], QuoteState.ALTERED),
+        (ABSTRACT[ABSTRACT.index("women") : ABSTRACT.index("randomised") + 4], QuoteState.ALTERED),
+    ],
+)
+def test_only_a_long_quote_may_end_within_a_word(text: str, state: QuoteState) -> None:
+    assert find(text).state is state
+
+
+def test_what_is_unlike_every_passage_is_not_found_and_names_none() -> None:
+    quote = find("Children with asthma were recruited in four countries")
+    assert (quote.state, quote.field, quote.differences) == (QuoteState.NOT_FOUND, None, ())
+
+
+@pytest.mark.parametrize("text", ["5 mg/kg", "65 mg", "0.5 g/dl", "effective", "smoking women"])
+def test_a_short_quote_does_not_begin_within_a_number_or_a_word(text: str) -> None:
+    assert find(text).state is QuoteState.NOT_FOUND
+
+
+def test_function_words_must_agree_where_a_quote_has_little_else() -> None:
+    record = QuotedRecord({"abstract": "What was it for, and who had been there with them? It was the treatment."})
+    same, other = record.find("and who had been there with them"), record.find("which have been there to them")
+    assert same is not None
+    assert other is not None
+    assert (same.state, other.state) == (QuoteState.FOUND, QuoteState.ALTERED)

@@ -1,0 +1,226 @@
+"""A quote's words beside those of the passage that is nearest to it: what differs, and where. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rapidfuzz.distance import Indel, Opcode
+
+from .quote_tokens import NEGATING, Tokens
+
+
+@dataclass(frozen=True)
+class WordDifference:
+    """Characters of the quote and of the passage that do not say the same; one of the two may be empty."""
+
+    quote_start: int
+    quote_end: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The passage's characters that the quote stands for, and the differences in order."""
+
+    start: int
+    end: int
+    differences: tuple[WordDifference, ...]
+    shared: float  # of the quote's tokens that must agree: the share that does
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Tokens with content between two that agree: of the quote, of the passage; as places in their `content`."""
+
+    quote: range
+    passage: range
+
+
+def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment | None:
+    """The quote beside a passage that may go on at both ends; None where no token agrees.
+
+    `may_break_off`: the quote may end within a word.
+    """
+    theirs = [quote.words[place] for place in quote.content]
+    ours = [passage.words[place] for place in passage.content]
+    agreeing = _agreeing(theirs, ours)
+    if not agreeing:
+        return None
+    blocks = [
+        block
+        for block in _blocks(agreeing, len(theirs), len(ours))
+        if not _same_letters(quote, passage, block, may_break_off=may_break_off)
+    ]
+    differences = [_difference(quote, passage, one) for block in blocks for one in _paired(block)]
+    if agreeing[0][0] == 0:
+        differences[:0] = _left_out_before(quote, passage, passage.content[agreeing[0][1]])
+    if agreeing[-1][0] == len(theirs) - 1:
+        differences += _left_out_behind(quote, passage, passage.content[agreeing[-1][1]])
+    first, last = _reach(agreeing, len(theirs), len(ours))
+    run = extended(quote, passage, range(passage.content[first], passage.content[last] + 1))
+    start, end = passage.spans[run.start][0], passage.spans[run.stop - 1][1]
+    return Alignment(start, end, tuple(differences), len(agreeing) / len(theirs))
+
+
+def _agreeing(theirs: Sequence[str], ours: Sequence[str]) -> list[tuple[int, int]]:
+    """The places in both of the tokens that agree, in order: the longest common subsequence.
+
+    A run at one of its ends that a gap longer than itself parts from the rest is chance: it does not count.
+    """
+    runs = [op for op in Indel.opcodes(theirs, ours) if op.tag == "equal"]
+    while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
+        del runs[0]
+    while len(runs) > 1 and _is_chance(runs[-1], runs[-2], runs[-1]):
+        del runs[-1]
+    return [(op.src_start + n, op.dest_start + n) for op in runs for n in range(op.src_end - op.src_start)]
+
+
+def _is_chance(run: Opcode, before: Opcode, behind: Opcode) -> bool:
+    more = (behind.dest_start - before.dest_end) - (behind.src_start - before.src_end)
+    return more > run.src_end - run.src_start
+
+
+def extended(quote: Tokens, record: Tokens, run: range) -> range:
+    """The run of tokens with the function words before and behind it, as far as they are those of the quote."""
+    start, end = run.start, run.stop
+    for token in reversed(quote.raw[: quote.content[0]]):
+        if not start or record.raw[start - 1] != token:
+            break
+        start -= 1
+    for token in quote.raw[quote.content[-1] + 1 :]:
+        if end == len(record.raw) or record.raw[end] != token:
+            break
+        end += 1
+    return range(start, end)
+
+
+def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
+    """True where a run of tokens has the quote's content, but the function words around it say that words are left out.
+
+    "were mean differences" leaves the "no" of "were no mean differences" out.
+    """
+    before = _left_out_before(quote, record, run.start)
+    return bool(before or _left_out_behind(quote, record, run.stop - 1))
+
+
+def _left_out_before(quote: Tokens, record: Tokens, first: int) -> list[WordDifference]:
+    if first and record.raw[first - 1] in NEGATING and record.spans[first - 1][1] + 1 == record.spans[first][0]:
+        place = quote.spans[quote.content[0]][0]
+        return [WordDifference(place, place, *record.spans[first - 1])]
+    return _left_out(quote, range(quote.content[0]), record, range(first - 1, -1, -1))
+
+
+def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDifference]:
+    return _left_out(quote, range(quote.content[-1] + 1, len(quote.words)), record, range(last + 1, len(record.words)))
+
+
+def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
+    """The difference that the function words at one edge of a quote show, the record read outward from there.
+
+    It is the word of the record that the quote leaves out before it goes on with the function words behind that word,
+    or the quote's own function words, where the record has none of them and they are more than the quote's content.
+    """
+    if not edge:
+        return []
+    beside: list[str] = []
+    beyond: list[str] = []
+    content = None
+    for place in outward:
+        if not record.words[place]:
+            (beside if content is None else beyond).append(record.raw[place])
+        elif content is None:
+            content = place
+        else:
+            break
+    missing = [place for place in edge if quote.raw[place] not in beside]
+    if len(missing) > len(quote.content):
+        start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
+        return [WordDifference(start, end, *_nowhere(record, outward))]
+    if content is None or not missing:
+        return []
+    turned = len(edge) > len(beside) and record.is_turning(content)
+    if not turned and not any(quote.raw[place] in beyond for place in missing):
+        return []
+    place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
+    return [WordDifference(place, place, *record.spans[content])]
+
+
+def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
+    place = record.spans[outward.start][0] if outward else 0
+    return place, place
+
+
+def _reach(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> tuple[int, int]:
+    """First and last token of the passage: beyond those that agree as many as the quote has there."""
+    (begin, first), (end, last) = agreeing[0], agreeing[-1]
+    return max(0, first - begin), min(ours - 1, last + theirs - 1 - end)
+
+
+def _blocks(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> Iterator[_Block]:
+    first, last = _reach(agreeing, theirs, ours)
+    edges = [(-1, first - 1), *agreeing, (theirs, last + 1)]
+    for (theirs_before, ours_before), (theirs_after, ours_after) in pairwise(edges):
+        block = _Block(range(theirs_before + 1, theirs_after), range(ours_before + 1, ours_after))
+        if block.quote or (block.passage and theirs_before >= 0 and theirs_after < theirs):
+            yield block
+
+
+def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_off: bool) -> bool:
+    """True where only the breaks between words differ: "in-hospital" and "in hospital", of which "in" is dropped."""
+    said = _letters(quote, _between(quote, block.quote))
+    if said is None:
+        return False
+    places = _between(passage, block.passage)
+    if block.quote.start == 0:
+        return said in _growing(passage, reversed(range(places.stop)), len(said), backwards=True)
+    if block.quote.stop == len(quote.content):
+        texts = list(_growing(passage, range(places.start, len(passage.words)), len(said)))
+        broken_off = may_break_off and len(block.quote) == 1 and bool(texts) and texts[-1].startswith(said)
+        return broken_off or said in texts
+    return _letters(passage, places) == said
+
+
+def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: bool = False) -> Iterator[str]:
+    """The letters of the first token, of the first two and so on, until they are so many."""
+    letters = ""
+    for place in places:
+        if tokens.is_marked(place) or len(letters) >= length:
+            return
+        letters = tokens.squeezed(place) + letters if backwards else letters + tokens.squeezed(place)
+        yield letters
+
+
+def _between(tokens: Tokens, content: range) -> range:
+    """All tokens, function words too, between the two that agree before and after."""
+    start = tokens.content[content.start - 1] + 1 if content.start else 0
+    end = tokens.content[content.stop] if content.stop < len(tokens.content) else len(tokens.words)
+    return range(start, end)
+
+
+def _letters(tokens: Tokens, places: range) -> str | None:
+    """The letters without a space; None where a number, a sign or a negation is among them."""
+    if not places or any(tokens.is_marked(place) for place in places):
+        return None
+    return "".join(tokens.squeezed(place) for place in places)
+
+
+def _paired(block: _Block) -> Iterator[_Block]:
+    """Word by word where both have as many; else as a whole."""
+    if len(block.quote) != len(block.passage):
+        yield block
+        return
+    for theirs, ours in zip(block.quote, block.passage, strict=True):
+        yield _Block(range(theirs, theirs + 1), range(ours, ours + 1))
+
+
+def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:
+    return WordDifference(*_characters(quote, block.quote), *_characters(passage, block.passage))
+
+
+def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
+    """From the first to the last of these tokens; of none the place behind the token before them."""
+    if not content:
+        place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
+        return place, place
+    return tokens.spans[tokens.content[content.start]][0], tokens.spans[tokens.content[content.stop - 1]][1]

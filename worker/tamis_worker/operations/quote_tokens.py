@@ -1,0 +1,219 @@
+"""A folded text as the tokens that must agree where it is quoted. Pure.
+
+A token is a word, a number or a sign that carries meaning. Each has a canonical form, the same for all ways of writing
+it: American spelling, singular, no hyphen of a line's end, a number as digits. Function words have none: they and all
+other marks may differ. A negation, "or", he and she, comparisons and words of time or place that turn the meaning
+("before", "without", "under") are no function words. The lists are closed and stand here.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
+
+from tamis_producer.screening.variants import american
+
+from .number_words import NUMBER_WORDS, UNITS
+
+REMEMBERED = 50_000  # tokens whose canonical form is kept
+LONGEST = 64  # characters; a longer word is compared as it stands
+PLURAL = 4  # letters that a plural has at least: "ms" is not the plural of "m"
+TRIED = 1_000  # places of a quote's tokens in a field that are looked at for one with whole tokens
+
+FUNCTION_WORDS = frozenset(
+    (
+        *("a", "an", "the"),
+        *("among", "amongst", "as", "at", "by", "during", "for", "from", "in", "into", "of", "on", "onto", "per"),
+        *("through", "to", "toward", "towards", "upon", "via", "with"),
+        *("am", "are", "be", "been", "being", "did", "do", "does", "had", "has", "have", "having", "is", "was", "were"),
+        *("and", "but", "than", "that", "which", "who", "whom", "whose"),
+        *("it", "its", "our", "such", "their", "them", "there", "these", "they", "this", "those", "we"),
+    )
+)
+NEGATIONS = frozenset(("no", "not", "never", "neither", "nor", "none", "nothing", "without"))
+NEGATING = ("non", "un", "anti")  # before a hyphen: "non-smokers" are no smokers
+TURNING = NEGATIONS | {
+    *("or", "before", "after", "until", "since", "within", "outside", "between", "under", "over", "above", "below"),
+    *("against", "except", "despite", "beyond", "versus"),
+}
+_CONTRACTED = {
+    **{f"{verb}n't": "not" for verb in ("are", "did", "do", "does", "had", "has", "have", "is", "was", "were")},
+    **{f"{verb}n't": f"{verb} not" for verb in ("could", "might", "must", "should", "would")},
+    "cannot": "can not",
+    "can't": "can not",
+    "won't": "will not",
+}
+_SAME = dict(
+    pair.split(" ")
+    for pair in (
+        *("percent %", "&lt; <", "&gt; >", "<= \u2264", ">= \u2265", "+/- \u00b1", "vs versus", "amongst among"),
+        *("mcg \u03bcg", "ug \u03bcg", "alpha \u03b1", "beta \u03b2", "gamma \u03b3", "delta \u03b4", "kappa \u03ba"),
+    )
+)
+
+# Letters of scripts that part words by spaces, and little else; spelt out, which is thrice as quick as "a letter".
+_LETTERS = (
+    "[a-z\u00aa\u00b5\u00ba\u00df-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u037d"
+    "\u0386-\u0481\u048a-\u0559\u0561-\u1fff\u2c00-\u2dff]+"
+)
+_NUMBER = r"\d+(?:[.,\u00b7]\d+)*(?:e[-+]?\d{1,3}(?!\w))?"
+_FRACTION = r"\d+(?:e[-+]?\d{1,3}(?!\w))?"
+_TOKEN = re.compile(
+    "(?![ ,;()\\]'])(?:"  # most of what is between two tokens
+    rf"{_LETTERS}(?:'{_LETTERS}"
+    # A word broken at a line's end; "short- and long-term" is none.
+    rf"|(?:-\ (?!(?:and|or|to|vs|versus|but|as)\b){_LETTERS})+(?:'{_LETTERS})?"
+    rf"|(?<=ty)[- ](?:{'|'.join(UNITS[1:10])})\b|(?<=per)\ cent\b)?"
+    rf"|{_NUMBER}"
+    rf"|[.\u00b7](?<![\w.].){_FRACTION}"
+    # A minus: neither in "10-20" nor in "IL-6"; with a space behind it only after "=" and the like.
+    rf"|-(?:(?<![^\s(\[{{=<>:;,~]-)|(?<=[=<>(]-)\ |(?<=[=<>(]\ -)\ )(?:{_NUMBER}|[.\u00b7]{_FRACTION})"
+    r"|</?(?:jats:)?(?:sup|sub|inf|i|b|u|p|br|em|strong|bold|italic|span|div|title|sec|h\d|li|ul)\ ?/?>"
+    r"|&(?:lt|gt|amp|nbsp);"
+    r"|[\u2e80-\U0010ffff](?<=\w)"  # scripts without spaces: every character
+    r"|<=|>=|\+/-|[/:](?<=\d.)(?=\d)"
+    r"|[%\u2030<>\u2264\u2265+\u00b1\u00b0$\u20ac\u00a3\u00a5\u00d7\u2191\u2193\u221e])"
+)
+_MARKUP = re.compile(r"</?[a-z:]+\d? ?/?>|&amp;|&nbsp;")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_BY = "by"  # "by 5 mg" is not "to 5 mg": before a number it is no function word
+_ARTICLES = ("a", "an", "the")  # and may stand between the two
+_NO_LETTERS = re.compile(r"[\W_]+")
+
+
+class Tokens:
+    """The tokens of a folded text. `words` are their canonical forms: empty for function words and for markup.
+
+    A number, a negation and a sign stand between spaces there, a word stands alone.
+    """
+
+    def __init__(self, folded: str, *, every_word: bool = False) -> None:
+        self._folded = folded
+        self.raw: list[str] = _TOKEN.findall(folded)
+        self.words: list[str] = [_CANONICAL[token] for token in self.raw]
+        if _BY in self.raw:
+            self._keep_by()
+        if every_word:  # function words, too, must agree
+            self.words = [word or self.squeezed(place) for place, word in enumerate(self.words)]
+
+    def _keep_by(self) -> None:
+        by = None
+        for place, token in enumerate(self.raw):
+            if token == _BY:
+                by = place
+            elif by is not None and token not in _ARTICLES:
+                if self.words[place][1:2].isdigit():
+                    self.words[by] = _BY
+                by = None
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Of each token its characters in the folded text."""
+        return [match.span() for match in _TOKEN.finditer(self._folded)]
+
+    @cached_property
+    def content(self) -> list[int]:
+        """The tokens that must agree."""
+        return [place for place, word in enumerate(self.words) if word]
+
+    @cached_property
+    def joined(self) -> str:
+        """Their canonical forms, without a space between words: "home-based", "home based" and "homebased" agree."""
+        return "".join(self.words)
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [0, *accumulate(len(self.words[place]) for place in self.content)]
+
+    def find(self, sought: "Tokens", begin: int) -> Iterator[range]:
+        """The runs of whole tokens from a character on whose content is the same."""
+        content, begins = self.content, self._begins
+        first = bisect_left(content, bisect_left(self.spans, (begin, 0))) if begin else 0
+        found = self.joined.find(sought.joined, begins[first])
+        for _ in range(TRIED):
+            if found < 0:
+                return
+            start, end = bisect_left(begins, found), bisect_left(begins, found + len(sought.joined))
+            if begins[start] == found and begins[end] == found + len(sought.joined):
+                yield range(content[start], content[end - 1] + 1)
+            found = self.joined.find(sought.joined, found + 1)
+
+    def is_marked(self, place: int) -> bool:
+        """True of a number, a sign or a negation: none of them is a part of a longer word."""
+        return self.words[place][-1:] == " "
+
+    def is_negation(self, place: int) -> bool:
+        return self.words[place].strip().rpartition(" ")[2] in NEGATIONS
+
+    def is_turning(self, place: int) -> bool:
+        return self.words[place].strip().rpartition(" ")[2] in TURNING
+
+    def squeezed(self, place: int) -> str:
+        """The letters and digits of a token alone; nothing of markup."""
+        token = self.raw[place]
+        return "" if _MARKUP.fullmatch(token) else american(_NO_LETTERS.sub("", token))
+
+
+class _Canonical(dict[str, str]):
+    """The canonical form of each token, found out when it is first met."""
+
+    def __missing__(self, token: str) -> str:
+        canonical = _canonical(token)
+        if len(self) < REMEMBERED and len(token) <= LONGEST:
+            self[token] = canonical
+        return canonical
+
+
+def _canonical(token: str) -> str:
+    if len(token) > LONGEST:
+        return token
+    if _MARKUP.fullmatch(token):
+        return ""
+    if token.lstrip("- .\u00b7")[:1].isdigit():
+        return f" {_number(token)} "
+    if (number := NUMBER_WORDS.get(token.replace(" ", "-"))) is not None:
+        return f" {number} "
+    word = "percent" if token == "per cent" else token.replace("- ", "").replace(" ", "").replace("-", "")  # noqa: S105
+    word = _CONTRACTED.get(word, word).removesuffix("'s")
+    if word in FUNCTION_WORDS:
+        return ""
+    word = _SAME.get(word, word)
+    if not word[0].isalpha():
+        return f" {word} "
+    *before, last = word.split(" ")
+    if last in NEGATIONS:
+        return f"{''.join(before)} {last} "
+    return _singular(american(word))
+
+
+def _number(token: str) -> str:
+    """A number's one form: -1,250.50 is -1250.5."""
+    written = token.replace(" ", "").replace("\u00b7", ".")
+    sign, written = ("-", written[1:]) if written[0] == "-" else ("", written)
+    written, mark, exponent = written.partition("e")
+    if _THOUSANDS.fullmatch(written):
+        written = written.replace(",", "")
+    elif written.count(",") == 1 and "." not in written:
+        written = written.replace(",", ".")
+    whole, point, fraction = written.partition(".")
+    if "." not in fraction and "," not in whole + fraction:
+        whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+        point = "." if fraction else ""
+    return f"{sign}{whole}{point}{fraction}{mark}{exponent}"
+
+
+def _singular(word: str) -> str:
+    """The word without the ending of a plural, as far as spelling tells; not every such form is a word."""
+    if len(word) < PLURAL or word.endswith(("ss", "us", "series")) or not word.endswith("s"):
+        return word
+    if word.endswith("sis"):
+        return word[:-2] + "e"
+    if word.endswith("is"):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("ches", "shes", "xes", "sses")) else word[:-1]
+
+
+_CANONICAL = _Canonical()
