@@ -53,6 +53,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "retry": ("retry", "failures"),
         "evaluate": ("evaluate", "calibrate"),
         "override": ("override", "overrides", "agreement"),
+        "explain": ("explain",),
         "audit": ("audit",),
         "serve": ("serve", "keys"),
         "workers": ("workers",),

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 
 from tamis_schemas import Item
 from tamis_schemas.item import shown_fields
+from tamis_schemas.penalties import QUOTE_PENALTY
 from tamis_schemas.results import Quote, QuoteState
 
 from .folded_text import FoldedText
@@ -23,7 +24,7 @@ from .not_present import NOT_PRESENT
 from .prompt import shown_value
 
 SIMILAR = 0.95  # a quote of this similarity is found
-PENALTY = 0.5  # the share of a confidence that is lost where no quote is in the record
+PENALTY = QUOTE_PENALTY  # the share of a confidence that is lost where no quote is in the record
 
 SHORT = 20  # characters: a shorter quote must stand there word for word, as whole words
 SEARCHED = 2_000_000  # characters of a record; more than any model reads
