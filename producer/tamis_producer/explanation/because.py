@@ -115,7 +115,7 @@ def _after_quotes(decision: InclusionDecision) -> str:
     unverified = [quote for quote in quotes if not quote.found]
     before = decision.model_confidence
     if before is None:
-        found = f"; all of its {len(quotes)} quotes are in the record" if quotes else "; it gave no quote"
+        found = f"; quotes in the record: {len(quotes)} of {len(quotes)}" if quotes else "; it gave no quote"
         return f"{_n(decision.confidence)}, as the model gave it{found}"
     states = [(QuoteState.ALTERED, "altered"), (QuoteState.NOT_FOUND, "not found")]
     counted = [(sum(quote.state is state for quote in unverified), words) for state, words in states]

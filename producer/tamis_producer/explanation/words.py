@@ -18,14 +18,31 @@ INDENT = "    "  # before each line of a foreign text
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and what stands under it, line by line."""
 
     heading: str
     lines: tuple[str, ...]
 
 
+def as_text(told: Explanation) -> str:
+    """The story as one text. A heading begins with `# `, as no other line does: foreign lines are set in."""
+    return "\n".join("\n".join([f"# {one.heading}", *one.lines, ""]) for one in sections(told))
+
+
 def sections(told: Explanation) -> Iterator[Section]:
     """The story in its order: record, decision, people, other stages, calls, bill."""
+    for one in _sections(told):
+        yield Section(one.heading, tuple(line for given in one.lines for line in _one_by_one(given)))
+
+
+def _one_by_one(line: str) -> Iterator[str]:
+    """A line; where a text within it has several, the others set in."""
+    first, *others = line.splitlines() or [""]
+    yield first
+    yield from (INDENT + other for other in others)
+
+
+def _sections(told: Explanation) -> Iterator[Section]:
     yield Section("Batch", tuple(_batch(told)))
     yield Section("Record", tuple(_record(told)))
     yield Section("Decision", tuple(_decision(told)))
@@ -72,7 +89,7 @@ def _record(told: Explanation) -> Iterator[str]:
     record = told.record
     yield f"index {record.index}, id {record.item_id}"
     for name, value in shown_fields(record.item).items():
-        yield f"{name}:"
+        yield f"field {name}:"
         yield from foreign(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if record.cut_words is not None:
         yield f"not sent whole: {record.cut_words}"
