@@ -26,6 +26,7 @@ from tamis_schemas import (
 from . import audits, control, overrides, rounds
 from .agreement import AgreementFigures, read_agreement
 from .control import priority_of
+from .explanation import Explanation, read_explanation
 from .ledger import (
     ledger_errors,
     read_audits,
@@ -189,6 +190,19 @@ class Batch:
         """
         with ledger_errors(), self._client.engine.connect() as connection:
             yield from stream_results(connection, self._id, places)
+
+    def explain(self, index: int) -> Explanation:
+        """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
+
+        Args:
+            index: the item's place in the batch, from 0.
+
+        Raises:
+            InvalidParameters: the batch has no such place.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_explanation(connection, self._id, index)
 
     def item_ids(self) -> list[str]:
         """The ids of the items, in their order. Raises `LedgerUnavailable`."""

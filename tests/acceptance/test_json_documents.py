@@ -108,6 +108,7 @@ def test_every_reading_of_a_batch_is_a_document(run: Run, batch: Batch, tmp_path
     assert document(run("failures", batch.id))["id"] == batch.id
     assert json.loads(run("report", batch.id).out)["id"] == batch.id
     assert document(run("agreement", batch.id))["id"] == batch.id
+    assert document(run("explain", batch.id, "0"))["batch"]["id"] == batch.id
     assert document(run("export", batch.id, "-o", "back.jsonl")) == {
         "batch": batch.id,
         "records": 4,

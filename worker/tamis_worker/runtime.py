@@ -45,6 +45,7 @@ from .ledger.outcomes import Outcome, record
 from .ledger.returns import give_back
 from .ledger.shards import close_cancelled
 from .ledger.spending import Spending
+from .ledger.transcripts import KnownPrompts
 from .llm.api_key import key_source
 from .llm.dialect_store import endpoint_name
 from .llm.llm import Llm
@@ -91,6 +92,7 @@ class Runtime:
         self._prices = known_prices(settings.prices)
         self._loop = LoopThread()
         self.backpressure = Backpressure()
+        self._known_prompts = KnownPrompts()
         self._capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
         self.metrics = None if settings.metrics_port is None else Metrics(redact=self._redact)
         self._measures: Measures = self.metrics or NOBODY
@@ -225,6 +227,7 @@ class Runtime:
             default_model=self._model,
             patience=patience,
             redact=self._redact,
+            transcripts=settings.transcripts,
             backpressure=self.backpressure,
             measures=self._measures,
         )
@@ -289,10 +292,11 @@ class Runtime:
         await self._groups_engine.dispose()
 
     async def _record(self, outcomes: Sequence[Outcome]) -> Sequence[bool]:
-        return await record(self._groups_engine, outcomes)
+        return await record(self._groups_engine, outcomes, self._known_prompts)
 
     async def _give_back(self, returns: Sequence[Return]) -> Sequence[None]:
-        to_publish = await give_back(self.engine, [one.claim for one in returns], [one.paid for one in returns])
+        claims, paid = [one.claim for one in returns], [one.paid for one in returns]
+        to_publish = await give_back(self.engine, claims, paid, [one.transcript for one in returns])
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
         for one in compress(returns, to_publish):
             address = ItemAddress(one.claim.key.index, one.claim.item_id)

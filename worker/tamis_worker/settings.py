@@ -74,6 +74,7 @@ class WorkerSettings(ProducerSettings):
     bounded_schema: bool = False  # send every bound from the first call on: to servers that compile grammars
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
     unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
+    transcripts: bool = True  # keep what was asked and answered, word for word; it holds the records' texts
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
 
     limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, two databases on

@@ -109,6 +109,12 @@ COMMANDS = (
         "Say what failed in each round of a batch, and whether it depends on length, year or neighbours.",
     ),
     Listed(
+        "explain",
+        "explain",
+        Theme.CHECK,
+        "Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill.",
+    ),
+    Listed(
         "evaluate",
         "evaluate",
         Theme.CHECK,

@@ -13,7 +13,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
-from . import batches, files, overrides, overview, page, problems, records, services
+from . import batches, explanations, files, overrides, overview, page, problems, records, services
 from .description import Described
 from .metrics import CONTENT_TYPE, Metrics
 from .upload import LONGEST_TERMS
@@ -50,6 +50,7 @@ def create_app(
     problems.install(app, Redaction.of(client.settings))
     app.include_router(batches.router)
     app.include_router(records.router)
+    app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)
     app.include_router(overrides.router)

@@ -18,7 +18,10 @@ from . import problems
 router = APIRouter(tags=["page"])
 
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("main.js", "api.js", "words.js", "overview.js", "submission.js", "batch.js", "deciding.js", "flow.js")
+SCRIPTS = (
+    *("main.js", "api.js", "words.js", "overview.js", "submission.js"),
+    *("batch.js", "deciding.js", "explaining.js", "flow.js"),
+)
 FILES = {
     "report.css": REPORT_ASSETS / "page.css",
     "quotes.js": REPORT_ASSETS / "quotes.js",

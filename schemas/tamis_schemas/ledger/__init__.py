@@ -14,12 +14,14 @@ from .tables import (
     metadata,
     overrides,
     past_failures,
+    prompts,
     repairs,
     results,
     reviews,
     shards,
     spending,
     summaries,
+    transcripts,
     workers,
 )
 
@@ -37,11 +39,13 @@ __all__ = [
     "metadata",
     "overrides",
     "past_failures",
+    "prompts",
     "repairs",
     "results",
     "reviews",
     "shards",
     "spending",
     "summaries",
+    "transcripts",
     "workers",
 ]

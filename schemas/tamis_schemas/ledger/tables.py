@@ -192,6 +192,31 @@ results = Table(
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
 )
 
+transcripts = Table(  # what was asked and answered for each claim that came to an end
+    "transcripts",
+    metadata,
+    Column("batch_id", Uuid, nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("round", Integer, nullable=False),
+    Column("calls", JSON, nullable=False),  # a list of `TranscribedCall`, in the order in which they were answered
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("batch_id", "idx", "fence"),
+    # The item's row, not the batch's: whoever writes holds it already, and no two workers meet there.
+    ForeignKeyConstraint(
+        ["batch_id", "idx"], ["items.batch_id", "items.idx"], name="fk_transcripts_items", ondelete="CASCADE"
+    ),
+)
+
+prompts = Table(  # system messages and answer schemas, which are the same for the records of a batch
+    "prompts",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),  # goes with its batch
+    Column("sha256", Text, nullable=False),  # of the text
+    Column("text", Text, nullable=False),
+    PrimaryKeyConstraint("batch_id", "sha256"),
+)
+
 past_failures = Table(  # what items ended with in rounds before the present one
     "past_failures",
     metadata,

@@ -17,6 +17,7 @@ CONSTRAINTS = {
     "the answer": ("results", "reasoning NOT LIKE '%poison%'"),
     "and what was paid for it": ("results", "reasoning NOT LIKE '%poison%' AND (error IS NULL OR prompt_tokens = 0)"),
     "the cached answer": ("llm_cache", "content NOT LIKE '%poison%'"),
+    "the transcript": ("transcripts", "CAST(calls AS text) NOT LIKE '%poison%'"),
 }
 
 
@@ -31,6 +32,7 @@ def refusing(house: House, request: pytest.FixtureRequest) -> Iterator[House]:
     house.fresh()
     with house.client.engine.begin() as connection:
         connection.execute(text("DELETE FROM results"))
+        connection.execute(text("DELETE FROM transcripts"))
     house.double.script(answers=[Scripted("of the third kind", answer("poison")), Scripted("of", answer("r"))])
     with house.client.engine.begin() as connection:
         connection.execute(text(f"ALTER TABLE {table} ADD CONSTRAINT refusing CHECK ({condition}) NOT VALID"))
@@ -86,3 +88,12 @@ def test_an_answer_that_cannot_be_kept_is_used_all_the_same(refusing: House) -> 
         assert connection.execute(text("SELECT count(*) FROM llm_cache")).scalar_one() == 20
     assert "an answer is not kept: check violation" in refusing.worker.text()
     assert "poison" not in refusing.worker.text()
+
+
+@pytest.mark.parametrize("refusing", ["the transcript"], indirect=True)
+def test_a_refused_transcript_costs_no_result(refusing: House) -> None:
+    rows = evaluated(refusing)
+    assert all(row.result is not None and row.result.error is None for row in rows)
+    with refusing.client.engine.connect() as connection:
+        kept = connection.execute(text("SELECT count(*) FROM transcripts")).scalar_one()
+    assert kept == 20  # of 30: those without the poison

@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.api_keys import Scope
-from tamis_producer.gateway import batches, files, overrides, overview, page, records, services
+from tamis_producer.gateway import batches, explanations, files, overrides, overview, page, records, services
 from tamis_producer.gateway.app import create_app
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +30,7 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`|none) \|", text, re.MULTILINE))
     with Client(NOWHERE) as client:
         app = create_app(client)
-    routers = [one.router for one in (batches, files, overrides, overview, page, records, services)]
+    routers = [one.router for one in (batches, explanations, files, overrides, overview, page, records, services)]
     routes = {
         (method, route.path, scope_of(route))
         for routes in (app.routes, *(router.routes for router in routers))

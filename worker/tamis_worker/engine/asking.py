@@ -19,7 +19,7 @@ from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..llm.answer_reading import read_answer
-from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from ..llm.chat import Answer, CallError, ChatRequest, Reply
 from ..llm.json_answer import Malformed
 from ..llm.llm import Learnt, Llm
 from ..llm.prompt_cache import PARAMETERS, Breakpoint
@@ -36,7 +36,9 @@ from .capacity import SERVICE_TIER, Capacity, Place, Waited, free_place, is_flex
 from .estimates import TokenEstimates, believable
 from .halting import Halted, Halting
 from .limits import Limiters
+from .repair import repaired, unusable
 from .retry import RetryPolicy, Then, decide
+from .transcript import QuestionTranscript
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
 MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
@@ -156,13 +158,20 @@ class Asker:
         self._estimates = TokenEstimates()
 
     async def ask(
-        self, request: ChatRequest, parse: Callable[[object], T], tally: Tally, terms: BatchTerms, *, key: str | None
+        self,
+        request: ChatRequest,
+        parse: Callable[[object], T],
+        tally: Tally,
+        terms: BatchTerms,
+        *,
+        key: str | None,
+        transcript: QuestionTranscript | None = None,
     ) -> T | Failure:
         """What `parse` makes of the answer, or why there is none.
 
         `terms` are those of the batch on whose behalf it is asked.
         `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
-        before it is used. None: neither.
+        before it is used. None: neither. Each call and each answer that is used is put down in the transcript.
 
         Raises `Halted` where the worker stops meanwhile, or the batch is not to go on; the batch is paused before
         that where the endpoint refuses the key or the model, or the next call could cost more than its budget has left.
@@ -178,6 +187,8 @@ class Asker:
                 tally.answered(read.deviations)
                 self._measures.found()
                 tally.model = kept.model
+                if transcript is not None:
+                    transcript.found(request, kept.content, kept.model, read.deviations)
                 return value
         if tally.worked >= self._policy.deadline:
             told = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
@@ -188,6 +199,7 @@ class Asker:
         while True:
             error: CallError | None
             repair: ChatRequest | None = None
+            deviations: tuple[str, ...] = ()
             await self._until_the_answer_can_be_kept(terms)
             place = await self._place(asked, tally, terms)
             reservation = await self._reserved(asked, terms, place)
@@ -206,13 +218,16 @@ class Asker:
                         read = read_answer(reply.content, request.schema)
                         value, error = parse(read.value), None
                     except (Malformed, InvalidAnswer) as reason:
-                        error = _unusable(reason)
-                        repair = _repair(request, reply, error)
+                        error = unusable(reason)
+                        repair = repaired(request, reply, error)
                         traced.unusable(error.kind.value)
                     else:
-                        tally.answered(read.deviations, traced)
+                        deviations = read.deviations
+                        tally.answered(deviations, traced)
                 else:
                     error = reply
+                if transcript is not None:
+                    transcript.called(place.request, reply, cost, error, deviations)
                 self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
                 if error is None or not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
                     counted += 1
@@ -378,24 +393,3 @@ def _pause(error: CallError, in_a_row: int, learnt: Learnt) -> Pause:
     kind = PauseKind(error.kind)
     told = error.message if error.everyone else f"{error.message} ({in_a_row} calls in a row)"
     return Pause(kind=kind, message=told)
-
-
-def _unusable(reason: Malformed | InvalidAnswer) -> CallError:
-    kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
-    return CallError(kind, str(reason)[:500])  # its usage was counted with the answer
-
-
-def _repair(request: ChatRequest, answer: Answer, error: CallError) -> ChatRequest:
-    """The same question once more, with the unusable answer and what is wrong with it."""
-    return replace(
-        request,
-        messages=(
-            *request.messages,
-            Message("assistant", answer.content),
-            Message(
-                "user",
-                f"This answer cannot be used: {error.message}. "
-                "Answer again, with one JSON object that follows the schema.",
-            ),
-        ),
-    )

@@ -7,18 +7,29 @@ from typing import Any
 from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
 from ..ledger.batches import BatchTerms
+from ..ledger.transcripts import CallsOfClaim
 from ..llm.chat import ChatRequest
 from ..llm.prompt_cache import cache_options
 from ..operations import Decided, Failure
 from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 from ..telemetry.chat import ChatSpan
 from .asking import Asker, Patience, Tally, fingerprint
+from .transcript import TranscriptWriter
 
 
 class Conversation:
     """Runs one course, and knows afterwards what it cost."""
 
-    def __init__(self, asker: Asker, patience: Patience, terms: BatchTerms, model: str) -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        patience: Patience,
+        terms: BatchTerms,
+        model: str,
+        transcript: TranscriptWriter | None = None,
+    ) -> None:
+        """`transcript` gets every call; None: nothing is kept of them."""
+        self._transcript = transcript
         self._asker = asker
         self._patience = patience
         self._terms = terms
@@ -45,6 +56,11 @@ class Conversation:
     def rated(self) -> ChatSpan | None:
         """The span of the call whose answer the first question got, still open; None: it came from the cache."""
         return self._tally.rated
+
+    @property
+    def transcript(self) -> CallsOfClaim | None:
+        """What was asked and answered so far; None where nothing was, or it is not kept."""
+        return None if self._transcript is None else self._transcript.written
 
     def provenance(self) -> Provenance:
         """How the evaluation came about; the prompt is that of the first question."""
@@ -87,7 +103,12 @@ class Conversation:
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         kept_under = key if self._terms.use_cache else None
-        read = await self._asker.ask(request, question.parse, self._tally, self._terms, key=kept_under)
+        kept_in = None
+        if self._transcript is not None:
+            kept_in = self._transcript.question(request.schema_name, question.sample, key)
+        read = await self._asker.ask(
+            request, question.parse, self._tally, self._terms, key=kept_under, transcript=kept_in
+        )
         return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
 
 

@@ -18,6 +18,7 @@ from ..ledger.batches import BatchTerms, TermsOfBatches
 from ..ledger.claims import Claim, ItemKey
 from ..ledger.outcomes import Outcome, refused
 from ..ledger.refusals import refusal_words
+from ..ledger.transcripts import CallsOfClaim
 from ..operations import Decided, Failure
 from ..telemetry import submission
 from ..telemetry.measures import NOBODY, Measures
@@ -26,6 +27,7 @@ from .backpressure import Backpressure
 from .conversation import Conversation
 from .group_commit import GroupCommit
 from .halting import Halted, Halting
+from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended
 RETURNED = "returned"  # the claim was given back; the item is evaluated again
@@ -41,6 +43,7 @@ class Return:
     claim: Claim
     operation: str
     paid: Provenance  # what the calls cost that were answered before
+    transcript: CallsOfClaim | None = None  # of those calls
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,12 @@ class Evaluator:
         default_model: str,
         patience: Patience,
         redact: Callable[[str], str] = str,
+        transcripts: bool = True,
         backpressure: Backpressure | None = None,
         measures: Measures = NOBODY,
     ) -> None:
-        """`redact` takes secrets out of a text, whoever wrote it."""
+        """`redact` takes secrets out of a text, whoever wrote it; without `transcripts` no call is put down."""
+        self._schemas = SchemaTexts() if transcripts else None
         self._measures = measures
         self._halting = halting
         self._write = writers
@@ -156,7 +161,7 @@ class Evaluator:
             outcome = await self._outcome(claim, terms, way.span)
             if isinstance(outcome, Return):
                 way.outcome = RETURNED
-                await self._write.returns.submit(outcome)
+                await self._given_back(outcome)
                 return
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
             outcome = self._fault(claim, error)
@@ -175,6 +180,14 @@ class Evaluator:
             log.exception("%s", _label(claim))
         return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(told)[:500]), Provenance())
 
+    async def _given_back(self, back: Return) -> None:
+        try:
+            await self._write.returns.submit(back)
+        except Exception:
+            if back.transcript is None:
+                raise
+            await self._write.returns.submit(replace(back, transcript=None))  # it may be this that cannot be held
+
     async def _recorded(self, outcome: Outcome) -> tuple[Outcome, bool]:
         """The outcome as the ledger holds it, and whether it was accepted."""
         try:
@@ -182,6 +195,10 @@ class Evaluator:
         except Exception as error:  # the ledger refuses it: else the item would stay running, and be paid for again
             told = refusal_words(error)
         log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), told)
+        if outcome.transcript is not None:
+            with suppress(Exception):  # it is not the transcript that cannot be held
+                alone = replace(outcome, transcript=None)
+                return alone, await self._write.outcomes.submit(alone)
         failed, unpaid = refused(outcome, told)
         with suppress(Exception):  # it is the bill that cannot be held
             return failed, await self._write.outcomes.submit(failed)
@@ -191,7 +208,11 @@ class Evaluator:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
             return Outcome(claim, failure, Provenance(cost=Decimal(0)))
-        conversation = Conversation(self._asker, self._patience, terms, terms.model or self._default_model)
+        transcript = None
+        if self._schemas is not None:
+            transcript = TranscriptWriter(claim.key.batch_id, self._schemas, self._redact)
+        model = terms.model or self._default_model
+        conversation = Conversation(self._asker, self._patience, terms, model, transcript)
         fitted = operations.fitted(terms.operation, claim.payload, self._patience.max_prompt_chars)
         try:
             course = operations.course(
@@ -203,11 +224,12 @@ class Evaluator:
             if isinstance(ended, Decided) and ended.evaluations:
                 submission.submit(ended.evaluations, conversation.rated or span)
         except Halted:
-            return Return(claim, terms.operation.operation, conversation.provenance())
+            paid = conversation.provenance()
+            return Return(claim, terms.operation.operation, paid, conversation.transcript)
         finally:
             if conversation.rated is not None:
                 conversation.rated.end()
-        return Outcome(claim, ended, conversation.provenance(), fitted.cut)
+        return Outcome(claim, ended, conversation.provenance(), fitted.cut, conversation.transcript)
 
 
 def _label(claim: Claim) -> str:

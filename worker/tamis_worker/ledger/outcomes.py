@@ -14,6 +14,7 @@ from ..operations import Decided, Failure
 from .claims import Claim
 from .connection import transaction
 from .storable import storable
+from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
 
 LARGEST_INTEGER = 2**31 - 1  # of Postgres
 
@@ -26,6 +27,7 @@ class Outcome:
     ended: Decided | Failure
     provenance: Provenance
     cut: Mapping[str, Cut] = field(default_factory=dict)  # fields that were too long to be sent whole
+    transcript: CallsOfClaim | None = None  # None: nothing was asked, or nothing is to be kept of it
 
     @property
     def status(self) -> ItemStatus:
@@ -33,8 +35,8 @@ class Outcome:
         return ItemStatus.DECIDED if isinstance(self.ended, Decided) else ItemStatus.FAILED
 
 
-# One statement, one commit: the item's state under its fence, and for the accepted ones the row and what the metrics
-# say of it. Failures have no metrics, and only they are asked about again.
+# One statement, one commit: the item's state under its fence, and for the accepted ones the row, what was asked and
+# answered, and what the metrics say of it. Failures have no metrics, and only they are asked about again.
 _RECORD = text("""
 WITH given AS (
     SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
@@ -58,6 +60,17 @@ WITH given AS (
     ON CONFLICT (batch_id, idx, field, label) DO UPDATE SET
         metric_type = EXCLUDED.metric_type, score = EXCLUDED.score, category = EXCLUDED.category,
         reason = EXCLUDED.reason
+), common AS (
+    INSERT INTO prompts (batch_id, sha256, text)
+    SELECT p.batch_id, p.sha256, p.text
+    FROM json_to_recordset(CAST(:prompts AS json)) AS p(batch_id uuid, sha256 text, text text)
+    WHERE p.batch_id IN (SELECT batch_id FROM accepted)
+    ON CONFLICT DO NOTHING
+), transcribed AS (
+    INSERT INTO transcripts (batch_id, idx, fence, round, calls)
+    SELECT t.batch_id, t.idx, t.fence, b.round, t.calls
+    FROM json_to_recordset(CAST(:transcripts AS json)) AS t(batch_id uuid, idx int, fence int, calls json)
+    JOIN accepted USING (batch_id, idx, fence) JOIN batches b ON b.id = t.batch_id
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
                      prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
@@ -93,18 +106,25 @@ RETURNING batch_id, idx
 """)
 
 
-async def record(engine: AsyncEngine, outcomes: Sequence[Outcome]) -> Sequence[bool]:
+async def record(engine: AsyncEngine, outcomes: Sequence[Outcome], known: KnownPrompts | None = None) -> Sequence[bool]:
     """For each outcome in order, whether it was accepted; False under a stale fence, which is not an error.
 
+    `known` are the common texts that need not be sent again; None: all are sent.
     Written again after a lost reply, an outcome that was accepted the first time is False the second: its row stands.
     Raises `LedgerUnavailable`.
     """
-    rows = json.dumps([_row(outcome) for outcome in outcomes], ensure_ascii=False)
-    said = json.dumps([row for outcome in outcomes for row in _evaluations(outcome)], ensure_ascii=False)
+    known = known or KnownPrompts()
+    transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
+    prompts = known.new(transcribed)
+    rows = {
+        "rows": json.dumps([_row(outcome) for outcome in outcomes], ensure_ascii=False),
+        "evaluations": json.dumps([row for outcome in outcomes for row in _evaluations(outcome)], ensure_ascii=False),
+        "transcripts": transcript_rows(transcribed),
+        "prompts": prompt_rows(prompts),
+    }
     async with transaction(engine) as connection:
-        written = {
-            (row.batch_id, row.idx) for row in await connection.execute(_RECORD, {"rows": rows, "evaluations": said})
-        }
+        written = {(row.batch_id, row.idx) for row in await connection.execute(_RECORD, rows)}
+    known.committed(prompts, (batch_id for batch_id, _ in written))
     return [(o.claim.key.batch_id, o.claim.key.index) in written for o in outcomes]
 
 
@@ -114,7 +134,7 @@ def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:
     The second one is for where it is the bill that cannot be held.
     """
     why = f"the ledger cannot hold this outcome: {why}"
-    failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={})
+    failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
     unpaid = Provenance(calls=outcome.provenance.calls, unanswered=outcome.provenance.unanswered)
     noted = Failure(ErrorKind.INTERNAL, f"{why}; nor what was paid for it")
     return failed, replace(failed, ended=noted, provenance=unpaid)

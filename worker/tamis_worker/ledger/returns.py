@@ -15,6 +15,7 @@ from tamis_schemas import BatchStatus, Provenance
 
 from .claims import Claim
 from .connection import transaction
+from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
 
 # Held until the items are given back: a resume comes before, and they are published, or after, and publishes them.
 _STATES = text("SELECT id, state FROM batches WHERE id = ANY(CAST(:batch_ids AS uuid[])) ORDER BY id FOR SHARE")
@@ -48,12 +49,31 @@ ON CONFLICT (batch_id, idx) DO UPDATE SET
     unanswered = results.unanswered + EXCLUDED.unanswered
 """)
 
+_TRANSCRIBE = text("""
+WITH common AS (
+    INSERT INTO prompts (batch_id, sha256, text)
+    SELECT p.batch_id, p.sha256, p.text
+    FROM json_to_recordset(CAST(:prompts AS json)) AS p(batch_id uuid, sha256 text, text text)
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO transcripts (batch_id, idx, fence, round, calls)
+SELECT t.batch_id, t.idx, t.fence, b.round, t.calls
+FROM json_to_recordset(CAST(:transcripts AS json)) AS t(batch_id uuid, idx int, fence int, calls json)
+JOIN batches b ON b.id = t.batch_id
+ON CONFLICT DO NOTHING
+""")
 
-async def give_back(engine: AsyncEngine, claims: Sequence[Claim], paid: Sequence[Provenance] = ()) -> Sequence[bool]:
+
+async def give_back(
+    engine: AsyncEngine,
+    claims: Sequence[Claim],
+    paid: Sequence[Provenance] = (),
+    transcripts: Sequence[CallsOfClaim | None] = (),
+) -> Sequence[bool]:
     """Make the items pending again, as if they had not been claimed; those of cancelled batches become cancelled.
 
-    `paid`: for each claim in order, what was paid for it; empty: nothing was. Of a claim that others have taken over
-    nothing is noted: it counts as lost.
+    `paid`: for each claim in order, what was paid for it; empty: nothing was. `transcripts`: the calls that were
+    answered. Of a claim that others have taken over nothing is noted: it counts as lost.
     For each claim in order, whether its item needs a new message: that of a paused batch gets one when it is resumed.
     Raises `LedgerUnavailable`.
     """
@@ -65,6 +85,11 @@ async def give_back(engine: AsyncEngine, claims: Sequence[Claim], paid: Sequence
         bills = [bill for bill in bills if (bill["batch_id"], bill["idx"]) in given]
         if bills:
             await connection.execute(_BILL, {"bills": json.dumps(bills, default=str)})
+        asked = [TranscribedClaim(one, told) for one, told in zip(claims, transcripts, strict=False) if told]
+        asked = [one for one in asked if (one.claim.key.batch_id, one.claim.key.index) in given]
+        if asked:
+            prompts = prompt_rows(KnownPrompts().new(asked))
+            await connection.execute(_TRANSCRIBE, {"transcripts": transcript_rows(asked), "prompts": prompts})
         cancelled = [claim for claim in claims if states.get(claim.key.batch_id) == BatchStatus.CANCELLED]
         if cancelled:
             await connection.execute(_CANCEL, _arguments(cancelled))

@@ -50,6 +50,8 @@ class Answer:
     rate: RateHeaders | None = None  # what the endpoint said of its limits
     tier: str | None = None  # that the answer is billed at, as the endpoint names it
     rung: Rung | None = None  # on which it was asked for
+    thoughts: int = 0  # characters of reasoning that came beside it
+    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request, as it was sent
 
 
 class Obstacle(StrEnum):
@@ -77,6 +79,8 @@ class CallError:
     no_capacity: bool = False  # the tier has no room now: nothing was paid, and no limit was met
     rung: Rung | None = None  # on which it was asked
     obstacle: Obstacle | None = None
+    content: str = ""  # what had come of an answer that was cut off
+    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request; None: none was
 
 
 Reply: TypeAlias = Answer | CallError

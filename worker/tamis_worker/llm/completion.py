@@ -86,8 +86,8 @@ def read_usage(given: object) -> Usage:
 
 
 def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier: str | None, api_key: str) -> Reply:
-    def failed(kind: ErrorKind, message: str) -> CallError:
-        return CallError(kind, message, 200, usage=usage, tier=tier)
+    def failed(kind: ErrorKind, message: str, content: str = "") -> CallError:
+        return CallError(kind, message, 200, usage=usage, tier=tier, content=content)
 
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):
@@ -107,9 +107,10 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
         if thoughts_alone:  # not EMPTY: what helps is a larger budget
             told = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
             return failed(ErrorKind.TRUNCATED, told)
-        return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens")
+        return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", content)
     if content.strip():
-        return Answer(content, model, usage, finish_reason, latency_ms=0, tier=tier)
+        thoughts = _thought_characters(message)
+        return Answer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts)
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
     what = "only thoughts came, and no answer" if thoughts_alone else "no content"
@@ -169,6 +170,11 @@ def _tool_calls(message: Mapping[str, Any]) -> list[str]:
 def _thinks(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     return any(message.get(name) for name in _THOUGHTS) or (isinstance(content, list) and bool(content))
+
+
+def _thought_characters(message: Mapping[str, Any]) -> int:
+    """How long the thoughts are that stand beside an answer; some endpoints tell them twice, under two names."""
+    return max((len(text) for name in _THOUGHTS if isinstance(text := message.get(name), str)), default=0)
 
 
 def _first(choices: object) -> Mapping[str, Any] | None:

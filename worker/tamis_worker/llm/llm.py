@@ -233,11 +233,12 @@ class Llm:
     async def _call_with(self, key: str, request: ChatRequest, dialect: Dialect) -> _Outcome:
         started = perf_counter()
         rate: RateHeaders | None = None
+        written = body(request, dialect)
         try:
             # The client's own time-outs are between two pieces of an answer: a slow trickle would never end.
             async with asyncio.timeout(self._timeout if request.timeout is None else request.timeout):
                 response = await self._client.ask(
-                    body(request, dialect), api_key=key, headers=request.headers, silence=request.timeout
+                    written, api_key=key, headers=request.headers, silence=request.timeout
                 )
             if not self._dialects.learned(request.model).proven:
                 self._compiles_grammars |= response.headers.get("server") == COMPILES_GRAMMARS
@@ -260,7 +261,7 @@ class Llm:
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             outcome = _Outcome(of_exception(error, api_key=key))
         latency_ms = round((perf_counter() - started) * 1000)
-        told = replace(outcome.reply, latency_ms=latency_ms, rate=rate, rung=dialect.rung)
+        told = replace(outcome.reply, latency_ms=latency_ms, rate=rate, rung=dialect.rung, body=written)
         return _Outcome(told, outcome.refusal)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tamis_schemas.judgement import EvidenceType
+from tamis_schemas.penalties import milder_band
 
 QUALITY_EXPLICIT: Final = 1.0  # a direct statement
 QUALITY_CONTEXTUAL: Final = 0.7  # a strong inference
@@ -119,11 +120,8 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
     leaves 0.85, of 0.81 it leaves 0.81. So adjusted confidences say nothing about which of two pieces of evidence was
     better; the quality does.
     """
-    if evidence_type is EvidenceType.CONTEXTUAL and 0.6 <= quality_score <= 0.8:
-        return original * min(0.85, quality_score + 0.15)
-    if evidence_type is EvidenceType.WEAK and 0.3 <= quality_score <= 0.5:
-        return original * min(0.65, quality_score + 0.25)
-    return original * quality_score
+    band = milder_band(evidence_type, quality_score)
+    return original * (quality_score if band is None else band.share(quality_score))
 
 
 def drops_sharply(original: float, adjusted: float) -> bool:

@@ -1,6 +1,7 @@
 // One batch: how it stands, its flow, its decisions, and what can be done with it.
 import { ask, download, follow } from "/assets/api.js";
 import { decider } from "/assets/deciding.js";
+import { explainer } from "/assets/explaining.js";
 import { showFlow } from "/assets/flow.js";
 import { at, calm, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, tellLost } from "/assets/words.js";
 
@@ -109,7 +110,9 @@ export const showBatch = async (id, scopes) => {
   };
   const begin = (found) => {
     const deciding = scopes.has("decide") ? decider(id, found.operation, () => table) : null;
-    table = decisionTable(found.facts, found.rows, deciding?.block);
+    const explain = explainer(id);
+    const below = (row) => make("div", "", ...(deciding ? [deciding.block(row)] : []), explain(row));
+    table = decisionTable(found.facts, found.rows, below);
     let later;
     deciding?.whenChanged(() => {
       decisions += 1;

@@ -47,7 +47,9 @@ class Asker:
         self.in_flight = asyncio.Event()
         self.deviations: dict[str, tuple[str, ...]] = {}
 
-    async def ask(self, request: ChatRequest, parse: object, tally: Tally, terms: BatchTerms, *, key: object) -> str:
+    async def ask(
+        self, request: ChatRequest, parse: object, tally: Tally, terms: BatchTerms, *, key: object, transcript: object
+    ) -> str:
         word = request.messages[0].content
         self.worked.append(tally.worked)
         if word in self.halted:

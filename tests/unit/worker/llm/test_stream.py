@@ -42,7 +42,8 @@ PIECES = [
 @pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\n", "\r\r", "\n: keep-alive\n\n", "\nevent: x\nid: 5\n\n"])
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
 def test_the_pieces_are_one_answer_with_the_usage_of_the_last(end: str, content_type: str) -> None:
-    assert read(sent(*PIECES, end=end), content_type) == Answer(OBJECT, "m-1", Usage(7, 4), "stop", 0, tier="flex")
+    whole = Answer(OBJECT, "m-1", Usage(7, 4), "stop", 0, tier="flex", thoughts=len('{"value": "no"}'))
+    assert read(sent(*PIECES, end=end), content_type) == whole
 
 
 def test_comments_before_the_first_event_do_not_hide_it() -> None:

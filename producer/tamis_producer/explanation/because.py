@@ -1,0 +1,159 @@
+"""Why a result is what it is: the rule and the formula that set it, with the numbers filled in. Pure.
+
+What is said is taken from what the ledger keeps of the decision. A formula is written out and worked out again; where
+it does not give the number that was kept, that is said: a release before this one may have had another.
+"""
+
+from collections.abc import Iterator
+from math import isclose
+
+from tamis_schemas import (
+    Answer,
+    Criterion,
+    Inclusion,
+    InclusionDecision,
+    InclusionStatus,
+    ItemResult,
+    ItemStatus,
+    Judge,
+    Judgement,
+    Operation,
+)
+from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.penalties import QUOTE_PENALTY, Band, milder_band
+from tamis_schemas.results import CriterionVerdict, QuoteState
+
+from .document import Because
+
+NEAR = 1e-6  # confidences are kept as 64-bit floats; what differs by more is another number
+
+
+def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
+    """The reasons for a record's result, the outcome before the confidence; empty before there is one."""
+    match result.status:
+        case ItemStatus.EXCLUDED_BY_FILTER:
+            return tuple(_kept_out(result))
+        case ItemStatus.FAILED:
+            kind = "unknown" if result.error_kind is None else result.error_kind.value
+            text = "" if result.result is None else result.result.error or ""
+            return (Because(sets="outcome", text=f"failed, {kind}: {text}"),)
+        case ItemStatus.CANCELLED:
+            return (Because(sets="outcome", text="cancelled with its batch before there was a result"),)
+        case ItemStatus.DECIDED if result.result is not None:
+            return tuple(_decided(operation, result))
+        case _:
+            return ()
+
+
+def _kept_out(result: ItemResult) -> Iterator[Because]:
+    exclusion = result.exclusion
+    if exclusion is None:
+        yield Because(sets="outcome", text="kept out before any model was asked; the ledger names no rule")
+        return
+    if exclusion.rule == DUPLICATE:
+        stays = "" if exclusion.duplicate_of is None else f"; record {exclusion.duplicate_of} stays"
+        yield Because(sets="outcome", text=f"kept out as a copy: {exclusion.reason}{stays}")
+    else:
+        text = f"kept out by the initial filter, rule {exclusion.rule}: {exclusion.reason}"
+        yield Because(sets="outcome", text=text)
+    if exclusion.matched is not None:
+        place = "" if exclusion.start is None else f", characters {exclusion.start} to {exclusion.end}"
+        where = "" if exclusion.field is None else f" in {exclusion.field}{place}"
+        yield Because(sets="outcome", text=f"the text that decided: {exclusion.matched!r}{where}")
+    yield Because(sets="confidence", text=f"{_n(exclusion.confidence)}, that of the rule")
+
+
+def _decided(operation: Operation, result: ItemResult) -> Iterator[Because]:
+    if result.decision is not None and isinstance(operation, Inclusion):
+        yield from _of_inclusion(operation, result.decision)
+        return
+    confidence = 0.0 if result.result is None else result.result.confidence
+    if isinstance(operation, Judge) and result.detail is not None:
+        yield from _of_judgement(operation, Judgement.model_validate(result.detail))
+    elif isinstance(operation, Answer):
+        text = f"{_n(confidence)}, the evaluator's score of the final answer"
+        yield Because(sets="confidence", text=text)
+    else:
+        yield Because(sets="confidence", text=f"{_n(confidence)}, as the model gave it")
+
+
+def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[Because]:
+    criteria = operation.criteria.labelled()
+    deciding = [one for one in criteria if one.text in decision.criteria and one.label in decision.verdicts]
+    said = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
+    match decision.status:
+        case InclusionStatus.UNCERTAIN if not said:
+            said = "a person decides"
+        case InclusionStatus.INCLUDE if not said:
+            said = "no criterion failed"
+        case InclusionStatus.EXCLUDE if not said:
+            said = decision.exclusion_reason or "the ledger names no criterion"
+    yield Because(sets="status", text=f"status {decision.status.value}: {said}")
+    if decision.model_status is not None:
+        # The reason is a field of its own where a release keeps one; else the verdicts above are the reason.
+        reason = getattr(decision, "uncertain_reason", None)
+        told = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
+        yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {told}")
+    yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
+    yield Because(sets="confidence", text=_after_quotes(decision))
+
+
+def _deciding(criterion: Criterion, given: CriterionVerdict) -> str:
+    if given.quote is None:
+        backed = "without a quote"
+    elif given.quote.state is QuoteState.FOUND:
+        where = "" if given.quote.field is None else f", in {given.quote.field}"
+        backed = f"verified by its quote{where}"
+    else:
+        backed = f"its quote is {'altered' if given.quote.state is QuoteState.ALTERED else 'not in the record'}"
+    return f"{criterion.label} {given.verdict.value}, {backed}"
+
+
+def _after_quotes(decision: InclusionDecision) -> str:
+    """The confidence that the quotes left: `0.9 x (1 - 0.5 x 1/3) = 0.75`."""
+    quotes = [one.quote for one in decision.verdicts.values() if one.quote is not None]
+    unverified = [quote for quote in quotes if not quote.found]
+    before = decision.model_confidence
+    if before is None:
+        found = f"; quotes in the record: {len(quotes)} of {len(quotes)}" if quotes else "; it gave no quote"
+        return f"{_n(decision.confidence)}, as the model gave it{found}"
+    states = [(QuoteState.ALTERED, "altered"), (QuoteState.NOT_FOUND, "not found")]
+    counted = [(sum(quote.state is state for quote in unverified), words) for state, words in states]
+    told = " and ".join(f"{count} {words}" for count, words in counted if count) or "none unverified"
+    worked_out = before * (1 - QUOTE_PENALTY * len(unverified) / len(quotes)) if quotes else before
+    shown = f"{_n(before)} x (1 - {_n(QUOTE_PENALTY)} x {len(unverified)}/{len(quotes)})"
+    return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {told}"
+
+
+def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[Because]:
+    original, quality, kept = judgement.original_confidence, judgement.quality_score, judgement.adjusted_confidence
+    kind = judgement.evidence_type.value
+    yield Because(sets="value", text=f"{kind} evidence of quality {_n(quality)}")
+    band = milder_band(judgement.evidence_type, quality)
+    if band is None:
+        equation = _equation(f"{_n(original)} x {_n(quality)}", original * quality, kept)
+        text = f"{equation}: the original confidence times the quality"
+    else:
+        shown = f"{_n(original)} x min({_n(band.most)}, {_n(quality)} + {_n(band.added)})"
+        text = f"{_equation(shown, original * band.share(quality), kept)}: {_band_words(kind, band)}"
+    yield Because(sets="confidence", text=text)
+    threshold = _n(operation.block_threshold)
+    if judgement.blocked:
+        yield Because(sets="outcome", text=f"blocked: quality {_n(quality)} is below the threshold {threshold}")
+    else:
+        yield Because(sets="outcome", text=f"not blocked: quality {_n(quality)} is not below the threshold {threshold}")
+
+
+def _band_words(kind: str, band: Band) -> str:
+    return f"the band of {kind} evidence of quality {_n(band.low)} to {_n(band.high)}"
+
+
+def _equation(shown: str, worked_out: float, kept: float) -> str:
+    if isclose(worked_out, kept, abs_tol=NEAR):
+        return f"{shown} = {_n(kept)}"
+    return f"{_n(kept)}, which is not {shown} = {_n(worked_out)}: it was set by another release's rule"
+
+
+def _n(value: float) -> str:
+    """A number as people write it, with four decimals at most."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")

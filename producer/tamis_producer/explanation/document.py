@@ -1,0 +1,127 @@
+"""An explanation as one document: what was asked, answered, concluded, decided by people, and paid."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tamis_schemas import BatchStatus, Criterion, ErrorKind, ItemResult, Quote, Stratum, Verdict
+from tamis_schemas.transcript import Transcript
+
+
+class ExplainedBatch(BaseModel):
+    """The batch that the record stands in."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    label: str | None = None
+    operation: str
+    params: dict[str, Any]  # all that was asked, the criteria among them
+    criteria: tuple[Criterion, ...] = ()  # of an inclusion, each under its label
+    model: str | None = None  # that the batch named; None: the workers' own
+    state: BatchStatus
+    round: int
+    review: str | None = None
+    stage: int | None = None  # of its review, from 0
+    created_at: datetime
+    finished_at: datetime | None = None
+
+
+class ExplainedVerdict(BaseModel):
+    """A verdict with its criterion, its quote, and the record's own words at the quote's place."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str
+    criterion: str | None = None
+    excludes: bool = False
+    verdict: Verdict
+    quote: Quote | None = None
+    passage: str | None = None  # of the record, from the quote's start to its end
+
+
+class Because(BaseModel):
+    """A rule or a formula that set a part of the result, with the numbers filled in."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sets: str  # status, value, confidence, outcome
+    text: str
+
+
+class PastFailure(BaseModel):
+    """What an earlier round ended with."""
+
+    model_config = ConfigDict(frozen=True)
+
+    round: int
+    kind: ErrorKind
+    message: str
+
+
+class HumanAct(StrEnum):
+    """What a person did."""
+
+    DECIDED = "decided"
+    CONFIRMED = "confirmed"  # said what the software says
+    WITHDREW = "withdrew"
+    AUDITED = "audited"
+
+
+class HumanWord(BaseModel):
+    """One thing that a person said of the record; none is ever taken out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    act: HumanAct
+    by: str
+    at: datetime
+    value: Any = None  # of an audit: include, true or false
+    note: str | None = None
+    audit: str | None = None  # its id
+
+
+class DrawnIn(BaseModel):
+    """An audit whose sample the record is in."""
+
+    model_config = ConfigDict(frozen=True)
+
+    audit: str
+    seed: int
+    stratum: Stratum
+    population: int
+    drawn: int  # place in the order in which the sample was drawn, from 0
+    at: datetime
+
+
+class OtherStage(BaseModel):
+    """What another stage of the review came to for the same record."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stage: int  # from 0
+    batch: str
+    operation: str
+    result: ItemResult
+    because: tuple[Because, ...] = ()
+
+
+class Explanation(BaseModel):
+    """One record's whole story."""
+
+    model_config = ConfigDict(frozen=True)
+
+    batch: ExplainedBatch
+    record: ItemResult  # with its fields as submitted, and the human's word that counts
+    verdicts: tuple[ExplainedVerdict, ...] = ()
+    because: tuple[Because, ...] = ()
+    transcripts: tuple[Transcript, ...] = ()  # of every claim that came to an end, the first one first
+    prompts: dict[str, str] = Field(default_factory=dict)  # the texts that transcripts name by their sha256
+    gap: str | None = None  # why transcripts do not hold everything; None: they do
+    past_failures: tuple[PastFailure, ...] = ()
+    humans: tuple[HumanWord, ...] = ()  # in the order of time
+    audits: tuple[DrawnIn, ...] = ()
+    stages: tuple[OtherStage, ...] = ()  # of its review, this one left out
+    lost_claims: int = 0  # whose worker died: what they may have paid for is in no bill

@@ -1,0 +1,197 @@
+"""An explanation as people read it: headings, each with its lines. Pure; foreign texts are given as they are."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from tamis_schemas import Provenance, QuoteState, dollars, tier_name
+from tamis_schemas.item import shown_fields
+
+from .call_words import call_lines
+from .document import Because, ExplainedVerdict, Explanation, HumanAct, HumanWord, OtherStage
+
+INDENT = "    "  # before each line of a foreign text
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it, line by line."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+def as_text(told: Explanation) -> str:
+    """The story as one text. A heading begins with `# `, as no other line does: foreign lines are set in."""
+    return "\n".join("\n".join([f"# {one.heading}", *one.lines, ""]) for one in sections(told))
+
+
+def sections(told: Explanation) -> Iterator[Section]:
+    """The story in its order: record, decision, people, other stages, calls, bill."""
+    for one in _sections(told):
+        yield Section(one.heading, tuple(line for given in one.lines for line in _one_by_one(given)))
+
+
+def _one_by_one(line: str) -> Iterator[str]:
+    """A line; where a text within it has several, the others set in."""
+    first, *others = line.splitlines() or [""]
+    yield first
+    yield from (INDENT + other for other in others)
+
+
+def _sections(told: Explanation) -> Iterator[Section]:
+    yield Section("Batch", tuple(_batch(told)))
+    yield Section("Record", tuple(_record(told)))
+    yield Section("Decision", tuple(_decision(told)))
+    if told.verdicts:
+        yield Section("Criteria", tuple(line for one in told.verdicts for line in _verdict(one)))
+    if told.humans or told.audits:
+        yield Section("People", tuple(_people(told)))
+    if told.stages:
+        yield Section("Other stages of the review", tuple(line for one in told.stages for line in _stage(one)))
+    if told.past_failures:
+        failures = (f"round {one.round}: {one.kind.value}: {one.message}" for one in told.past_failures)
+        yield Section("Earlier rounds", tuple(failures))
+    if told.gap is not None:
+        yield Section("Prompts and answers", (told.gap,))
+    shown: set[str] = set()
+    for transcript in told.transcripts:
+        for place, call in enumerate(transcript.calls):
+            claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
+            heading = f"Call {place + 1} of {len(transcript.calls)}, {claim}"
+            yield Section(heading, tuple(call_lines(transcript, place, call, told.prompts, shown)))
+    yield Section("Bill", tuple(_bill(told)))
+
+
+def foreign(text: str) -> Iterator[str]:
+    """A foreign text, each of its lines set in."""
+    for line in text.splitlines() or [""]:
+        yield INDENT + line
+
+
+def _batch(told: Explanation) -> Iterator[str]:
+    batch = told.batch
+    yield f"{batch.id}{'' if batch.label is None else f', {batch.label}'}"
+    yield f"{batch.operation}, {batch.state.value}, round {batch.round}, submitted {_when(batch.created_at)}"
+    if batch.review is not None and batch.stage is not None:
+        yield f"stage {batch.stage + 1} of review {batch.review}"
+    if batch.criteria:
+        yield f"question: {batch.params['criteria']['research_question']}"
+        yield from (f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}" for one in batch.criteria)
+    else:
+        yield from foreign(json.dumps(batch.params, ensure_ascii=False))
+
+
+def _record(told: Explanation) -> Iterator[str]:
+    record = told.record
+    yield f"index {record.index}, id {record.item_id}"
+    for name, value in shown_fields(record.item).items():
+        yield f"field {name}:"
+        yield from foreign(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    if record.cut_words is not None:
+        yield f"not sent whole: {record.cut_words}"
+
+
+def _decision(told: Explanation) -> Iterator[str]:
+    record = told.record
+    yield f"item {record.status}"
+    if record.override is not None:
+        yield f"what counts: {_words(record.override.value)}, by {record.override.reviewer}"
+    if record.result is not None and record.result.error is None:
+        given = getattr(record.result, "value", None)
+        fields = getattr(record.result, "fields", None)
+        yield f"value: {_words(given if fields is None else fields)}"
+    yield from _reasons(told.because)
+    if record.result is not None and record.result.reasoning:
+        yield "the model's reasoning:"
+        yield from foreign(record.result.reasoning)
+    if record.decision is None and record.detail:
+        yield "detail:"
+        yield from foreign(json.dumps(record.detail, ensure_ascii=False))
+    if record.evaluation_words is not None:
+        yield f"metrics: {record.evaluation_words}"
+
+
+def _reasons(reasons: Iterable[Because]) -> Iterator[str]:
+    yield from (f"{one.sets}: {one.text.removeprefix(f'{one.sets} ')}" for one in reasons)
+
+
+def _verdict(one: ExplainedVerdict) -> Iterator[str]:
+    criterion = "" if one.criterion is None else f" ({one.criterion})"
+    yield f"{one.label}{criterion}: {one.verdict.value}"
+    if one.quote is None:
+        yield INDENT + "no quote"
+        return
+    yield f"{INDENT}quote: “{one.quote.text}”"
+    if one.quote.state is QuoteState.NOT_FOUND:
+        yield f"{INDENT}not found in the record; the most similar passage is {one.quote.similarity:.2f} alike"
+        return
+    where = "" if one.quote.start is None else f", characters {one.quote.start} to {one.quote.end}"
+    yield f"{INDENT}{one.quote.state.value} in {one.quote.field}{where}"
+    if one.passage is not None:
+        yield f"{INDENT}the record there: “{one.passage}”"
+    for difference in one.quote.differences:
+        yield f"{INDENT}differs: “{difference.quoted}”, in the record “{difference.recorded}”"
+
+
+def _people(told: Explanation) -> Iterator[str]:
+    for drawn in told.audits:
+        yield (
+            f"{_when(drawn.at)} drawn as number {drawn.drawn + 1} into audit {drawn.audit}, seed {drawn.seed}, of "
+            f"{drawn.population} exclusions ({drawn.stratum.value})"
+        )
+    for said in told.humans:
+        yield f"{_when(said.at)} {said.by} {_said(said)}"
+        if said.note:
+            yield from foreign(said.note)
+
+
+def _said(word: HumanWord) -> str:
+    match word.act:
+        case HumanAct.WITHDREW:
+            return "withdrew the decision before"
+        case HumanAct.AUDITED:
+            return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
+        case HumanAct.CONFIRMED:
+            return f"confirmed: {_words(word.value)}"
+        case HumanAct.DECIDED:
+            return f"decided: {_words(word.value)}"
+
+
+def _stage(one: OtherStage) -> Iterator[str]:
+    place = f"stage {one.stage + 1}, {one.operation}: {one.result.status}"
+    yield f"{place}; `tamis explain {one.batch} index:{one.result.index}` tells its calls"
+    yield from (INDENT + line for line in _reasons(one.because))
+
+
+def _bill(told: Explanation) -> Iterator[str]:
+    bill = told.record.provenance or Provenance(cost=Decimal(0))
+    if not bill.calls:
+        yield "nothing: every answer came from the cache" if bill.cached else "nothing: no call was made"
+    else:
+        yield f"{bill.calls} {'call' if bill.calls == 1 else 'calls'}, over all rounds"
+        usage = bill.usage
+        yield (
+            f"tokens: {usage.prompt_tokens:,} of prompts ({usage.cached_tokens:,} at the cached price), "
+            f"{usage.completion_tokens:,} of answers ({usage.reasoning_tokens:,} of reasoning)"
+        )
+        yield "cost: not known, as the model has no price here" if bill.cost is None else f"cost: {dollars(bill.cost)}"
+    if bill.model is not None:
+        yield f"model: {bill.model}{'' if bill.tier is None else f', tier {tier_name(bill.tier) or bill.tier}'}"
+    if bill.unanswered:
+        yield f"unanswered: {bill.unanswered}; nobody knows whether they were paid for"
+    if told.lost_claims:
+        yield f"claims whose worker died: {told.lost_claims}; what they may have cost is in no bill"
+    if bill.deviations:
+        yield f"answers were harmlessly otherwise: {'; '.join(bill.deviations)}"
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _when(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S %Z}".rstrip()

@@ -1,0 +1,44 @@
+"""The route of an explanation: one record's whole story."""
+
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Query
+from fastapi.responses import PlainTextResponse, Response
+
+from tamis_schemas import InvalidParameters
+
+from ..api_keys import ApiKey, Scope
+from ..client import Client
+from ..explanation import Explanation
+from ..explanation.words import as_text
+from . import problems
+from .access import client_of, holder_of
+from .description import BatchId
+
+router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
+
+Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
+Of = Annotated[Client, Depends(client_of)]
+Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
+
+
+@router.get(
+    "/records/{index}/explanation",
+    summary="One record's whole story: prompts as sent, answers, rules and formulas, human decisions, and the bill",
+    response_model=Explanation,
+    responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},
+)
+def explanation(
+    batch_id: BatchId,
+    index: Index,
+    client: Of,
+    _: Reader,
+    form: Annotated[Literal["json", "text"], Query(description="text: as people read it.")] = "json",
+) -> Explanation | Response:
+    batch = client.batch(batch_id)
+    try:
+        told = batch.explain(index)
+    except InvalidParameters as error:
+        raise HTTPException(HTTPStatus.NOT_FOUND, str(error)) from error
+    return PlainTextResponse(as_text(told)) if form == "text" else told

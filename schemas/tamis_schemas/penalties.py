@@ -1,0 +1,40 @@
+"""The numbers by which confidences are lowered: used where they are, and where it is explained afterwards."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from .judgement import EvidenceType
+
+QUOTE_PENALTY: Final = 0.5  # the share of a confidence that is lost where no quote is in the record
+
+
+class Band(NamedTuple):
+    """A range of the quality of evidence of one type that keeps more of a confidence than the quality (spec 5)."""
+
+    low: float  # included
+    high: float  # included
+    most: float
+    added: float
+
+    def holds(self, quality: float) -> bool:
+        """True where the quality is in the range."""
+        return self.low <= quality <= self.high
+
+    def share(self, quality: float) -> float:
+        """What is kept of a confidence: `min(most, quality + added)`."""
+        return min(self.most, quality + self.added)
+
+
+_BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
+    {
+        EvidenceType.CONTEXTUAL: Band(0.6, 0.8, 0.85, 0.15),
+        EvidenceType.WEAK: Band(0.3, 0.5, 0.65, 0.25),
+    }
+)
+
+
+def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
+    """The band of this type of evidence where the quality is in it; else None: the quality itself is what is kept."""
+    band = _BANDS.get(evidence_type)
+    return band if band is not None and band.holds(quality) else None
