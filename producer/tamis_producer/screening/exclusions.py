@@ -58,6 +58,8 @@ _NEGATED = compiled.own(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
 # After an auxiliary a verb may take an object: "we will exclude ...", "we do not exclude ...".
 _TAKES_OBJECT = compiled.own(r"\b(?:exclude|omit|remove|reject|disregard)$")
 _MEMBER_ENDS = compiled.own(r"[,;]|\band\b")
+# What a list in semicolons begins with: "excluded: ...", "exclude the following studies: ...", "excluded (1) ...".
+_LIST_BEGINS = compiled.own(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
 _LAST_MEMBER = compiled.own(r"^\s*(?:and|or)\b")
 
 
@@ -88,7 +90,7 @@ def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
         start, stop = found.span()
         while following < len(ends) and ends[following] <= start:
             if verb is not None:
-                yield verb, ends[following]
+                yield verb, _listed(text, verb, ends[following])
             begin, after_verb, verb = ends[following], False, None
             following += 1
         kind = _kind(text[start:stop])
@@ -96,20 +98,23 @@ def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
             case _Kind.RELATIVE:
                 continue
             case _Kind.EXCLUDES_BEFORE:
-                yield (_first_member(text, begin, start, after_verb=after_verb) if verb is None else verb), start
+                if verb is None:
+                    yield _first_member(text, begin, start, after_verb=after_verb), start
+                else:
+                    yield verb, _listed(text, verb, start)
                 begin, after_verb, verb = stop, False, None
             case _Kind.EXCLUDES_AFTER:
                 if verb is not None:
-                    yield verb, start
+                    yield verb, _listed(text, verb, start)
                 begin, after_verb, verb = stop, False, stop
             case _Kind.INCLUDING if verb is None:
                 continue
             case _:
                 if verb is not None:
-                    yield verb, start
+                    yield verb, _listed(text, verb, start)
                 begin, after_verb, verb = stop, kind is _Kind.ENDS, None
     if verb is not None:
-        yield verb, ends[following] if following < len(ends) else len(text)
+        yield verb, _listed(text, verb, ends[following] if following < len(ends) else len(text))
 
 
 def _kind(words: bytes) -> _Kind:
@@ -127,5 +132,16 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
         begin = verb if member is None else begin + member.end()
-    last = text.rfind(b";", begin, verb)
-    return begin if last < 0 or _LAST_MEMBER.search(text[last + 1 : last + 12]) is not None else last + 1
+    return begin if _one_enumeration(text, begin, verb) else text.rfind(b";", begin, verb) + 1
+
+
+def _listed(text: bytes, verb: int, end: int) -> int:
+    """Where the enumeration after a verb ends: at a semicolon, unless the last one is followed by "and" or "or"."""
+    if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
+        return end
+    return text.index(b";", verb, end)
+
+
+def _one_enumeration(text: bytes, begin: int, end: int) -> bool:
+    last = text.rfind(b";", begin, end)
+    return last < 0 or _LAST_MEMBER.search(text[last + 1 : min(end, last + 12)]) is not None

@@ -75,6 +75,7 @@ def test_an_inclusion_criterion_switches_off_what_it_names(included: str, expect
         f"Animal studies (e.g. in mice), {MANY} and case reports that were never reviewed should not be included.",
         f"Adults. Case reports; {MANY}; editorials; and in vitro studies are ineligible.",
         "We exclude the following: animal studies; case reports; editorials.",
+        "We exclude (1) reviews; (2) animal studies; (3) case reports",
         "We excluded the following types of publications: letters; in vitro studies",
     ],
 )
@@ -97,6 +98,7 @@ def test_a_negated_mention_in_an_inclusion_criterion_switches_nothing_off(includ
         (f"We exclude {MANY}. Animal studies", ANIMAL),
         (f"We exclude {MANY} other than animal studies", ANIMAL),
         ("Animal studies; case reports are excluded", ANIMAL),
+        ("We exclude reviews; animal studies of any kind in any language that appeared in a journal", ANIMAL),
         (f"{MANY} are excluded.\nAnimal studies", ANIMAL),
         ("No reviews\n- Animal studies", ANIMAL),
         ("Exclusion: reviews\nInclusion: animal studies", ANIMAL),
