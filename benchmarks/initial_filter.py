@@ -2,9 +2,11 @@
 
     python -m benchmarks.initial_filter
 
-Real records: those of the three labelled sets, each under its own criteria, on one core. Beside it, in the same run, a
-bare loop of Python's `re` over the same keywords, without contexts, spellings or results. Hostile abstracts: 1 MB
-each; beside them what it costs to copy the text and put it into small letters. The best of several runs counts.
+Real records: those of the three labelled sets, each under its own criteria, on one core. Beside it, in the same run and
+in turn with it, what one would write in a few lines for the default keywords, in title and abstract: one compiled
+alternation, by Python's `re` and by RE2, and a loop of `in` over the text in small letters. They know no contexts,
+spellings or results, and find more or less than the filter does. Hostile abstracts: 1 MB each; beside them what it
+costs to copy the text and put it into small letters. The best of several runs counts.
 """
 
 import re
@@ -12,6 +14,9 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
+
+import re2
 
 from tamis_producer.screening import InitialFilter
 from tamis_producer.screening.patterns import DEFAULT_EXCLUSION_KEYWORDS
@@ -20,8 +25,9 @@ from tamis_schemas.paper import PaperData
 
 from .labelled_sets import LabelledSet, labelled_sets
 
-RUNS = 7
+RUNS = 15
 SIZE = 2**20  # characters of a hostile abstract
+ENDING = "Patients may profit. Statins were tested in vitro."  # so that all rules are asked, to the end
 UNITS = {
     "no keyword": "x y ",
     "half keywords": "in-vitr case repor ",
@@ -32,16 +38,20 @@ UNITS = {
     "keywords within words": "éfelineé ",
     "words before a keyword": "previous a ",
     "nested groups": "((((in vitro",
+    "own work beside patients": "We used no cells. ",
+    "exclusion verbs": "is excluded; ",
+    "soft hyphens": "vi\u00adtro ",
 }
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of the fastest of several runs."""
-    best = float("inf")
+def seconds(*contestants: Callable[[], object]) -> list[float]:
+    """CPU seconds of the fastest of several runs of each; they take turns."""
+    best = [float("inf")] * len(contestants)
     for _ in range(RUNS):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
+        for at, work in enumerate(contestants):
+            start = time.process_time()
+            work()
+            best[at] = min(best[at], time.process_time() - start)
     return best
 
 
@@ -51,13 +61,29 @@ def filter_all(pairs: list[tuple[InitialFilter, LabelledSet]]) -> None:
             initial_filter.filter_paper(record)
 
 
-def bare_loop(pairs: list[tuple[InitialFilter, LabelledSet]]) -> None:
-    """A search for each keyword, in title and abstract."""
-    keywords = [re.compile(rf"\b{re.escape(keyword)}\b", re.IGNORECASE) for keyword in DEFAULT_EXCLUSION_KEYWORDS]
-    for _, labelled in pairs:
-        for record in labelled.records:
-            text = f"{record.get('title') or ''} {record.get('abstract') or ''}"
-            any(keyword.search(text) for keyword in keywords)
+def search_all(searches: Callable[[str], object], records: list[dict[str, Any]]) -> None:
+    for record in records:
+        searches(f"{record.get('title') or ''} {record.get('abstract') or ''}")
+
+
+def few_lines() -> dict[str, Callable[[str], object]]:
+    """What finds the default keywords in a text, in a few lines."""
+    keywords = list(DEFAULT_EXCLUSION_KEYWORDS)
+    whole_words = rf"\b(?:{'|'.join(map(re.escape, keywords))})\b"
+    by_re = re.compile(whole_words, re.IGNORECASE)
+    by_re_lowered = re.compile("|".join(map(re.escape, keywords)))
+    by_re2 = re2.compile(f"(?i){whole_words}".encode())
+
+    def loop_of_in(text: str) -> bool:
+        lowered = text.lower()
+        return any(keyword in lowered for keyword in keywords)
+
+    return {
+        "one alternation, Python's re, ignoring case": by_re.search,
+        "one alternation, Python's re, of small letters": lambda text: by_re_lowered.search(text.lower()),
+        "one alternation, RE2": lambda text: by_re2.search(text.encode()),
+        "a loop of `in`": loop_of_in,
+    }
 
 
 def _copied(text: str) -> str:
@@ -66,18 +92,19 @@ def _copied(text: str) -> str:
 
 def main() -> None:
     pairs = [(InitialFilter(labelled.criteria), labelled) for labelled in labelled_sets()]
-    records = sum(len(labelled.records) for _, labelled in pairs)
-    ours, bare = seconds(lambda: filter_all(pairs)), seconds(lambda: bare_loop(pairs))
-    sys.stdout.write(
-        f"{records:,} real records: {records / ours:,.0f} records/s; a bare loop of Python's re: "
-        f"{records / bare:,.0f}; {bare / ours:.1f} times as fast\n"
-    )
+    records = [record for _, labelled in pairs for record in labelled.records]
+    others = few_lines()
+    ours, *theirs = seconds(partial(filter_all, pairs), *(partial(search_all, one, records) for one in others.values()))
+    sys.stdout.write(f"{len(records):,} real records: {len(records) / ours:,.0f} records/s\n")
+    for name, theirs_is in zip(others, theirs, strict=True):
+        sys.stdout.write(
+            f"{name}: {len(records) / theirs_is:,.0f} records/s; the filter is {theirs_is / ours:.2f} times as fast\n"
+        )
     initial_filter = InitialFilter(SearchCriteria(research_question="Which?", inclusion_criteria=["adults"]))
     for name, unit in UNITS.items():
-        abstract = unit * (SIZE // len(unit))
+        abstract = f"{unit * (SIZE // len(unit))}{ENDING}"
         paper = PaperData(title="A title", abstract=abstract)
-        hostile = seconds(partial(initial_filter.filter_paper, paper))
-        copied = seconds(partial(_copied, abstract))
+        hostile, copied = seconds(partial(initial_filter.filter_paper, paper), partial(_copied, abstract))
         sys.stdout.write(
             f"{len(abstract):,} characters, {name}: {hostile * 1e3:.1f} ms; copied and put into small letters: "
             f"{copied * 1e3:.1f} ms\n"

@@ -1,5 +1,6 @@
-"""The three labelled sets beside the checkout, in `../shared/data/screening`."""
+"""The labelled sets beside the checkout, in `../shared/data`."""
 
+import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,14 @@ from typing import Any
 from tamis_producer.intake import read_records
 from tamis_schemas import SearchCriteria
 
-SCREENING = Path(__file__).parents[2] / "shared" / "data" / "screening"
+DATA = Path(__file__).parents[2] / "shared" / "data"
+SCREENING = DATA / "screening"
 NAMES = ("synergy_Donners_2021", "cdss_ro", "ptsd_van_de_schoot_2017")
 
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """A review's records with its own decisions, and its own criteria as one text."""
+    """A review's records with its own decisions, and the criteria under which they are filtered."""
 
     name: str
     records: list[dict[str, Any]]
@@ -27,6 +29,7 @@ class LabelledSet:
 
 
 def labelled_sets() -> list[LabelledSet]:
+    """The three of `screening`, each under its own criteria as one text."""
     return [_read(SCREENING / name) for name in NAMES]
 
 
@@ -34,3 +37,56 @@ def _read(folder: Path) -> LabelledSet:
     text = json.loads((folder / "criteria.json").read_text("utf-8"))["text"]
     criteria = SearchCriteria(research_question="Which records meet the review's criteria?", inclusion_criteria=[text])
     return LabelledSet(folder.name, read_records(folder / "records.csv"), criteria)
+
+
+def hearing_review() -> LabelledSet:
+    """The records of `reviews/snhl_dimitrov_2024`, under its published criteria.
+
+    `label`: included after the full text; `label_ta`: at least one of the two people included it by title and abstract.
+    """
+    folder = DATA / "reviews" / "snhl_dimitrov_2024"
+    published = (folder / "third_reviewer_responses.md").read_text("utf-8")
+    included, excluded = (
+        [line.strip(" -") for line in part.splitlines() if line.strip(" -")]
+        for part in published.partition("### Inclusion:")[2].partition("## R3")[0].split("### Exclusion:")
+    )
+    criteria = SearchCriteria(
+        research_question="Which records meet the review's criteria?",
+        inclusion_criteria=included,
+        exclusion_criteria=excluded,
+    )
+    first, second = (_rows(folder / "responses" / f"{who}_response_complete.csv") for who in ("LB", "LD"))
+    said = {row["ID"]: row["response"] for row in second}
+    final = {
+        row["title"] for row in _rows(folder / "responses" / "full_text_reviews.csv") if row["final_decision"] == "1"
+    }
+    records: list[dict[str, Any]] = [
+        {
+            "id": row["ID"],
+            "title": row["title"],
+            "abstract": row["abstract"],
+            "_label": "1" if row["title"] in final else "0",
+            "_label_ta": "1" if "1" in (row["response"], said[row["ID"]]) else "0",
+        }
+        for row in first
+    ]
+    return LabelledSet(folder.name, records, criteria)
+
+
+def animal_review() -> LabelledSet:
+    """The records of `recorded/kwok_2020_gpt4omini`, under criteria of our own: the review's are not in the data."""
+    folder = DATA / "recorded" / "kwok_2020_gpt4omini"
+    criteria = SearchCriteria(
+        research_question="Which viruses does metagenomics find in farm animals?",
+        inclusion_criteria=["Viruses of farm animals"],
+    )
+    records: list[dict[str, Any]] = [
+        {"id": row["id"], "title": row["title"], "abstract": row["abstract"], "_label": row["label"]}
+        for row in _rows(folder / "records.csv")
+    ]
+    return LabelledSet(folder.name, records, criteria)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))

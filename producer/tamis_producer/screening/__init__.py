@@ -14,6 +14,8 @@ costs on labelled records.
 | `abstract` | an abstract, or what a database writes where there is none |
 | `contexts` | what protects one mention, and what makes it say something of the paper itself |
 | `evidence` | whom and what a paper studies, by its own words |
+| `exclusions` | what an exclusion sentence covers |
+| `soft_hyphens` | a text without its soft hyphens, and places in the original |
 | `weighing` | whether one mention rejects |
 | `inclusions`, `terms` | which rules the criteria switch off |
 | `years` | the years of a paper |

@@ -25,7 +25,6 @@ _ABBREVIATION = compiled.own(r"(?:\b(?:e\.?g|i\.?e|vs|al|cf|etc|approx|resp|no|f
 _DASHES = {ord(dash): "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"} | {
     0x2019: "'",
     0x2018: "'",
-    0xAD: None,
 }
 
 # What an abstract says of its own paper.
@@ -42,7 +41,25 @@ SELF_DESCRIPTIONS = (
     rf"(?:(?:{_NUMBER}|the|our|this)\s+(?:[\w-]+\s+){{0,2}}|(?:[\w-]+\s+)?){{keyword}}",
     r"\bdesign\W+(?:[\w-]+\s+){0,4}{keyword}",
     rf"{{keyword}}\s+(?:of|with|on|involving|comprising)\s+{_NUMBER}\b",
+    r"{keyword}\s+(?:[\w-]+\s+){0,6}(?:is|are)\s+presented\b",
 )
+# What an abstract says of its own work, whomever else it speaks of; a sentence that names a review tells of others'.
+_TRIED = (
+    r"(?:employ|establish|develop|creat|generat|induc|test|examin|investigat|evaluat|assess|stud(?:y|ied)|analy[sz]|"
+    r"compar|measur|characteri[sz]|construct|engineer|introduc|describ|report|perform|conduct|treat|determin)\w*"
+)
+_DID = rf"(?:us(?:e|ed|ing)|{_TRIED})"
+OWN_WORK = (
+    r"\b(?:this|our|the present|the current)\s+(?:[\w-]*[^\Ws]\s+){0,2}{keyword}",  # not "this suggests ..."
+    rf"\b(?:we|here|herein|authors?|study|paper)\s+(?:[\w-]+,?\s+){{0,4}}{_DID}\s+(?:[\w-]+,?\s+){{0,8}}{{keyword}}",
+    rf"\b(?:aims?|aimed|objectives?|purposes?)\s+(?:[\w-]+\s+){{0,8}}to\s+{_DID}\s+(?:[\w-]+,?\s+){{0,12}}{{keyword}}",
+    rf"\b(?:was|were)\s+(?:[\w-]+\s+){{0,3}}(?:cultured|incubated|grown|{_TRIED})\s+(?:[\w-]+\s+){{0,4}}{{keyword}}",
+    rf"{{keyword}}\S*\s+(?:[\w-]+\s+){{0,6}}(?:was|were)\s+{_DID}",
+)
+# What says that a whole piece of work, and not a reagent, is of a kind of animal.
+_KIND_OF_WORK = r"\s+(?:[\w-]+\s+)?(?:models?|stud(?:y|ies)|experiments?|trials?|cadavers?|clinics?|hospitals?)\b"
+OWN_ANIMALS = tuple(context.replace("{keyword}", "{keyword}" + _KIND_OF_WORK) for context in OWN_WORK)
+A_REVIEW = (r"\b(?:review|summari[sz])\w*.*{keyword}", r"{keyword}.*\b(?:review|summari[sz])\w*")
 STATUS_IN_ABSTRACT = (
     r"\b(?:this|the|article|paper)\s+(?:article|paper|publication|study|chapter)?\s*(?:has|have|was|is|were)\s+"
     r"(?:been\s+)?(?:\w+\s+)?{keyword}",
@@ -86,12 +103,13 @@ def window(text: bytes, mention: Mention) -> bytes:
     """The sentence around a mention, folded, with one word that stands nowhere else in the mention's place."""
     left = text[max(0, mention.start - REACH) : mention.start]
     right = text[mention.end : mention.end + REACH]
-    begin = max(_sentence_ends(left), default=0)
-    stop = min(_sentence_ends(right), default=len(right))
+    begin = max(sentence_ends(left), default=0)
+    stop = min(sentence_ends(right), default=len(right))
     return f"{_plain(left[begin:])}{_MENTION}{_plain(right[:stop])}".encode()
 
 
-def _sentence_ends(text: bytes) -> list[int]:
+def sentence_ends(text: bytes) -> list[int]:
+    """Where its sentences end, in order."""
     return [
         found.start() + 1
         for found in _SENTENCE_END.finditer(text)

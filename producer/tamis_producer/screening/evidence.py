@@ -1,8 +1,11 @@
 """Evidence: whom and what a paper studies, by its own words."""
 
 from functools import cached_property
+from itertools import islice
 
 from . import compiled
+from .contexts import sentence_ends
+from .exclusions import Exclusions
 
 _PEOPLE = compiled.own(
     r"\b(?:patients?|outpatients?|inpatients?|participants?|people|persons?|individuals|subjects?|volunteers?|"
@@ -26,6 +29,50 @@ _DESIGNS = compiled.own(
     r"qualitative|prospective (?:study|trial)|observational study|clinical trial|pooled analysis|"
     r"individual patient data|mixed methods)\b"
 )
+# What PubMed, Ovid and Cochrane append to a title.
+_REVIEW_NOTE = compiled.own(
+    r"[\[(]\s*(?:(?:systematic|scoping|umbrella|narrative|literature)\s+)?reviews?(?:\s+articles?|,\s*\w+)?\s*[\])]"
+)
+_REVIEW = (
+    r"(?:(?:systematic|scoping|umbrella|rapid)\s+(?:[\w-]+\s+){0,2}(?:reviews?|search|overview)|"
+    r"meta-?\s?analys[ie]s)"
+)
+_MADE = r"(?:perform|conduct|undert|carr|did|do|present|report|complet|provid|includ)\w*"
+# What an abstract says of its own paper; of others it says "systematic reviews are lacking".
+_OWN_REVIEW = compiled.own(
+    rf"\b(?:this|the present|the current|our)\s+(?:[\w-]+\s+){{0,2}}{_REVIEW}\b|"
+    rf"\b(?:we|authors?|study|paper|article)\s+(?:[\w-]+\s+){{0,3}}{_MADE}\s+(?:[\w-]+\s+){{0,5}}{_REVIEW}\b|"
+    rf"\b{_REVIEW}\s+(?:[\w-]+\s+){{0,6}}(?:was|were)\s+(?:\w+\s+)?(?:perform|conduct|undert|carr|done|made)\w*|"
+    r"\bwe\s+(?:\w+\s+)?systematically\s+(?:\w+\s+)?(?:review|search)\w*|\bprisma\b"
+)
+
+_COUNTED = (
+    r"(?:patients?|cases?|subjects?|participants?|individuals|persons|people|adults|adolescents|children|infants|"
+    r"neonates|newborns|women|men|girls|boys|females|males|students|veterans|volunteers|survivors|respondents)"
+)
+# A number of two digits is ten or more; of four, without a comma, it is rather a year.
+_TEN_OR_MORE = (
+    r"(?:[1-9]\d{1,2}|[1-9]\d{0,2}(?:,\d{3})+|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|"
+    r"(?:(?:a|one|two|three|four|five|six|seven|eight|nine)\s+)?(?:hundred|dozen)(?:\s+(?:and\s+)?[\w-]+)?)"
+)
+_LARGE_SERIES = compiled.own(
+    rf"(?:^|[\s(\[=>]){_TEN_OR_MORE}(?:-|\s+(?:[a-z-]+\s+){{0,3}}){_COUNTED}\b|"
+    rf"\bn\s*=\s*(?:[1-9]\d{{1,3}}|[1-9]\d{{0,2}}(?:,\d{{3}})+)\b|\bseries\s+of\s+{_TEN_OR_MORE}(?:\s*[.,;:)]|\s*$|\s+(?:in|with|at|from|who)\b)"
+)
+_NO_COUNT = compiled.own(r"\b(?:years?|yrs?|months?|weeks?|days?|hours?|old|aged?|times|sessions?)\b")
+_ONE_IN = compiled.own(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts nobody
+_MOST_COUNTS = 100  # of one text
+
+_STUDIED = compiled.own(
+    rf"\b(?:\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|{_TEN_OR_MORE})\s+(?:[\w-]+\s+){{0,4}}{_COUNTED}\b|"
+    rf"\b{_COUNTED}\s+(?:[\w-]+\s+){{0,4}}(?:were|was|underwent|received|completed|reported|attended|participated)\b|"
+    r"\b(?:participants?|volunteers?|respondents?|outpatients?|inpatients?|healthy (?:donors?|controls?|subjects?)|"
+    r"questionnaires?|interview\w*|enrol\w+|recruit\w+|informed consent|clinical trials?|phase (?:[1-4]|i{1,3}|iv))\b|"
+    rf"\b(?:plasma|blood|serum|sera|samples?|specimens?|biops\w+|tissues?|cells?)\s+(?:[\w-]+\s+){{0,4}}(?:of|from)\s+"
+    rf"(?:[\w-]+\s+){{0,4}}(?:{_COUNTED}|donors?|humans?)\b|"
+    rf"\b(?:human|patients?|patient-derived)\s+(?:plasma|blood|serum|sera|samples?|specimens?|biops\w+|tissues?)\b"
+)
 
 
 class Evidence:
@@ -37,19 +84,55 @@ class Evidence:
 
     @cached_property
     def people_in_title(self) -> bool:
-        return _PEOPLE.search(self._title) is not None
+        return names_people(self._title)
 
     @cached_property
     def people(self) -> bool:
-        return self.people_in_title or _PEOPLE.search(self._abstract) is not None
+        return self.people_in_title or names_people(self._abstract)
+
+    @cached_property
+    def people_studied(self) -> bool:
+        """Whether the abstract counts people, says what was done with them, or names samples of theirs."""
+        return _STUDIED.search(self._abstract) is not None
 
     @cached_property
     def animals(self) -> bool:
-        return _ANIMALS.search(self._title) is not None or _ANIMALS.search(self._abstract) is not None
+        return names_animals(self._title) or names_animals(self._abstract)
 
     @cached_property
     def design_in_title(self) -> bool:
         return names_design(self._title)
+
+    @cached_property
+    def is_review(self) -> bool:
+        """Whether a note in the title says so, or the abstract that its own paper is, or holds, a systematic review."""
+        return _REVIEW_NOTE.search(self._title) is not None or _OWN_REVIEW.search(self._abstract) is not None
+
+    @cached_property
+    def large_series(self) -> bool:
+        """Whether title or abstract counts ten patients or more."""
+        return _counts_ten(self._title) or _counts_ten(self._abstract)
+
+    @cached_property
+    def exclusions(self) -> Exclusions:
+        """What the abstract's exclusion sentences cover."""
+        return Exclusions(self._abstract, sentence_ends(self._abstract))
+
+
+def names_people(text: bytes) -> bool:
+    return _PEOPLE.search(text) is not None
+
+
+def names_animals(text: bytes) -> bool:
+    return _ANIMALS.search(text) is not None
+
+
+def _counts_ten(text: bytes) -> bool:
+    return any(
+        _NO_COUNT.search(found.group()) is None
+        and _ONE_IN.search(text[max(0, found.start() - 10) : found.start() + 1]) is None
+        for found in islice(_LARGE_SERIES.finditer(text), _MOST_COUNTS)
+    )
 
 
 def names_design(text: bytes) -> bool:

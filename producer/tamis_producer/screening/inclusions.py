@@ -9,6 +9,7 @@ many costs papers.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import re2
@@ -17,6 +18,8 @@ from tamis_schemas import SearchCriteria
 from tamis_schemas.filter_result import FilterRule
 
 from . import compiled
+from .exclusions import BREAK, Exclusions
+from .soft_hyphens import without_soft_hyphens
 from .terms import GENERAL_TERMS, RELATIVES, TERMS
 
 SHOWN = 80  # characters of a criterion in a reason
@@ -29,7 +32,8 @@ _TERM = {rule: compiled.own(rf"\b(?:{terms})\b") for rule, terms in TERMS.items(
 _PART_END = compiled.own(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
 _ABBREVIATION = compiled.own(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
 _HEADING = compiled.own(
-    r"\b(?:in|ex)clu(?:sions?|ded?|ding|des)(?:\s+criteria)?(?:\s+(?:are|were))?\s*:|\b(?:in|ex)clusion\s+criteria\b"
+    r"\b(?:in|ex)clu(?:sions?|ded?|ding|des)(?:\s+criteria)?(?:\s+(?:are|were))?\s*:|\b(?:in|ex)clusion\s+criteria\b|"
+    r"\b(?:in|ex)clud(?:e|es|ed|ing)\s+the\s+following\b[^:.;]{0,60}:"
 )
 _STRONG = compiled.own(
     r"\b(?:except(?:ing|ions?)?|other\s+than|rather\s+than|instead\s+of|apart\s+from|as\s+opposed\s+to)\b"
@@ -39,11 +43,7 @@ _WEAK = compiled.own(r"\b(?:no|not|non|neither|never|without)\b")
 _ENUMERATION = compiled.own(r",|\b(?:and|or|nor)\b")
 _NO_SUCH = compiled.own(r"^\W*no\b")
 _WEAK_ENDS = compiled.own(r"[(:]|\be\.g\b|\bsuch\s+as\b")
-# What ends the reach of a negation before it: "no restriction to humans, including animal studies".
-_BREAK = compiled.own(
-    r"\b(?:not\s+only|not\s+necessarily|whether\s+or\s+not|(?:no|not|without)\s+(?:\w+\s+){0,2}(?:restrict|limit)\w*|"
-    r"but|also|includ(?:e|ed|es|ing)|inclusion|eligible|accept\w*|allow\w*|whereas|however)\b"
-)
+_BREAK = compiled.own(BREAK)
 _EXCLUDED_AFTER = compiled.own(
     r"^[^.;]{0,80}\b(?:excluded|omitted|removed|ineligible|not\s+(?:be\s+)?(?:\w+\s+)?"
     r"(?:included|eligible|considered|accepted|allowed|of\s+interest))\b"
@@ -51,6 +51,23 @@ _EXCLUDED_AFTER = compiled.own(
 _INCLUDED_AFTER = compiled.own(
     r"^[^.;]{0,40}\b(?:is|are|were|was|be|also)\s+(?:also\s+)?(?:included|eligible|considered|accepted|allowed|welcome|of\s+interest)\b"
 )
+
+
+@dataclass(frozen=True)
+class _Criterion:
+    """A text of the criteria, and what a term without any negation counts as in it."""
+
+    text: str
+    included: bool
+
+    @cached_property
+    def words(self) -> bytes:
+        """The text in UTF-8, its words whole."""
+        return without_soft_hyphens(self.text).encode("utf-8", "replace")
+
+    @cached_property
+    def exclusions(self) -> Exclusions:
+        return Exclusions(self.words, _sentence_ends(self.words))
 
 
 @dataclass(frozen=True)
@@ -69,8 +86,9 @@ class _Named:
 
 def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
     """The rules that do not apply to this review, each with a sentence that says why."""
-    named = {rule: list(_named(criteria, term)) for rule, term in _TERM.items()}
-    general = {rule: list(_named(criteria, term)) for rule, term in _GENERAL.items()}
+    texts = _texts(criteria)
+    named = {rule: list(_named(texts, term)) for rule, term in _TERM.items()}
+    general = {rule: list(_named(texts, term)) for rule, term in _GENERAL.items()}
     included = {rule: _first_included(found) for rule, found in named.items()}
     reasons: dict[FilterRule, str] = {}
     for rule, one in included.items():
@@ -87,23 +105,27 @@ def _first_included(found: Iterable[_Named]) -> _Named | None:
     return next((one for one in found if one.included), None)
 
 
-def _named(criteria: SearchCriteria, term: re2._Regexp) -> Iterator[_Named]:
+def _texts(criteria: SearchCriteria) -> list[_Criterion]:
     inclusive = [
         *criteria.inclusion_criteria,
         criteria.research_question,
         criteria.purpose or "",
         *criteria.study_types,
     ]
-    for text in inclusive:
-        yield from islice(_terms(text, term, included=True), MOST_TERMS)
-    for text in criteria.exclusion_criteria:
-        yield from islice(_terms(text, term, included=False), MOST_TERMS)
+    return [
+        *(_Criterion(text, included=True) for text in inclusive),
+        *(_Criterion(text, included=False) for text in criteria.exclusion_criteria),
+    ]
 
 
-def _terms(text: str, term: re2._Regexp, *, included: bool) -> Iterator[_Named]:
-    """The terms of one criterion; `included` is what a term without any negation counts as."""
-    base = included
-    for part in _parts(text.encode("utf-8", "replace")):
+def _named(criteria: Iterable[_Criterion], term: re2._Regexp) -> Iterator[_Named]:
+    for criterion in criteria:
+        yield from islice(_terms(criterion, term), MOST_TERMS)
+
+
+def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
+    base = criterion.included
+    for begins, part in _parts(criterion.words):
         headings = list(_HEADING.finditer(part))
         for found in term.finditer(part):
             start, end = found.span()
@@ -114,13 +136,18 @@ def _terms(text: str, term: re2._Regexp, *, included: bool) -> Iterator[_Named]:
             # Other terms before this one say nothing of it, not even "non-human".
             before = term.sub(b" ", part[begin:start])
             said = " ".join(part[start:end].decode("utf-8", "replace").split())
-            yield _Named(said, text, _counts(before, part[end : end + REACH], base))
+            listed = criterion.exclusions.cover(begins + start)
+            included = _counts(before, part[end : end + REACH], base, listed=listed)
+            yield _Named(said, criterion.text, included)
         if headings:
             base = _says_include(headings[-1])
 
 
-def _counts(before: bytes, after: bytes, base: bool) -> bool:
-    """Whether a term counts as included, between what stands before and after it in its part of the text."""
+def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
+    """Whether a term counts as included, between what stands before and after it in its part of the text.
+
+    `listed`: whether an exclusion sentence of any length covers it.
+    """
     after_excludes = _EXCLUDED_AFTER.search(after) is not None
     if not after_excludes and _INCLUDED_AFTER.search(after) is not None:
         return True
@@ -128,7 +155,7 @@ def _counts(before: bytes, after: bytes, base: bool) -> bool:
     near = clause[max((one.end() for one in _WEAK_ENDS.finditer(clause)), default=0) :]
     turns = _nearest(_STRONG, clause) + _nearest(_WEAK, near)
     if base:
-        turns += _nearest(_EXCLUDING, clause) + after_excludes
+        turns += (_nearest(_EXCLUDING, clause) + after_excludes) or listed
     elif _NO_SUCH.match(before) is not None:  # "No animal studies", as an exclusion criterion, excludes them
         turns -= 1
     return base if turns % 2 == 0 else not base
@@ -144,15 +171,26 @@ def _says_include(heading: re2._Match) -> bool:
     return bool(heading.group().lower().startswith(b"in"))
 
 
-def _parts(text: bytes) -> Iterator[bytes]:
+def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Each part with the place where it begins."""
     begin = 0
-    for found in _PART_END.finditer(text):
+    for found in _part_ends(text):
         start, end = found.span()
-        if text[start : start + 1] == b"." and _ABBREVIATION.search(text[max(0, start - 6) : start]) is not None:
-            continue
-        yield text[begin:start]
+        yield begin, text[begin:start]
         begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter is its own
-    yield text[begin:]
+    yield begin, text[begin:]
+
+
+def _sentence_ends(text: bytes) -> list[int]:
+    """Where parts end, unless at a semicolon."""
+    return [end.start() + 1 for end in _part_ends(text) if not end.group().startswith(b";")]
+
+
+def _part_ends(text: bytes) -> Iterator[re2._Match]:
+    for found in _PART_END.finditer(text):
+        start = found.start()
+        if text[start : start + 1] != b"." or _ABBREVIATION.search(text[max(0, start - 6) : start]) is None:
+            yield found
 
 
 def _short(text: str) -> str:

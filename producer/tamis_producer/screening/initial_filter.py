@@ -17,6 +17,7 @@ from .evidence import Evidence
 from .inclusions import switched_off
 from .keywords import Keyword, Keywords, Mention
 from .rules import ASKED_FOR, MEANINGS, NOUNS
+from .soft_hyphens import place_in_original, without_soft_hyphens
 from .title import TitlePatterns, without_notes
 from .weighing import Weighing
 from .years import years_of
@@ -119,12 +120,15 @@ class InitialFilter:
         )
 
     def _by_words(self, paper: PaperData) -> FilterResult:
-        title = without_notes(paper.title)
-        abstract = b"" if paper.abstract is None else paper.abstract.encode("utf-8")
+        title = without_notes(without_soft_hyphens(paper.title))
+        abstract = without_soft_hyphens(paper.abstract or "").encode("utf-8")
+        by_pattern = list(self._applying(self._title_patterns.mentions(title)))
+        if not by_pattern and not self._keywords.may_occur(b"%b\n%b" % (title, abstract)):  # so it is for most papers
+            return _NOTHING_FOUND
         says = Evidence(title, abstract)
         spared: str | None = None
 
-        for mention in self._applying(self._title_patterns.mentions(title)):
+        for mention in by_pattern:
             if self._weighing.rejects_by_title(title, mention, says):
                 return _rejected(paper.title, "title", mention, patterns.DEFINITIVE_CONFIDENCE)
             spared = spared or _spared(title, "title", mention)
@@ -179,11 +183,11 @@ def _by_content(paper: PaperData) -> FilterResult | None:
 
 
 def _rejected(text: str, field: str, mention: Mention, confidence: float) -> FilterResult:
-    raw = text.encode("utf-8")
+    raw = without_soft_hyphens(text).encode("utf-8")
     start = len(raw[: mention.start].decode("utf-8"))
-    end = start + len(raw[mention.start : mention.end].decode("utf-8"))
+    place = place_in_original(text, start, start + len(raw[mention.start : mention.end].decode("utf-8")))
     rule = mention.meaning.rule
-    found = text[start:end]
+    found = text[place]
     what = f": {NOUNS[rule]} are kept out" if rule in NOUNS else ""
     return FilterResult(
         passed=False,
@@ -192,8 +196,8 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
         rule=rule,
         matched=found,
         field=field,
-        start=start,
-        end=end,
+        start=place.start,
+        end=place.stop,
     )
 
 

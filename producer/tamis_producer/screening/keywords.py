@@ -50,6 +50,10 @@ class Keywords:
         ordered = sorted(self._meaning_of, key=lambda variant: (-len(variant), variant))
         self._any = compiled.own("|".join(map(pattern, ordered))) if ordered else None
 
+    def may_occur(self, text: bytes) -> bool:
+        """False for a text without any mention."""
+        return self._any is not None and self._any.search(text) is not None
+
     def mentions(self, text: bytes) -> Iterator[Mention]:
         """At most `MOST_MENTIONS`, in the text's order, none within another."""
         if self._any is None:

@@ -11,11 +11,12 @@ class Weight(StrEnum):
     """How much a mention says of the paper in which it stands."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
-    SUBJECT = "subject"  # a mention rejects where the paper does not speak of people
-    HINT = "hint"  # and where, besides, it speaks of animals; in a title, where it does not speak of people
-    WEAK_HINT = "weak hint"  # and where, besides, it speaks of animals; in a title too
+    SUBJECT = "subject"  # a mention rejects where the paper does not speak of people, or says that its own work is such
+    HINT = "hint"  # the same, where it speaks of animals besides; in a title, where it does not speak of people
+    WEAK_HINT = "weak hint"  # rejects where the paper speaks of animals and not of people
     DESIGN = "design"  # rejects in a title that names no other design, in an abstract that says it of itself
-    TYPE = "type"  # the same, but a title that begins with it names its type, whatever else it names
+    SERIES = "series"  # the same, unless the paper counts ten patients or more
+    TYPE = "type"  # as a design, but a title that begins with it names its type, whatever else it names
     PLAN = "plan"  # rejects in any title, in an abstract that says it of itself
     NOTICE = "notice"  # rejects in any title; in an abstract it is a note on the paper, unless it says "this"
     STATUS = "status"  # rejects where title or abstract says it of the paper itself
@@ -79,7 +80,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "cell culture": Meaning(FilterRule.IN_VITRO, Weight.SUBJECT),
     "case report": _CASE_REPORT,
     "case reports": _CASE_REPORT,
-    "case series": Meaning(FilterRule.CASE_SERIES, Weight.DESIGN),
+    "case series": Meaning(FilterRule.CASE_SERIES, Weight.SERIES),
     "study protocol": Meaning(FilterRule.PROTOCOL, Weight.PLAN, _PROTOCOL),
     "protocol only": Meaning(FilterRule.PROTOCOL, Weight.PLAN),
     "editorial": Meaning(

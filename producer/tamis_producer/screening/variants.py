@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 import re2
 
-SEPARATOR = r"[\s\p{Z}\p{Pd}\x{AD}\x{2212}]+"
+from .soft_hyphens import without_soft_hyphens
+
+SEPARATOR = r"[\s\p{Z}\p{Pd}\x{2212}]+"
 ARTICLE = rf"(?:(?:the|an?){SEPARATOR})?"  # "letter to editor" is written "letter to the editor"
 PREPOSITIONS = frozenset(("at", "by", "for", "from", "in", "of", "on", "to", "with"))
 MOST = 64  # variants of one keyword
 
-_BETWEEN_WORDS = re.compile(r"[\s\u00ad\u2010-\u2015\u2212\ufe58\ufe63\uff0d-]+")
+_BETWEEN_WORDS = re.compile(r"[\s\u2010-\u2015\u2212\ufe58\ufe63\uff0d-]+")
 _APOSTROPHES = "'\u2018\u2019\u02bc"
 # Both ways; a spelling that no language has is never found and does no harm.
 _SPELLINGS = (
@@ -95,7 +97,9 @@ def variants(keyword: str) -> list[str]:
 def folded(text: str) -> str:
     """The text as variants are compared: small letters, one space between words, no article after a preposition."""
     # The one letter whose small form is two characters stays as it is: RE2 knows no other case of it.
-    plain = "\u0130".join(part.lower() for part in unicodedata.normalize("NFC", text).split("\u0130"))
+    plain = "\u0130".join(
+        part.lower() for part in unicodedata.normalize("NFC", without_soft_hyphens(text)).split("\u0130")
+    )
     for mark in _APOSTROPHES[1:]:
         plain = plain.replace(mark, "'")
     words = [word for word in _BETWEEN_WORDS.split(plain) if word]

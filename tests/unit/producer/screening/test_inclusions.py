@@ -9,6 +9,9 @@ ANIMAL = {"animal", "in_vitro"}  # papers of the one kind speak of the other
 CASES = {"case_report", "case_series"}
 
 
+MANY = ", ".join(f"papers of kind {kind}" for kind in range(80))  # 1,300 characters
+
+
 def off(included: str | list[str] = "adults", excluded: str | list[str] = (), **more: object) -> set[str]:  # type: ignore[assignment]  # an empty default
     fields: dict[str, object] = {
         "research_question": "Do statins help?",
@@ -65,6 +68,15 @@ def test_an_inclusion_criterion_switches_off_what_it_names(included: str, expect
         "No animal studies, no case reports",
         "neither animal studies nor case reports",
         "not animal studies or in vitro studies, and no case reports",
+        "Animal studies, case reports, case series, letters, editorials, conference abstracts and all other papers "
+        "that report no original data are excluded",
+        f"Animal studies, case reports, {MANY} and editorials will be excluded.",
+        f"We exclude animal studies, {MANY}, case reports and editorials",
+        f"Animal studies (e.g. in mice), {MANY} and case reports that were never reviewed should not be included.",
+        f"Adults. Case reports; {MANY}; editorials; and in vitro studies are ineligible.",
+        "We exclude the following: animal studies; case reports; editorials.",
+        "We exclude (1) reviews; (2) animal studies; (3) case reports",
+        "We excluded the following types of publications: letters; in vitro studies",
     ],
 )
 def test_a_negated_mention_in_an_inclusion_criterion_switches_nothing_off(included: str) -> None:
@@ -79,6 +91,15 @@ def test_a_negated_mention_in_an_inclusion_criterion_switches_nothing_off(includ
         ("Studies that do not exclude animals", ANIMAL),
         ("Whether or not animals were used", ANIMAL),
         ("No reviews. Animal studies.", ANIMAL),
+        (f"Animal studies will be pooled, and {MANY} and case reports are excluded.", ANIMAL),
+        (f"We exclude {MANY} but include animal studies.", ANIMAL),
+        (f"Animal studies are of interest, whereas {MANY} and case reports are excluded.", ANIMAL),
+        (f"We will not exclude {MANY} and animal studies.", ANIMAL),
+        (f"We exclude {MANY}. Animal studies", ANIMAL),
+        (f"We exclude {MANY} other than animal studies", ANIMAL),
+        ("Animal studies; case reports are excluded", ANIMAL),
+        ("We exclude reviews; animal studies of any kind in any language that appeared in a journal", ANIMAL),
+        (f"{MANY} are excluded.\nAnimal studies", ANIMAL),
         ("No reviews\n- Animal studies", ANIMAL),
         ("Exclusion: reviews\nInclusion: animal studies", ANIMAL),
         ("Inclusion: in vitro studies\nExclusion: animal studies", {"in_vitro"}),
@@ -137,3 +158,5 @@ def test_the_reason_names_the_term_and_its_criterion() -> None:
 def test_a_criterion_of_any_length_is_read_within_a_bound() -> None:
     assert off("animal " * 50_000) == ANIMAL
     assert off("no animal, " * (MOST_TERMS // 2)) == set()
+    assert off(f"Animal studies, {'papers, ' * 100_000} and case reports are excluded") == set()
+    assert off(f"animal studies, {'papers are, ' * 100_000} excluded") == ANIMAL

@@ -1,0 +1,147 @@
+"""Exclusion sentences: what a text enumerates as excluded, however long the enumeration is.
+
+"Animal studies, case reports, ... and abstracts are excluded" covers what stands before its verb, "we excluded animal
+studies, case reports, ..." what follows it. Neither reaches beyond its sentence, nor past another statement: in "animal
+studies were pooled, and reviews, letters, ... were excluded" the animal studies are not covered.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import islice
+
+from . import compiled
+
+MOST_VERBS = 5_000  # of one text; what follows them is not covered
+
+# What ends the reach of a negation before it: "no restriction to humans, including animal studies".
+BREAK = (
+    r"\b(?:not\s+only|not\s+necessarily|whether\s+or\s+not|(?:no|not|without)\s+(?:\w+\s+){0,2}(?:restrict|limit)\w*|"
+    r"but|also|includ(?:e|ed|es|ing)|inclusion|eligible|accept\w*|allow\w*|whereas|however)\b"
+)
+
+_AUXILIARY = (
+    r"\b(?:is|are|was|were|be|been|being|has|have|had|do|does|did|will|would|shall|should|must|may|might|can|could)\s+"
+)
+_ADVERBS = r"(?:(?:not|never|also|all|both|then|thus|therefore|hence|\w+ly|to|be|been|being)\s+){0,5}"
+_OTHER = r"excluded?|omit(?:ted)?|remove(?:d)?|ineligible|reject(?:ed)?|disregard(?:ed)?"
+
+
+class _Kind(StrEnum):
+    """What a word, or a few, does to an enumeration."""
+
+    RELATIVE = "relative"  # a clause within a member: "letters that were published"
+    EXCLUDES_BEFORE = "excludes before"  # "... are excluded"
+    EXCLUDES_AFTER = "excludes after"  # "we excluded ..."
+    INCLUDING = "including"  # ends what an exclusion before it covers, and belongs to a member of one that follows
+    JOINS = "joins"  # another statement begins: "but", "whereas"
+    ENDS = "ends"  # the verb of another statement, or of a negated exclusion; an object may follow it
+
+
+# The first that matches is the kind; the order is also that of the alternation, in which the first one wins.
+_PATTERNS = {
+    _Kind.RELATIVE: rf"\b(?:that|which|who|whose|where|when|if)\s+(?:\w+\s+){{0,2}}{_AUXILIARY}"
+    rf"(?:{_ADVERBS}(?:{_OTHER})\b)?",
+    _Kind.EXCLUDES_BEFORE: rf"{_AUXILIARY}{_ADVERBS}(?:{_OTHER})\b|"
+    rf"{_AUXILIARY}{_ADVERBS}not\s+(?:be\s+)?(?:\w+ly\s+)?"
+    r"(?:included|eligible|considered|accepted|allowed|analy[sz]ed|of\s+interest)\b|"
+    r"\bexcluded\s*[.;)\]]",
+    _Kind.EXCLUDES_AFTER: r"\bexclu(?:de|des|ded|ding)\b|"
+    r"\bexclusions?\b(?:\s+criteri(?:a|on))?(?:\s+(?:is|are|was|were|includ\w+|compris\w+))?",
+    _Kind.INCLUDING: r"\bincluding\b",
+    _Kind.JOINS: r"\b(?:but|whereas|however|although|while|unless|because)\b",
+    _Kind.ENDS: rf"{BREAK}|{_AUXILIARY}|\b(?:we|they)\b",
+}
+_ANY = compiled.own("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
+_IS = {kind: compiled.own(rf"^(?:{pattern})$") for kind, pattern in _PATTERNS.items()}
+_NEGATED = compiled.own(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
+# After an auxiliary a verb may take an object: "we will exclude ...", "we do not exclude ...".
+_TAKES_OBJECT = compiled.own(r"\b(?:exclude|omit|remove|reject|disregard)$")
+_MEMBER_ENDS = compiled.own(r"[,;]|\band\b")
+# What a list in semicolons begins with: "excluded: ...", "exclude the following studies: ...", "excluded (1) ...".
+_LIST_BEGINS = compiled.own(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
+_LAST_MEMBER = compiled.own(r"^\s*(?:and|or)\b")
+
+
+class Exclusions:
+    """The stretches of one text that its exclusion sentences cover."""
+
+    def __init__(self, text: bytes, ends: Sequence[int]) -> None:
+        """`ends`: where its sentences end, in order."""
+        covered = sorted(_covered(text, ends))
+        self._starts = [start for start, _ in covered]
+        self._furthest: list[int] = []
+        for _, stop in covered:
+            self._furthest.append(max(stop, self._furthest[-1] if self._furthest else 0))
+
+    def cover(self, at: int) -> bool:
+        """Whether the byte there belongs to an enumeration of what is excluded."""
+        place = bisect_right(self._starts, at) - 1
+        return place >= 0 and at < self._furthest[place]
+
+
+def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    begin = 0  # of what a verb that follows may cover
+    after_verb = False  # whether the object of another verb begins there
+    verb: int | None = None  # the end of a verb that covers what follows it
+    following = 0  # the place in `ends` of the next one
+
+    for found in islice(_ANY.finditer(text + b"."), MOST_VERBS):
+        start, stop = found.span()
+        while following < len(ends) and ends[following] <= start:
+            if verb is not None:
+                yield verb, _listed(text, verb, ends[following])
+            begin, after_verb, verb = ends[following], False, None
+            following += 1
+        kind = _kind(text[start:stop])
+        match kind:
+            case _Kind.RELATIVE:
+                continue
+            case _Kind.EXCLUDES_BEFORE:
+                if verb is None:
+                    yield _first_member(text, begin, start, after_verb=after_verb), start
+                else:
+                    yield verb, _listed(text, verb, start)
+                begin, after_verb, verb = stop, False, None
+            case _Kind.EXCLUDES_AFTER:
+                if verb is not None:
+                    yield verb, _listed(text, verb, start)
+                begin, after_verb, verb = stop, False, stop
+            case _Kind.INCLUDING if verb is None:
+                continue
+            case _:
+                if verb is not None:
+                    yield verb, _listed(text, verb, start)
+                begin, after_verb, verb = stop, kind is _Kind.ENDS, None
+    if verb is not None:
+        yield verb, _listed(text, verb, ends[following] if following < len(ends) else len(text))
+
+
+def _kind(words: bytes) -> _Kind:
+    kind = next(kind for kind, pattern in _IS.items() if pattern.search(words) is not None)
+    if kind is _Kind.EXCLUDES_BEFORE:
+        if _NEGATED.search(words) is not None:
+            return _Kind.ENDS
+        if _TAKES_OBJECT.search(words) is not None:
+            return _Kind.EXCLUDES_AFTER
+    return kind
+
+
+def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
+    """Where the verb's enumeration begins: before a semicolon only where the last one is followed by "and" or "or"."""
+    if after_verb:
+        member = _MEMBER_ENDS.search(text[begin:verb])
+        begin = verb if member is None else begin + member.end()
+    return begin if _one_enumeration(text, begin, verb) else text.rfind(b";", begin, verb) + 1
+
+
+def _listed(text: bytes, verb: int, end: int) -> int:
+    """Where the enumeration after a verb ends: at a semicolon, unless the last one is followed by "and" or "or"."""
+    if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
+        return end
+    return text.index(b";", verb, end)
+
+
+def _one_enumeration(text: bytes, begin: int, end: int) -> bool:
+    last = text.rfind(b";", begin, end)
+    return last < 0 or _LAST_MEMBER.search(text[last + 1 : min(end, last + 12)]) is not None

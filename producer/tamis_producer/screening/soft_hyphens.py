@@ -1,0 +1,21 @@
+"""Soft hyphens (U+00AD): they stand within a word, where a line may break, and are no part of it."""
+
+import re
+
+_SOFT_HYPHEN = "\u00ad"
+_WITHIN_WORD = re.compile(rf"{_SOFT_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?")  # with the line break that was made there
+
+
+def without_soft_hyphens(text: str) -> str:
+    """The text with its words whole."""
+    return _WITHIN_WORD.sub("", text) if _SOFT_HYPHEN in text else text
+
+
+def place_in_original(text: str, start: int, end: int) -> slice:
+    """Where in the text stands what stands from `start` to `end` in `without_soft_hyphens(text)`."""
+    if _SOFT_HYPHEN in text:
+        for found in _WITHIN_WORD.finditer(text):
+            length = found.end() - found.start()
+            start += length if found.start() <= start else 0
+            end += length if found.start() < end else 0
+    return slice(start, end)
