@@ -45,6 +45,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "submit": ("screen", "filter", "score", "extract", "fields", "answer"),
         "judge": ("judge",),
         "initial_filter": ("initial-filter",),
+        "duplicates": ("duplicates",),
         "criteria": ("criteria",),
         "review": ("review",),
         "read": ("batches", "status", "results", "export"),
