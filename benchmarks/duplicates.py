@@ -25,7 +25,6 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from rapidfuzz import fuzz, process
 
 from tamis_producer.intake.duplicates import find_duplicates
@@ -111,7 +110,11 @@ def judged(records: Sequence[SourcedRecord]) -> tuple[list[Judged], int, int]:
     group, ids = keyed(records)
     finder = outcome([hidden(own.record) for own in records])
     titles = [fold(str(own.record.get("title") or ""))[:300] for own in records]
-    alike = np.triu(process.cdist(titles, titles, scorer=fuzz.ratio, score_cutoff=ALIKE, dtype=np.uint8), 1) > 0
+    alike = {
+        (one, other)
+        for one, title in enumerate(titles)
+        for _, _, other in process.extract(title, titles, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=None)
+    }
     pairs: list[Judged] = []
     different = merged = 0
     known = [index for index, both in enumerate(ids) if any(both)]
@@ -122,7 +125,7 @@ def judged(records: Sequence[SourcedRecord]) -> tuple[list[Judged], int, int]:
                 continue
             different += 1
             merged += finder.group[one] == finder.group[other]
-        if same or alike[one, other]:
+        if same or (one, other) in alike:
             pairs.append(Judged(one, other, same, finder.of(one, other)))
     return pairs, different, merged
 
