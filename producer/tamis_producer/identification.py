@@ -13,8 +13,8 @@ from tamis_schemas.exclusion import DUPLICATE
 
 from .intake import Intake, read_file
 from .intake.decode import MAX_FILE_BYTES
+from .intake.duplicates import Doubt, Duplicates, find_duplicates
 from .intake.duplicates import exclusion_of as exclusion_of_copy
-from .intake.duplicates import find_duplicates
 from .screening.initial_filter import InitialFilter
 
 
@@ -25,6 +25,7 @@ class Identified:
     intake: Intake
     source: Source
     exclusions: dict[int, Exclusion] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()  # pairs that may be copies: none is kept out for it, a human looks at them
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -67,9 +68,9 @@ def identify(
     """
     intake = read_file(path, max_bytes=max_bytes)
     exclusions: dict[int, Exclusion] = {}
-    if not keep_duplicates:
-        for copy in find_duplicates(intake.records):
-            exclusions[copy.index] = exclusion_of_copy(copy, intake.records)
+    duplicates = Duplicates() if keep_duplicates else find_duplicates(intake.records)
+    for copy in duplicates.copies:
+        exclusions[copy.index] = exclusion_of_copy(copy, intake.records)
     switched_off: dict[str, str] = {}
     if initial_filter is not None:
         tier_one = InitialFilter(initial_filter)
@@ -87,4 +88,4 @@ def identify(
         initial_filter=initial_filter is not None,
         switched_off=switched_off,
     )
-    return Identified(intake, source, exclusions)
+    return Identified(intake, source, exclusions, tuple(duplicates.doubts))

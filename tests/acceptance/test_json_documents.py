@@ -184,6 +184,7 @@ def test_what_needs_no_batch_is_told_too(run: Run) -> None:
     checked = document(run("criteria", "check", "criteria.yaml"))
     assert [one["label"] for one in checked["labelled"]] == ["I1"]
     assert document(run("initial-filter", "records.jsonl", "--criteria", "criteria.yaml"))["records"] == 4
+    assert document(run("duplicates", "records.jsonl"))["records"] == 4
     assert document(run("migrate"))["revision"]
     assert len(document(run("workers"))) == 1
     assert {"workers", "open_batches"} == set(document(run("status")))

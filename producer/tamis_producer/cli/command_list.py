@@ -53,6 +53,12 @@ COMMANDS = (
         Theme.ASK,
         "Say which records tier 1 rejects, by which rule, before anything is asked of a model.",
     ),
+    Listed(
+        "duplicates",
+        "duplicates",
+        Theme.ASK,
+        "Say which records are copies of each other and which may be, each pair with its reason.",
+    ),
     Listed("criteria", "criteria", Theme.ASK, "Begin a file of criteria, and see how one is understood."),
     Listed("review", "review", Theme.ASK, "Run a review after a plan, stage by stage."),
     Listed("batches", "read", Theme.READ, "List the latest batches."),

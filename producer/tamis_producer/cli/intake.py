@@ -2,6 +2,8 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
 
 from rich.markup import escape
 
@@ -25,8 +27,11 @@ BY_OPTION = Remedy("--keep-duplicates", "--no-initial-filter")
 BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_filter")
 
 
-def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """What was replaced, which copies and which rejected records no model is asked about: on standard error."""
+def say_what_was_read(identified: Identified, path: Path, remedy: Remedy = BY_OPTION) -> None:
+    """What was replaced, which copies and which rejected records no model is asked about: on standard error.
+
+    Pairs that may be copies are counted, with the command that shows them; `path` is the file.
+    """
     intake, source = identified.intake, identified.source
     if intake.replaced:
         lines = sorted({replaced.line for replaced in intake.replaced})
@@ -39,6 +44,13 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
     total = len(identified.records)
     if identified.duplicates:
         _say(f"{identified.duplicates:,} of {total:,} records kept out as copies of another one", remedy.duplicates)
+    if pairs := len(identified.doubts):
+        err.print(
+            f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and stay: "
+            f"`tamis duplicates {escape(quote(str(path)))}` shows them",
+            highlight=False,
+            soft_wrap=True,
+        )
     if identified.rejected:
         counted = Counter(exclusion.rule for exclusion in identified.exclusions.values() if exclusion.rule != DUPLICATE)
         rules = ", ".join(f"{rule} {count:,}" for rule, count in counted.most_common())

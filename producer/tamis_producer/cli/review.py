@@ -53,7 +53,7 @@ def run(
         initial_filter=criteria,
         max_bytes=ProducerSettings.load().max_file_bytes,
     )
-    say_what_was_read(identified, BY_PLAN)
+    say_what_was_read(identified, planned.records, BY_PLAN)
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
         asked = planned.plan.steered(submission.steering).with_operations(with_examples)

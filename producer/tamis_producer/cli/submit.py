@@ -273,7 +273,7 @@ def submit(
             initial_filter=initial_filter,
             max_bytes=ProducerSettings.load().max_file_bytes,
         )
-        say_what_was_read(identified)
+        say_what_was_read(identified, file)
     if submission.dry_run:
         items = [{"id": "answer"}] if identified is None else identified.asked
         planned = Planned(

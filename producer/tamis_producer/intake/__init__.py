@@ -15,7 +15,8 @@ never by its name.
 | `source`, `fields` | how a record remembers the fields of its file, and gives them back |
 | `decision` | the decision on a record, as an export says it |
 | `labels` | the column in which a human says which records were included |
-| `duplicates`, `traits` | which records are copies of one another |
+| `duplicates`, `likeness` | which records are copies of one another, or may be; what two records are to each other |
+| `traits`, `titles`, `journals` | what is compared of a record |
 | `formats`, `reading`, `writing` | which module reads and writes a format; one file as a whole |
 """
 

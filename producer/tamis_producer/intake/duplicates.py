@@ -1,51 +1,37 @@
-"""Duplicates: which records of a file are copies of another one, and which copy stays.
+"""Duplicates: which records of a file are copies of another one, which copy stays, and which pairs are doubtful.
 
 Two records are copies where one of these agrees, and nothing contradicts it:
 
 | key | agrees | contradicted by |
 |---|---|---|
 | `doi`, `pmid` | the identifier | another title: congress supplements and books lend one DOI to all their parts |
-| `title` | title, and year and first author where both have them | another DOI, PMID, NCT number or abstract |
+| `title` | title, and year and first author where both have them | another DOI, PMID, trial, abstract or journal |
 
-A title alone is not enough: the shorter it is, the more has to agree beside it (`LETTERS`), or the abstracts do. A
-notice (erratum, retraction, reply) is no copy of the paper it is about. A record that would fit two others which are
-not copies of each other stays: to screen a copy costs one call, to lose a record may cost the review its result.
+A congress abstract contradicts a paper too. A title alone is not enough: the shorter it is, the more has to agree
+beside it (`LETTERS`), or the abstracts do. A notice (erratum, retraction, reply) is no copy of the paper it is about.
+
+What agrees in title and first author and is contradicted is a doubt: both records stay, and a human is shown the pair.
+A record that would fit two others which are not copies of each other stays too: to screen a copy costs one call, to
+lose a record may cost the review its result.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from rapidfuzz import fuzz
-
 from tamis_schemas.exclusion import DUPLICATE, Exclusion
 
+from .likeness import IDENTIFIERS, LIKE, Key, Likeness, Verdict, agreement, doubt, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of
 
-# A title of so many letters is enough where so many of year and first author agree beside it; by the titles that
-# different records of one year share ("Posttraumatic stress disorder" has 27).
-LETTERS = {2: 20, 1: 35, 0: 60}
-LETTERS_WITH_ABSTRACT = 10  # "Editorial" has 9
-ALIKE_TITLES = 85.0  # of 100: typing errors, "Spinosaurusis not" for "Spinosaurus is not"
-ALIKE_ABSTRACTS = 70.0  # of 100: copies reach 79 and more, different texts under one title 62 and less
-TITLE_COMPARED = 500  # letters
 # Where more different records share a title or a DOI, it says nothing; and pairs are counted in squares.
 CROWD = 16
 # Of 40 pairs with nothing but the title in common and checked by hand, 40 were copies: at least 0.91 (Wilson, 95 %).
 TITLE_CONFIDENCE = 0.9
 
-_NUMBERS = re.compile(r"\d+")
-
-
-class Key(StrEnum):
-    """By what a copy was found; strongest first."""
-
-    DOI = "doi"
-    PMID = "pmid"
-    TITLE = "title"
+_SEVERAL = ("one of them fits several records that are no copies of each other",)
+_BY_OTHERS = ("other identifiers on copies of them",)
 
 
 @dataclass(frozen=True)
@@ -58,53 +44,95 @@ class Duplicate:
     via: int | None = None  # the copy with which `key` agrees, where it is not the one that stays
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """Two records that may be one; both stay. Places in the file, from 0."""
+
+    index: int
+    of: int  # the one that would stay
+    reason: str  # what agrees, and what contradicts it
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What was found among the records of a file."""
+
+    copies: list[Duplicate] = field(default_factory=list)  # by `index`
+    doubts: list[Doubt] = field(default_factory=list)  # by `index` and `of`; between records that stay
+
+
 _STRENGTH = {key: rank for rank, key in enumerate(Key)}
 
 
-class _Likeness(StrEnum):
-    SAME = "same"
-    UNKNOWN = "unknown"
-    DIFFERENT = "different"
-
-
-def find_duplicates(records: Sequence[Mapping[str, Any]]) -> list[Duplicate]:
-    """Every record that is a copy of another one, by place in the file; records are not changed.
+def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
+    """Every record that is a copy of another one, by place in the file, and the doubtful pairs of those that stay.
 
     Of several copies the one stays that offers most for screening: with a title, the longest abstract, the most
-    fields; at a tie the first in the file. Time grows linearly with the number of records.
+    fields; at a tie the first in the file. Time grows linearly with the number of records, which are not changed.
     """
     traits = [traits_of(record) for record in records]
     groups = _Groups(traits)
     for key in Key:
-        shared: dict[str, list[int]] = {}
-        for index, own in enumerate(traits):
-            if value := _value(own, key):
-                shared.setdefault(value, []).append(index)
-        for indices in shared.values():
+        for indices in _blocks(traits, key).values():
             if len(indices) > 1:
                 groups.unite(indices, key)
-    found = [
-        copy
-        for members in groups.of_several()
-        for copy in groups.copies(members, max(members, key=lambda at: (*_content(records[at]), -at)))
-    ]
-    return sorted(found, key=lambda duplicate: duplicate.index)
+    for indices in _blocks_of_other_titles(traits):
+        groups.unite(indices, Key.TITLE)
+    best = [(*_content(record), -index) for index, record in enumerate(records)]
+    stays = {members[0]: max(members, key=best.__getitem__) for members in groups.of_several()}
+    copies = [copy for members in groups.of_several() for copy in groups.copies(members, stays[members[0]])]
+    return Duplicates(
+        sorted(copies, key=lambda copy: copy.index),
+        sorted(_doubts(groups, copies, best, traits), key=lambda one: (one.index, one.of)),
+    )
+
+
+def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
+    shared: dict[str, list[int]] = {}
+    for index, own in enumerate(traits):
+        if value := value_of(own, key):
+            shared.setdefault(value, []).append(index)
+    return shared
+
+
+def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
+    """The records of each title, with those that have it as one of their other ways."""
+    titles = _blocks(traits, Key.TITLE)
+    others: dict[str, list[int]] = {}
+    for index, own in enumerate(traits):
+        for title in sorted(own.other_titles & titles.keys()):
+            others.setdefault(title, []).append(index)
+    return (titles[title] + indices for title, indices in others.items())
+
+
+def _doubts(
+    groups: "_Groups", copies: Sequence[Duplicate], best: Sequence[tuple[bool, int, int, int]], traits: Sequence[Traits]
+) -> Iterable[Doubt]:
+    """One doubt for two records that stay, whichever of their copies raised it."""
+    kept = {copy.index: copy.of for copy in copies}
+    found: dict[tuple[int, int], str] = {}
+    for (one, other), against in sorted(groups.doubts.items()):
+        of, index = sorted((kept.get(one, one), kept.get(other, other)), key=best.__getitem__, reverse=True)
+        if index != of:
+            found.setdefault((index, of), doubt(traits[one], traits[other], against))
+    return (Doubt(index, of, reason) for (index, of), reason in found.items())
+
+
+def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> str:
+    """What agrees: `the same title and year`, or of which other copy it is a copy."""
+    like = duplicate.of if duplicate.via is None else duplicate.via
+    agreed = agreement(traits_of(records[duplicate.index]), traits_of(records[like]), duplicate.key)
+    return agreed if duplicate.via is None else f"by way of {_named(records[like], like)}: {agreed}"
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> Exclusion:
     """What the ledger keeps of a copy: which record it copies, and what agreed."""
-    like = duplicate.of if duplicate.via is None else duplicate.via
-    own, other = traits_of(records[duplicate.index]), traits_of(records[like])
-    way = "" if duplicate.via is None else f" by way of {_named(records[like], like)}"
-    if duplicate.key is Key.TITLE:
-        also = [*_agreeing(own, other), *(["abstract"] if _abstracts_alike(own, other) else [])]
-        agreed = " and ".join(filter(None, [", ".join(["the same title", *also[:-1]]), *also[-1:]]))
-    else:
-        agreed = f"the same {duplicate.key.upper()}, {_value(own, duplicate.key)}"
+    colon = ":" if duplicate.via is None else ""
+    copied = _named(records[duplicate.of], duplicate.of)
     value = str(records[duplicate.index].get(duplicate.key.value, ""))
     return Exclusion(
         rule=DUPLICATE,
-        reason=f"A copy of {_named(records[duplicate.of], duplicate.of)}{way}: {agreed}.",
+        reason=f"A copy of {copied}{colon} {reason_of(duplicate, records)}.",
         confidence=TITLE_CONFIDENCE if duplicate.key is Key.TITLE else 1.0,
         matched=value,
         field=duplicate.key.value,
@@ -119,7 +147,7 @@ class _Group:
     """Records that are copies of each other."""
 
     members: list[int]
-    identifiers: tuple[set[str], ...]  # as `_IDENTIFIERS` has them
+    identifiers: tuple[set[str], ...]  # as `IDENTIFIERS` has them
 
     def contradicts(self, other: "_Group") -> bool:
         """True where both have an identifier of a kind, and share none: no chain of likenesses may join them."""
@@ -141,40 +169,52 @@ class _Groups:
         self._traits = traits
         self._groups: dict[int, _Group] = {}  # every member of a group -> its group; a record on its own is not here
         self._links: dict[int, list[tuple[Key, int]]] = {}
+        self.doubts: dict[tuple[int, int], tuple[str, ...]] = {}  # pair, the first in the file first -> against it
 
     def of_several(self) -> Iterable[list[int]]:
         """The members of each group."""
         return [sorted(group.members) for index, group in self._groups.items() if index == group.members[0]]
 
     def unite(self, indices: Sequence[int], key: Key) -> None:
-        """Join those of `indices`, which share `key`, that are the same record."""
+        """Join those of `indices`, which share `key`, that are the same record; keep what is doubtful."""
         like = LIKE[key]
         first_with: dict[Traits, int] = {}
         for index in indices:
             own = self._traits[index]
             twin = first_with.setdefault(own, index)
-            if twin != index and like(self._traits[twin], self._traits[twin]) is _Likeness.SAME:
+            if twin != index and like(self._traits[twin], self._traits[twin]).likeness is Likeness.COPY:
                 self._join(twin, index, key)
         differing = list(first_with.values())
         if len(differing) > CROWD:
             return
-        pairs = list(combinations(differing, 2))
-        likeness: dict[tuple[int, int], _Likeness] = {}
-        for one, other in pairs:
-            found = like(self._traits[one], self._traits[other])
-            if self._together(one, other):
-                found = _Likeness.SAME
-            elif found is _Likeness.DIFFERENT and self._years_meet(one, other):
-                found = like(replace(self._traits[one], year=None), self._traits[other])
-            likeness[one, other] = likeness[other, one] = found
-        for one, other in pairs:
-            torn = any(
-                {likeness[one, third], likeness[other, third]} == {_Likeness.SAME, _Likeness.DIFFERENT}
-                for third in differing
-                if third not in (one, other)
-            )
-            if likeness[one, other] is _Likeness.SAME and not torn:
-                self._join(one, other, key)
+        verdicts: dict[tuple[int, int], Verdict] = {}
+        traits = _with_shared_journals({index: self._traits[index] for index in differing})
+        for one, other in combinations(differing, 2):
+            verdicts[one, other] = verdicts[other, one] = self._verdict(one, other, key, traits)
+        for one, other in combinations(differing, 2):
+            found = verdicts[one, other]
+            if found.likeness is Likeness.COPY:
+                torn = any(
+                    _tear(verdicts[one, third], verdicts[other, third])
+                    for third in differing
+                    if third not in (one, other)
+                )
+                if not torn and self._join(one, other, key):
+                    continue
+                found = Verdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
+            if found.likeness is Likeness.DOUBT:
+                self.doubts.setdefault((min(one, other), max(one, other)), found.against)
+
+    def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> Verdict:
+        """What the two are, with what is known of their copies."""
+        if self._together(one, other):
+            return Verdict(Likeness.COPY)
+        ours, theirs = traits[one], traits[other]
+        found = LIKE[key](ours, theirs)
+        if found.likeness is not Likeness.COPY and ours.year != theirs.year and self._years_meet(one, other):
+            of_one_year = LIKE[key](replace(ours, year=theirs.year), theirs)
+            return of_one_year if of_one_year.likeness is Likeness.COPY else found
+        return found
 
     def _together(self, one: int, other: int) -> bool:
         return one in self._groups and self._groups[one] is self._groups.get(other)
@@ -192,103 +232,57 @@ class _Groups:
             if (direct := self._key_of(index, stays)) is not None:
                 yield Duplicate(index, stays, direct)
             else:
-                key, other = min(self._links[index], key=lambda link: (_STRENGTH[link[0]], link[1]))
-                yield Duplicate(index, stays, key, via=other)
+                key, other = min(self._links[index], key=lambda link: (_STRENGTH[link[0]], link[1] != stays, link[1]))
+                yield Duplicate(index, stays, key, via=None if other == stays else other)
 
     def _key_of(self, index: int, stays: int) -> Key | None:
         own, other = self._traits[index], self._traits[stays]
         own = other if own == other else own  # whose abstract is folded already
         for key in Key:
-            value = _value(own, key)
-            if value and value == _value(other, key) and LIKE[key](own, other) is _Likeness.SAME:
+            value = value_of(own, key)
+            if value and value == value_of(other, key) and LIKE[key](own, other).likeness is Likeness.COPY:
                 return key
         return None
 
-    def _join(self, one: int, other: int, key: Key) -> None:
+    def _join(self, one: int, other: int, key: Key) -> bool:
+        """Whether the two stand in one group now: identifiers of their copies may forbid it."""
         small, large = sorted((self._of(one), self._of(other)), key=lambda group: len(group.members))
         if small is not large:
             if key is Key.TITLE and small.contradicts(large):
-                return
+                return False
             large.take(small)
             for index in large.members[-len(small.members) :]:
                 self._groups[index] = large
             self._groups[large.members[0]] = large
         self._links.setdefault(one, []).append((key, other))
         self._links.setdefault(other, []).append((key, one))
+        return True
 
     def _of(self, index: int) -> _Group:
         own = self._traits[index]
         return self._groups.get(index) or _Group(
-            [index], tuple({v} if (v := get(own)) else set() for get in _IDENTIFIERS)
+            [index], tuple({v} if (v := get(own)) else set() for get in IDENTIFIERS.values())
         )
 
 
-# Of each a record has one.
-_IDENTIFIERS: tuple[Callable[[Traits], str | None], ...] = (
-    lambda own: own.doi,
-    lambda own: own.pmid,
-    lambda own: own.trial,
-)
+def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
+    """The traits, with all names of a journal on each record that has one of them: some records have two names."""
+    shared = dict(traits)
+    for bridge in traits.values():
+        if len(bridge.journal.names) < 2:
+            continue
+        same = [index for index, own in traits.items() if own is not bridge and own.journal.same(bridge.journal)]
+        if any(shared[one].journal.same(shared[other].journal) is False for one, other in combinations(same, 2)):
+            for index in same:
+                names = shared[index].journal_as_written + bridge.journal_as_written
+                shared[index] = replace(shared[index], journal_as_written=names)
+    return shared
 
 
-def _value(own: Traits, key: Key) -> str | None:
-    match key:
-        case Key.DOI:
-            return own.doi
-        case Key.PMID:
-            return own.pmid
-        case Key.TITLE:
-            return own.title or None
-
-
-def _like_by_identifier(one: Traits, other: Traits) -> _Likeness:
-    if one.title == other.title or not one.title or not other.title:
-        return _Likeness.SAME
-    abstracts = _abstracts_alike(one, other)
-    if one.notice != other.notice or abstracts is False:
-        return _Likeness.DIFFERENT
-    shorter, longer = sorted((one.title[:TITLE_COMPARED], other.title[:TITLE_COMPARED]), key=len)
-    alike = (
-        bool(abstracts)  # the title in two languages
-        or (len(shorter) >= LETTERS[2] and longer.startswith(shorter))  # with and without its subtitle
-        or (fuzz.ratio(shorter, longer) >= ALIKE_TITLES and _NUMBERS.findall(shorter) == _NUMBERS.findall(longer))
-    )
-    return _Likeness.SAME if alike else _Likeness.DIFFERENT
-
-
-def _like_by_title(one: Traits, other: Traits) -> _Likeness:
-    if any((ours := get(one)) and (theirs := get(other)) and ours != theirs for get in _IDENTIFIERS):
-        return _Likeness.DIFFERENT
-    if one.year and other.year and one.year != other.year:
-        return _Likeness.DIFFERENT
-    if one.author and other.author and one.author.isdisjoint(other.author):
-        return _Likeness.DIFFERENT
-    if (alike := _abstracts_alike(one, other)) is False:
-        return _Likeness.DIFFERENT
-    agreeing = _agreeing(one, other)
-    enough = LETTERS_WITH_ABSTRACT if alike else LETTERS[len(agreeing)]
-    return _Likeness.SAME if one.title_weight >= enough else _Likeness.UNKNOWN
-
-
-LIKE: Mapping[Key, Callable[[Traits, Traits], _Likeness]] = {
-    Key.DOI: _like_by_identifier,
-    Key.PMID: _like_by_identifier,
-    Key.TITLE: _like_by_title,
-}
-
-
-def _abstracts_alike(one: Traits, other: Traits) -> bool | None:
-    """None where one of them has no abstract; a shorter one may be the beginning of the longer."""
-    length = min(len(one.abstract), len(other.abstract))
-    if not length:
-        return None
-    return fuzz.ratio(one.abstract[:length], other.abstract[:length], score_cutoff=ALIKE_ABSTRACTS) > 0
-
-
-def _agreeing(one: Traits, other: Traits) -> list[str]:
-    """What agrees beside the title."""
-    found = ["year"] if one.year and one.year == other.year else []
-    return [*found, "first author"] if one.author & other.author else found
+def _tear(one: Verdict, other: Verdict) -> bool:
+    """True where a third record is a copy of one of two, and not of the other."""
+    likenesses = {one.likeness, other.likeness}
+    return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 
 
 def _content(record: Mapping[str, Any]) -> tuple[bool, int, int]:

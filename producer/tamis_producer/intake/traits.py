@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from .journals import Journal, journal_of
 from .record import split_authors, year_of
+from .titles import title_of
 
 TITLE_READ = 5_000  # characters; what is longer is no title, and patterns run over this text
 ABSTRACT_READ = 800  # letters; enough to tell two abstracts apart
+OTHER_TITLE = 20  # letters; a shorter beginning or translation of a title says nothing
 AN_ABSTRACT = 50  # letters; less is a placeholder such as "No abstract available"
 
 # fmt: off
@@ -31,24 +34,35 @@ _GREEK = {
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "&": "and"} | _GREEK
 )
-_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})  # as some databases spell names
+# As some databases spell names; and what is left of such a spelling where another database has the plain letter.
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "đ": "dj"})
+_WRITTEN_OUT_MARK = re.compile(r"(?<=[aou])e|(?<=a)a|(?<=d)j")
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
 _NO_LETTER = re.compile(r"[\W_]+")
-# PubMed's remarks behind a title: "[see comments]", "[corrected]", "[erratum appears in ...]".
-_REMARK = re.compile(
-    r"\[(?:see comments?|comments?|corrected|published erratum|erratum appears|retraction in)[^\[\]]{0,300}\][\s.]*$",
-    re.IGNORECASE,
-)
 _NOTICE = re.compile(
     r"\W*(?:(?:author|publisher)\W+)?(?:erratum|errata|corrigend\w+|correction|retraction|retracted|addendum"
-    r"|expression of concern|reply|replies|response to|comments? on|re(?=:))\b",
+    r"|expression of concern|reply|replies|response to|comments? on|commentary|re(?=:))\b",
     re.IGNORECASE,
 )
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
-_PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?", re.IGNORECASE)
+_PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?(?:\s*\[https?:[^\]]*\])?", re.IGNORECASE)
 _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
 _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "II", "III"))
+# Names under which records keep other names of their journal, and its ISSN, by format.
+_JOURNAL_FIELDS = (
+    "journal",
+    "_ris_JO",
+    "_ris_J2",
+    "_ris_JA",
+    "_ris_JI",
+    "_ris_NL",
+    "_nbib_TA",
+    "_Abbreviated Source Title",
+)
+_ISSN_FIELDS = ("issn", "_issn", "_ISSN", "_ris_SN", "_nbib_IS", "_isbn", "_eISSN")
+_MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
+_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
 
 
@@ -57,13 +71,23 @@ class Traits:
     """One record, folded."""
 
     title: str  # letters and digits alone; "" where there is none
+    other_titles: frozenset[str]  # without its subtitle, or in one of its two languages
+    other_paper: bool  # what is left out there names a protocol, a comment, a part or a number
     year: int | None
     author: frozenset[str]  # ways to spell the first author's family name; empty where unknown
     doi: str | None
     pmid: str | None
     trial: str | None  # NCT number
     notice: bool  # a correction, a retraction, a reply: about a paper, never a copy of it
+    meeting: bool  # a congress abstract, by its type or its source
+    journal_as_written: tuple[str, ...] = field(repr=False)
+    issn_as_written: tuple[str, ...] = field(repr=False)
     abstract_as_written: str = field(repr=False)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """Its journal, by all its names and numbers."""
+        return journal_of(self.journal_as_written, self.issn_as_written)
 
     @cached_property
     def abstract(self) -> str:
@@ -80,15 +104,27 @@ class Traits:
 
 def traits_of(record: Mapping[str, Any]) -> Traits:
     """The traits of a record under its canonical names; values of another type than expected are none."""
-    title = _REMARK.sub("", _text(record.get("title"))[:TITLE_READ].strip())
+    title = title_of(_text(record.get("title"))[:TITLE_READ])
+    main = fold(title.main)
+    journal = tuple(filter(None, (_text(record.get(name)) for name in _JOURNAL_FIELDS)))
     return Traits(
-        title=fold(title),
+        title=main,
+        other_titles=frozenset(
+            other for text in title.others if len(other := fold(text)) >= OTHER_TITLE and other != main
+        ),
+        other_paper=title.says_another_paper,
         year=year_of(_text(record.get("year"))),
         author=_families(record.get("authors")),
         doi=_doi(_text(record.get("doi"))),
         pmid=_pmid(_text(record.get("pmid"))),
         trial=found[0] if (found := _TRIAL.search(_text(record.get("nct_id")).upper())) else None,
-        notice=_NOTICE.match(title) is not None,
+        notice=_NOTICE.match(title.main) is not None,
+        meeting=bool(
+            _MEETING_TYPE.search(_text(record.get("type"))[:TITLE_READ])
+            or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in journal)
+        ),
+        journal_as_written=journal,
+        issn_as_written=tuple(found for name in _ISSN_FIELDS for found in _texts(record.get(name))),
         abstract_as_written=_text(record.get("abstract")),
     )
 
@@ -106,6 +142,10 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _texts(value: object) -> list[str]:
+    return [_text(one) for one in (value if isinstance(value, list) else [value]) if _text(one)]
 
 
 def _doi(text: str) -> str | None:
@@ -133,7 +173,9 @@ def _families(authors: object) -> frozenset[str]:
     whole = "".join(words)
     if fold(whole) in _NOBODY:
         return frozenset()
-    return frozenset((fold(whole), fold(whole.casefold().translate(_WRITTEN_OUT)), fold(words[-1])))
+    composed = unicodedata.normalize("NFC", whole).casefold()
+    written_out = fold(composed.translate(_WRITTEN_OUT))
+    return frozenset((fold(whole), written_out, _WRITTEN_OUT_MARK.sub("", written_out), fold(words[-1])))
 
 
 def _is_initials(word: str) -> bool:

@@ -20,13 +20,17 @@ ABSTRACT = "Older people who walked each day for a year slept better than those 
 OTHER_ABSTRACT = "In this chapter we describe how questionnaires about exercise were translated into Finnish. "
 
 
+def copies(records: list[dict[str, Any]]) -> list[Duplicate]:
+    return find_duplicates(records).copies
+
+
 def record(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def pair(one: dict[str, Any], other: dict[str, Any]) -> Key | None:
     """By what the two are copies; the order does not matter."""
-    found = [find_duplicates(both) for both in ([one, other], [other, one])]
+    found = [copies(both) for both in ([one, other], [other, one])]
     assert len(found[0]) == len(found[1]) <= 1
     assert [copy.key for copy in found[0]] == [copy.key for copy in found[1]]
     return found[0][0].key if found[0] else None
@@ -158,7 +162,7 @@ def test_one_doi_for_all_parts_of_a_book_or_supplement_makes_no_copies() -> None
         record(title="Results of the HAVEN 2 trial in children with haemophilia", doi="10.4321/97802"),
         record(title="Results of the HAVEN 2 trial in childrn with haemophilia", doi="10.4321/97802"),
     ]
-    assert find_duplicates(parts) == [Duplicate(4, 3, Key.DOI)]
+    assert copies(parts) == [Duplicate(4, 3, Key.DOI)]
 
 
 def test_one_doi_and_similar_titles_make_no_copies_where_the_abstracts_differ() -> None:
@@ -167,7 +171,7 @@ def test_one_doi_and_similar_titles_make_no_copies_where_the_abstracts_differ() 
         {**part, "abstract": ABSTRACT},
         {**part, "title": "Walking and mood, part ten", "abstract": OTHER_ABSTRACT},
     ]
-    assert find_duplicates(parts) == []
+    assert copies(parts) == []
 
 
 def test_with_one_doi_a_title_may_lack_its_subtitle_hold_an_error_or_stand_in_two_languages() -> None:
@@ -189,8 +193,8 @@ def test_copies_of_copies_are_one_group_and_say_through_whom() -> None:
         record(id="b", title=LONG, year=2014, doi="10.1234/x", pmid="7"),
         record(id="c", title=LONG, year=2015, pmid="7"),
     ]
-    assert find_duplicates(records) == [Duplicate(1, 0, Key.TITLE), Duplicate(2, 0, Key.PMID, via=1)]
-    assert exclusion_of(find_duplicates(records)[1], records).reason == (
+    assert copies(records) == [Duplicate(1, 0, Key.TITLE), Duplicate(2, 0, Key.PMID, via=1)]
+    assert exclusion_of(copies(records)[1], records).reason == (
         "A copy of record 'a' (place 1) by way of record 'b' (place 2): the same PMID, 7."
     )
 
@@ -202,7 +206,7 @@ def test_a_record_that_fits_two_different_ones_stays(order: tuple[int, ...]) -> 
         record(title=LONG, year=2014, doi="10.1234/congress"),
         record(title=LONG, year=2014),
     ]
-    assert find_duplicates([records[at] for at in order]) == []
+    assert copies([records[at] for at in order]) == []
 
 
 def test_no_chain_joins_records_with_different_identifiers() -> None:
@@ -212,28 +216,26 @@ def test_no_chain_joins_records_with_different_identifiers() -> None:
         record(title=LONG, pmid="2"),
         record(title=LONG, year=2014, doi="10.1234/b", pmid="2"),
     ]
-    assert find_duplicates(records) == [Duplicate(1, 0, Key.PMID), Duplicate(2, 3, Key.PMID)]
+    assert copies(records) == [Duplicate(1, 0, Key.PMID), Duplicate(2, 3, Key.PMID)]
     subtitled = record(title=f"{LONG} in two towns", doi="10.1234/a", pmid="1")
-    assert find_duplicates([subtitled, record(title=LONG, year=2014, pmid="1"), records[3]]) == [
-        Duplicate(1, 0, Key.PMID)
-    ]
+    assert copies([subtitled, record(title=LONG, year=2014, pmid="1"), records[3]]) == [Duplicate(1, 0, Key.PMID)]
 
 
 def test_the_copy_stays_that_offers_most_for_screening() -> None:
     shared = {"title": LONG, "doi": "10.1234/a"}
-    assert find_duplicates([shared, shared]) == [Duplicate(1, 0, Key.DOI)]
-    assert find_duplicates([shared, {**shared, "abstract": ABSTRACT}]) == [Duplicate(0, 1, Key.DOI)]
-    assert find_duplicates([{**shared, "journal": "J"}, {**shared, "abstract": ABSTRACT}]) == [Duplicate(0, 1, Key.DOI)]
-    assert find_duplicates([{**shared, "abstract": "None available"}, {**shared, "journal": "J", "year": 2014}]) == [
+    assert copies([shared, shared]) == [Duplicate(1, 0, Key.DOI)]
+    assert copies([shared, {**shared, "abstract": ABSTRACT}]) == [Duplicate(0, 1, Key.DOI)]
+    assert copies([{**shared, "journal": "J"}, {**shared, "abstract": ABSTRACT}]) == [Duplicate(0, 1, Key.DOI)]
+    assert copies([{**shared, "abstract": "None available"}, {**shared, "journal": "J", "year": 2014}]) == [
         Duplicate(0, 1, Key.DOI)
     ]
-    assert find_duplicates([{**shared, "_note": "hidden"}, {**shared, "year": 2014}]) == [Duplicate(0, 1, Key.DOI)]
+    assert copies([{**shared, "_note": "hidden"}, {**shared, "year": 2014}]) == [Duplicate(0, 1, Key.DOI)]
 
 
 def test_the_exclusion_names_the_copy_and_what_agreed() -> None:
     first = record(id="x1", title=LONG, year=2014, authors=["Ames A"], _line=12)
     second = record(id="x2", title=LONG.upper(), year=2014, authors=["AMES, A"], _line=30)
-    (found,) = find_duplicates([first, second])
+    (found,) = copies([first, second])
     excluded = exclusion_of(found, [first, second])
     assert (excluded.rule, excluded.duplicate_of) == ("duplicate", 0)
     assert excluded.reason == "A copy of record 'x1' (line 12): the same title, year and first author."
@@ -259,7 +261,7 @@ def test_the_exclusion_names_the_copy_and_what_agreed() -> None:
 def test_what_stays_is_no_copy_and_differing_identifiers_under_one_title_never_meet(
     records: list[dict[str, Any]],
 ) -> None:
-    found = find_duplicates(records)
+    found = copies(records)
     assert [copy.index for copy in found] == sorted({copy.index for copy in found})
     gone, stays = {copy.index for copy in found}, {copy.of for copy in found}
     assert not gone & stays
@@ -274,18 +276,18 @@ def test_what_stays_is_no_copy_and_differing_identifiers_under_one_title_never_m
 def test_values_of_any_type_are_no_reason_to_stumble() -> None:
     odd = [None, True, 3.5, [], [[]], {}, {"a": 1}, "\0", "\ud800"]
     records = [dict.fromkeys(("title", "abstract", "authors", "year", "doi", "pmid"), value) for value in odd]
-    assert find_duplicates(records) == []
+    assert copies(records) == []
 
 
 def test_time_grows_with_the_number_of_records_whatever_they_share() -> None:
     crowds = [record(title=f"{LONG} {at // CROWD}", year=2014, abstract=f"{at} {ABSTRACT}" * 9) for at in range(2000)]
-    copies = [record(title=LONG, year=2014, abstract=ABSTRACT * 20)] * 20_000
+    same = [record(title=LONG, year=2014, abstract=ABSTRACT * 20)] * 20_000
     one_doi = [record(title=f"{at} {LONG}", doi="10.1234/a") for at in range(20_000)]
     huge = [
         record(title=mark * 2**20, authors="A, " * 2**18, abstract="<" * 2**20) for mark in ("x", "[corrected ", ". ")
     ]
     begun = time.perf_counter()
-    for records in (crowds, copies, one_doi, huge):
+    for records in (crowds, same, one_doi, huge):
         find_duplicates(records)
     assert time.perf_counter() - begun < 20  # about 2; hours if pairs were counted
 
@@ -293,7 +295,7 @@ def test_time_grows_with_the_number_of_records_whatever_they_share() -> None:
 @needs_real_records
 def test_real_copies_are_found_and_no_included_record_is_lost() -> None:
     records = read_records(DATA / "screening/ptsd_van_de_schoot_2017/records.csv")
-    found = find_duplicates(records)
+    found = copies(records)
     assert len(found) == 361
     assert [
         (copy.index, copy.of) for copy in found if records[copy.index]["_label"] != records[copy.of]["_label"]
@@ -304,7 +306,7 @@ def test_real_copies_are_found_and_no_included_record_is_lost() -> None:
 def test_the_same_ten_records_from_three_tools_are_ten() -> None:
     exports = ("CSV/_baseline_embase.csv", *(f"RIS/_baseline_{tool}.ris" for tool in ("embase", "endnote", "zotero")))
     records = [own for name in exports for own in read_records(Path(DATA, "exports", name))]
-    assert (len(records), len(find_duplicates(records))) == (40, 30)
+    assert (len(records), len(copies(records))) == (40, 30)
     bare = [{name: own[name] for name in own if name not in ("doi", "pmid", "url")} for own in records]
-    assert {copy.key for copy in find_duplicates(bare)} == {Key.TITLE}
-    assert len(find_duplicates(bare)) == 30
+    assert {copy.key for copy in copies(bare)} == {Key.TITLE}
+    assert len(copies(bare)) == 30

@@ -1,0 +1,270 @@
+"""How many duplicates are found, and what is taken for one that is none.
+
+    python -m benchmarks.duplicates [--misses]
+
+1. The eight sources of a published review, and exports of six tools. Two records are the same by an independent key: a
+   DOI or PubMed id in common, directly or through a third record. They are different where each has a DOI, or each has
+   a PubMed id, and the two are not the same by the key. The key is hidden from the finder, with the links that hold
+   it. Specificity is given over the different pairs that look alike (titles at least 80 of 100 similar, or the review
+   would hardly have a chance to confuse them), and over all. A pair without a key on one side counts nowhere.
+2. The same with nothing hidden, beside the review's own deduplication (by title).
+3. Pairs made of real records by the rules of `title_mutations.py`.
+4. How the time grows: the records of the three labelled sets, repeated under new names.
+
+`--misses` lists every pair that is missed or falsely merged, with the finder's reason.
+"""
+
+import argparse
+import re
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+from rapidfuzz import fuzz, process
+
+from tamis_producer.intake.duplicates import find_duplicates
+from tamis_producer.intake.likeness import by_title
+from tamis_producer.intake.traits import fold, traits_of
+
+from .duplicate_sets import SourcedRecord, export_records, review_records, review_titles
+from .labelled_sets import labelled_sets
+from .title_mutations import COPIES, NO_COPIES, Pair, hidden
+
+_NUMBERS = re.compile(r" \(\d+, \d+\)")
+ALIKE = 80.0  # of 100
+MUTATED = 400  # records a rule
+SIZES = (12_500, 50_000)
+
+
+class Found(StrEnum):
+    """What the finder says of a pair."""
+
+    COPY = "copy"
+    DOUBT = "doubt"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One pair, what it is by the key, and what the finder made of it."""
+
+    one: int
+    other: int
+    same: bool
+    found: Found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The finder over some records."""
+
+    group: list[int]  # of each record the one that stays
+    doubts: Mapping[frozenset[int], str]  # of two that stay -> reason
+
+    def of(self, one: int, other: int) -> Found:
+        if self.group[one] == self.group[other]:
+            return Found.COPY
+        return Found.DOUBT if self.reason(one, other) else Found.DIFFERENT
+
+    def reason(self, one: int, other: int) -> str:
+        """Why the two are a doubt; "" where they are none."""
+        return self.doubts.get(frozenset((self.group[one], self.group[other])), "")
+
+
+def outcome(records: Sequence[Mapping[str, Any]]) -> Outcome:
+    """Groups of copies, and the doubts between records."""
+    found = find_duplicates(records)
+    stays = {copy.index: copy.of for copy in found.copies}
+    return Outcome(
+        [stays.get(index, index) for index in range(len(records))],
+        {frozenset((one.index, one.of)): one.reason for one in found.doubts},
+    )
+
+
+def keyed(records: Sequence[SourcedRecord]) -> tuple[list[int], list[tuple[str | None, str | None]]]:
+    """For each record the group that it belongs to by DOI and PubMed id, and these two."""
+    ids = [(own.doi, own.pmid) for own in (traits_of(one.record) for one in records)]
+    group = list(range(len(records)))
+    first: dict[tuple[int, str], int] = {}
+
+    def root(index: int) -> int:
+        while group[index] != index:
+            index = group[index]
+        return index
+
+    for index, both in enumerate(ids):
+        for kind, value in enumerate(both):
+            if value is not None:
+                group[root(index)] = root(first.setdefault((kind, value), index))
+    return [root(index) for index in range(len(records))], ids
+
+
+def judged(records: Sequence[SourcedRecord]) -> tuple[list[Judged], int, int]:
+    """Every pair that is the same, or different and alike; and of all different pairs how many there are, how many
+    are merged."""
+    group, ids = keyed(records)
+    finder = outcome([hidden(own.record) for own in records])
+    titles = [fold(str(own.record.get("title") or ""))[:300] for own in records]
+    alike = {
+        (one, other)
+        for one, title in enumerate(titles)
+        for _, _, other in process.extract(title, titles, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=None)
+    }
+    pairs: list[Judged] = []
+    different = merged = 0
+    known = [index for index, both in enumerate(ids) if any(both)]
+    for one, other in combinations(known, 2):
+        same = group[one] == group[other]
+        if not same:
+            if not any(ours and theirs for ours, theirs in zip(ids[one], ids[other], strict=True)):
+                continue
+            different += 1
+            merged += finder.group[one] == finder.group[other]
+        if same or (one, other) in alike:
+            pairs.append(Judged(one, other, same, finder.of(one, other)))
+    return pairs, different, merged
+
+
+def say(line: str = "") -> None:
+    sys.stdout.write(line + "\n")
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else "-"
+
+
+def print_pairs(name: str, records: Sequence[SourcedRecord], *, misses: bool) -> None:
+    pairs, different, merged = judged(records)
+    say(f"\n{name}: {len(records):,} records; identifiers hidden\n")
+    say("| sources | same | copy | doubt | missed | sensitivity | different, alike | merged | doubt | specificity |")
+    say("|---|---|---|---|---|---|---|---|---|---|")
+    by_sources: dict[str, Counter[tuple[bool, Found]]] = defaultdict(Counter)
+    for pair in pairs:
+        both = " - ".join(sorted((records[pair.one].source, records[pair.other].source)))
+        by_sources[both][pair.same, pair.found] += 1
+    for both, counts in sorted(by_sources.items()):
+        _row(both, counts)
+    total = sum(by_sources.values(), Counter())
+    _row("all", total)
+    say(f"\nof all {different:,} different pairs {merged} are merged: specificity {1 - merged / different:.6f}")
+    print_reasons(records, pairs)
+    if misses:
+        print_misses(records, pairs)
+
+
+def _row(name: str, counts: Counter[tuple[bool, Found]]) -> None:
+    same = sum(counts[True, found] for found in Found)
+    alike = sum(counts[False, found] for found in Found)
+    say(
+        f"| {name} | {same} | {counts[True, Found.COPY]} | {counts[True, Found.DOUBT]} "
+        f"| {counts[True, Found.DIFFERENT]} | {share(counts[True, Found.COPY], same)} | {alike} "
+        f"| {counts[False, Found.COPY]} | {counts[False, Found.DOUBT]} "
+        f"| {share(alike - counts[False, Found.COPY], alike)} |"
+    )
+
+
+def print_reasons(records: Sequence[SourcedRecord], pairs: Iterable[Judged]) -> None:
+    """What speaks against the copies that are not found, counted."""
+    traits = [traits_of(hidden(own.record)) for own in records]
+    counts: Counter[tuple[Found, str]] = Counter()
+    for pair in pairs:
+        if pair.same and pair.found is not Found.COPY:
+            against = by_title(traits[pair.one], traits[pair.other]).against
+            said = ", ".join(_NUMBERS.sub("", one).strip() for one in against) or "a third record stands between them"
+            counts[pair.found, said] += 1
+    if counts:
+        say("\n| a copy, but | against | pairs |\n|---|---|---|")
+    for (found, said), count in counts.most_common():
+        say(f"| {found} | {said} | {count} |")
+
+
+def print_misses(records: Sequence[SourcedRecord], pairs: Iterable[Judged]) -> None:
+    """The pairs that are wrong, each record by source, year, first author, journal and title."""
+    finder = outcome([hidden(own.record) for own in records])
+    for pair in pairs:
+        if pair.same is (pair.found is Found.COPY):
+            continue
+        reason = finder.reason(pair.one, pair.other)
+        say(f"\n{'MISSED' if pair.same else 'MERGED'} {pair.found} {reason}")
+        for index in (pair.one, pair.other):
+            own = records[index].record
+            author = next(iter(own.get("authors") or [""]))
+            say(f"  {records[index].source} {own.get('year')} {author} | {own.get('journal')} | {own.get('title')}")
+
+
+def print_beside_the_review(records: Sequence[SourcedRecord]) -> None:
+    """How many records are left, here and there."""
+    finder = outcome([own.record for own in records])
+    left = len(set(finder.group))
+    kept = {_as_the_review(title) for title in review_titles()}
+    ours: dict[str, set[int]] = defaultdict(set)
+    theirs: dict[int, set[str]] = defaultdict(set)
+    for index, own in enumerate(records):
+        if own.source != "github" and (title := _as_the_review(str(own.record.get("title") or ""))) in kept:
+            ours[title].add(finder.group[index])
+            theirs[finder.group[index]].add(title)
+    say(f"\nnothing hidden: {len(records):,} records, {left:,} left, {len(finder.doubts)} doubts")
+    say(f"the review: {len(records):,} records, {len(review_titles()):,} left")
+    say(f"titles that the review kept once and Tamis more than once: {sum(len(found) > 1 for found in ours.values())}")
+    say(f"titles that the review kept apart and Tamis merges: {sum(len(found) - 1 for found in theirs.values())}")
+
+
+def _as_the_review(title: str) -> str:
+    return fold(title.encode("ascii", "ignore").decode())
+
+
+def print_mutated(records: Sequence[Mapping[str, Any]]) -> None:
+    say("\n| rule | pairs | copy | doubt | different |")
+    say("|---|---|---|---|---|")
+    for heading, rules in (("copies", COPIES), ("no copies", NO_COPIES)):
+        total: Counter[Found] = Counter()
+        for name, rule in rules.items():
+            made = [pair for record in records if (pair := rule(record)) is not None][:MUTATED]
+            counts = Counter(_found(pair) for pair in made)
+            say(f"| {name} | {len(made)} | {' | '.join(str(counts[found]) for found in Found)} |")
+            total += counts
+        say(f"| **all {heading}** | {total.total()} | {' | '.join(str(total[found]) for found in Found)} |")
+
+
+def _found(pair: Pair) -> Found:
+    return outcome(pair).of(0, 1)
+
+
+def print_growth() -> None:
+    """The time for many records, beside that for a quarter of them."""
+    own = [record for labelled in labelled_sets() for record in labelled.records]
+    seconds = []
+    for size in SIZES:
+        repeated = [
+            {**own[at % len(own)], "title": f"{own[at % len(own)].get('title')} {at // len(own)}"} for at in range(size)
+        ]
+        start = time.process_time()
+        find_duplicates(repeated)
+        seconds.append(time.process_time() - start)
+    small, large = seconds
+    say(
+        f"\n{SIZES[0]:,} records: {small:.1f} s CPU; {SIZES[1]:,}: {large:.1f} s; "
+        f"{SIZES[1] / SIZES[0]:.0f} times the records take {large / small:.1f} times as long"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--misses", action="store_true", help="list every pair that is missed or falsely merged")
+    misses = parser.parse_args().misses
+    review = review_records()
+    print_pairs("sources of the review", review, misses=misses)
+    print_beside_the_review(review)
+    print_pairs("exports", export_records(), misses=misses)
+    rich = [own.record for own in review if own.record.get("year") and own.record.get("journal")]
+    print_mutated([{**own, "year": int(own["year"])} for own in rich if own.get("authors") and own.get("title")])
+    print_growth()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Journals: whether two records name the same one, in full, abbreviated, or by its ISSN.
+
+No list of abbreviations is kept: an abbreviation has the words of the full name in their order, each word's beginning
+("Otolaryngol") or some of its letters from the first on ("Natl"), without articles and prepositions.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Words: TypeAlias = tuple[str, ...]
+
+NAME_READ = 300  # characters
+NAME_BEFORE_DASH = 3  # words; "Otolaryngology - Head and Neck Surgery" is one name
+CONTRACTION = 4  # letters of one at least: "Natl", "Dtsch"; "Res" is no contraction of "Reviews"
+ACRONYM = 3  # letters at least: BMJ, JAMA, PNAS
+# fmt: off
+_SMALL_WORDS = frozenset((
+    "the", "of", "and", "for", "in", "on", "a", "an", "at", "to", "de", "la", "le", "les", "du", "des", "el", "y", "et",
+    "der", "die", "das", "und", "fur", "fuer", "di", "della", "e", "da", "do", "voor", "van", "en",
+))
+# fmt: on
+# A congress has another name in every database, and a part or supplement belongs to its journal.
+_MEETING = frozenset(("conference", "conf", "proceedings", "proc", "symposium", "symp", "congress", "workshop"))
+_NOT_TELLING = _MEETING | {"annual", "annu", "international", "int", "st", "nd", "rd", "th"}
+_PARTS = frozenset(("supplement", "suppl", "supplementum", "part", "pt"))
+_AT_END = frozenset(("international", "int"))  # as Index Medicus tells journals of one name apart
+_LEFT_OUT = _SMALL_WORDS | _PARTS
+_ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")  # and no part of an ISBN
+# What stands behind the name: a place, an explanation, volume, pages, a congress.
+_BEHIND = re.compile(
+    r"\s*(?:[(\[;]|\s:\s|:\s(?:an?|the)\s|,\s*(?:vol\b|\d)|\.\s*(?:vol\b|conference\b|\d|\()).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_TWO_NAMES = re.compile(r"\s=\s|\s?/\s?|\]\s|(?<=^[A-Z]{4})\.\s")  # "CMAJ. Canadian Medical ...", "[Zasshi] Journal"
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a record says of its journal."""
+
+    names: frozenset[Words]  # each with its hyphens as blanks, and with its hyphens left out
+    issns: frozenset[str]  # eight characters each
+
+    def same(self, other: "Journal") -> bool | None:
+        """Whether the two are one journal; None where nobody can tell."""
+        if self.issns & other.issns:
+            return True
+        pairs = [(one, two) for one in self.names for two in other.names]
+        if not pairs:
+            return None
+        if any(_same_name(one, two) for one, two in pairs):
+            return True
+        return None if any(_may_be_same(one, two) for one, two in pairs) else False
+
+
+def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
+    """The journal under all names and numbers that the record gives."""
+    ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
+    found = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
+    return Journal(frozenset(ways), frozenset(found))
+
+
+def _names(text: str) -> Iterator[str]:
+    """Every name in a text: of two languages, with an acronym before it, without what it adds behind a dash."""
+    for name in _TWO_NAMES.split(text):
+        yield name
+        before, dash, after = name.partition(" - ")
+        if dash and (before.isupper() or len(before.split()) >= NAME_BEFORE_DASH):
+            yield before
+        if dash and before.isupper():
+            yield after
+
+
+def _ways(name: str) -> list[Words]:
+    plain = "".join(
+        sign
+        for sign in unicodedata.normalize("NFKD", _BEHIND.sub("", name.lstrip(" [("), count=1))
+        if not unicodedata.combining(sign)
+    ).casefold()
+    ways = (re.sub(r"[-\u2010-\u2015]", joint, plain) for joint in (" ", ""))
+    found = ([word for word in _WORD.findall(way) if word not in _LEFT_OUT] for way in ways)
+    words = (tuple(way[:-1] if way and way[-1] in _AT_END else way) for way in found)
+    return [way for way in words if not _NOT_TELLING.issuperset(way)]
+
+
+def _same_name(one: Words, other: Words) -> bool:
+    if len(one) == len(other):
+        return all(map(_same_word, one, other))
+    short, long = sorted((one, other), key=len)
+    return len(short) == 1 and len(short[0]) >= ACRONYM and _initials(long).startswith(short[0])
+
+
+def _same_word(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if long.startswith(short):
+        return True
+    return len(short) >= CONTRACTION and short[0] == long[0] and _stands_in_order(short, long)
+
+
+def _stands_in_order(letters: str, word: str) -> bool:
+    rest = iter(word)
+    return all(letter in rest for letter in letters)
+
+
+def _initials(words: Sequence[str]) -> str:
+    return "".join(word[0] for word in words)
+
+
+def _may_be_same(one: Words, other: Words) -> bool:
+    """True for names in two scripts, and for two congresses of which one has the words of the other in their order."""
+    if one[0].isascii() != other[0].isascii():
+        return True
+    if _MEETING.isdisjoint(one) or _MEETING.isdisjoint(other):
+        return False
+    short, long = sorted(([word for word in name if word not in _NOT_TELLING] for name in (one, other)), key=len)
+    rest = iter(long)
+    return all(any(_same_word(word, against) for against in rest) for word in short)

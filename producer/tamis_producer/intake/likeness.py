@@ -1,0 +1,229 @@
+"""Likeness: what two records are to each other, a copy, a doubt or different, and why.
+
+Nothing here knows of a third record. A doubt is a pair that a human has to look at: much agrees, and something
+contradicts it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rapidfuzz import fuzz
+
+from .traits import Traits
+
+# A title of so many letters is enough where so many of year and first author agree beside it; by the titles that
+# different records of one year share ("Posttraumatic stress disorder" has 27).
+LETTERS = {2: 20, 1: 35, 0: 60}
+LETTERS_WITH_ABSTRACT = 10  # "Editorial" has 9
+LETTERS_OVER_A_YEAR = 60  # a journal's yearly reports have short titles; of an article the year online may differ
+YEARS_APART = 2  # a congress abstract and its paper; what lies further apart is another edition
+ALIKE_TITLES = 85.0  # of 100: typing errors, "Spinosaurusis not" for "Spinosaurus is not"
+ALIKE_ABSTRACTS = 70.0  # of 100: copies reach 79 and more, different texts under one title 62 and less
+TITLE_COMPARED = 500  # letters
+
+_NUMBERS = re.compile(r"\d+")
+
+
+class Key(StrEnum):
+    """By what a copy was found; strongest first."""
+
+    DOI = "doi"
+    PMID = "pmid"
+    TITLE = "title"
+
+
+class Likeness(StrEnum):
+    """What a pair is; UNKNOWN says as little against a copy as for it."""
+
+    COPY = "copy"
+    DOUBT = "doubt"
+    UNKNOWN = "unknown"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a pair is, and what speaks against a copy; for a copy nothing does."""
+
+    likeness: Likeness
+    against: tuple[str, ...] = ()
+
+
+_COPY = Verdict(Likeness.COPY)
+_UNKNOWN = Verdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
+_OTHER_TITLE = Verdict(Likeness.DIFFERENT, ("another title",))
+
+# Of each a record has one; with the words for another one.
+IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
+    "DOI": lambda own: own.doi,
+    "PubMed id": lambda own: own.pmid,
+    "trial": lambda own: own.trial,
+}
+
+
+def value_of(own: Traits, key: Key) -> str | None:
+    """What the record has under a key."""
+    match key:
+        case Key.DOI:
+            return own.doi
+        case Key.PMID:
+            return own.pmid
+        case Key.TITLE:
+            return own.title or None
+
+
+def by_identifier(one: Traits, other: Traits) -> Verdict:
+    """Two records with one DOI or one PubMed id."""
+    if one.title == other.title or not one.title or not other.title or _title_in_other_words(one, other):
+        return _COPY
+    abstracts = _abstracts_alike(one, other)
+    if one.notice != other.notice:
+        return Verdict(Likeness.DIFFERENT, ("one is a notice about the other",))
+    if abstracts is False:
+        return Verdict(Likeness.DIFFERENT, ("another title", "another abstract"))
+    shorter, longer = sorted((one.title[:TITLE_COMPARED], other.title[:TITLE_COMPARED]), key=len)
+    alike = (
+        bool(abstracts)  # the title in two languages
+        or (len(shorter) >= LETTERS[2] and longer.startswith(shorter))  # with and without its subtitle
+        or (fuzz.ratio(shorter, longer) >= ALIKE_TITLES and _NUMBERS.findall(shorter) == _NUMBERS.findall(longer))
+    )
+    return _COPY if alike else _OTHER_TITLE
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What agrees between two records beside the title; None where one of them does not say."""
+
+    abstract: bool | None
+    author: bool | None
+    journal: bool | None
+    years_apart: int | None
+
+    @classmethod
+    def of(cls, one: Traits, other: Traits) -> "Evidence":
+        """The evidence in two records."""
+        return cls(
+            abstract=_abstracts_alike(one, other),
+            author=not one.author.isdisjoint(other.author) if one.author and other.author else None,
+            journal=True
+            if one.journal_as_written == other.journal_as_written != ()
+            else one.journal.same(other.journal),
+            years_apart=abs(one.year - other.year) if one.year and other.year else None,
+        )
+
+    @property
+    def agreeing(self) -> list[str]:
+        """What agrees, as words."""
+        told = {
+            "year": self.years_apart == 0,
+            "first author": self.author,
+            "journal": self.journal,
+            "abstract": self.abstract,
+        }
+        return [name for name, agrees in told.items() if agrees]
+
+    @property
+    def letters(self) -> int:
+        """How long the title has to be."""
+        return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
+
+    def online_first(self, weight: int) -> bool:
+        """True where nothing but the turn of a year lies between two records of one author in one journal."""
+        together = self.years_apart == 1 and bool(self.author) and bool(self.journal)
+        return together and (bool(self.abstract) or weight >= LETTERS_OVER_A_YEAR)
+
+    @property
+    def worth_a_look(self) -> bool:
+        """True where two records of one title may be one paper, or a paper and its preprint or congress abstract."""
+        if self.abstract:
+            return True
+        return (self.years_apart or 0) <= YEARS_APART and (
+            self.author or (self.author is None and self.abstract is None)
+        )
+
+
+def by_title(one: Traits, other: Traits) -> Verdict:
+    """Two records with one title, or one of which has the other's without a subtitle or in another language."""
+    if one.trial and other.trial and one.trial != other.trial:
+        return Verdict(Likeness.DIFFERENT, ("another trial",))
+    if one.title != other.title and not _title_in_other_words(one, other):
+        return _OTHER_TITLE
+    evidence = Evidence.of(one, other)
+    weight = min(one.title_weight, other.title_weight)
+    against = tuple(_contradictions(one, other, evidence))
+    if len(against) == 1 and evidence.online_first(weight):
+        against = ()
+    if one.title != other.title:
+        return _by_other_title(one, other, evidence, against)
+    if weight < evidence.letters:
+        if against:
+            return Verdict(Likeness.DIFFERENT, against)
+        many = weight >= LETTERS_WITH_ABSTRACT and evidence.agreeing == ["year", "first author", "journal"]
+        return Verdict(Likeness.DOUBT, ("a title that many papers have",)) if many else _UNKNOWN
+    if not against:
+        return _COPY
+    return Verdict(Likeness.DOUBT if evidence.worth_a_look else Likeness.DIFFERENT, against)
+
+
+LIKE: Mapping[Key, Callable[[Traits, Traits], Verdict]] = {
+    Key.DOI: by_identifier,
+    Key.PMID: by_identifier,
+    Key.TITLE: by_title,
+}
+
+
+def agreement(one: Traits, other: Traits, key: Key) -> str:
+    """What agrees between two copies, in words: `the same title, year and first author`."""
+    if key is not Key.TITLE:
+        return f"the same {key.upper()}, {value_of(one, key)}"
+    also = Evidence.of(one, other).agreeing
+    title = "the same title" if one.title == other.title else "one title in two ways"
+    return " and ".join(filter(None, [", ".join([title, *also[:-1]]), *also[-1:]]))
+
+
+def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
+    """Why a pair is a doubt, in words: `the same title and first author, but another journal`."""
+    return f"{agreement(one, other, Key.TITLE)}, but {', '.join(against)}"
+
+
+def _by_other_title(one: Traits, other: Traits, evidence: Evidence, against: tuple[str, ...]) -> Verdict:
+    """More has to agree than under one title: the first author, the year, and the abstract or the journal."""
+    if against or not evidence.author or evidence.years_apart is None:
+        return Verdict(Likeness.DIFFERENT, ("another title", *against))
+    if evidence.abstract:
+        return _COPY
+    if one.other_paper or other.other_paper:
+        return Verdict(Likeness.DOUBT, ("a subtitle that may name another paper",))
+    return _COPY if evidence.journal else Verdict(Likeness.DOUBT, ("neither abstract nor journal to compare",))
+
+
+def _contradictions(one: Traits, other: Traits, evidence: Evidence) -> Iterator[str]:
+    """What speaks against one record under one title, as words."""
+    for name, get in IDENTIFIERS.items():
+        if (ours := get(one)) and (theirs := get(other)) and ours != theirs:
+            yield f"another {name}"
+    if evidence.years_apart and one.year and other.year:
+        yield f"another year ({min(one.year, other.year)}, {max(one.year, other.year)})"
+    if evidence.author is False:
+        yield "another first author"
+    if one.meeting != other.meeting:
+        yield "one is a congress abstract"
+    if evidence.journal is False:
+        yield "another journal"
+    if evidence.abstract is False:
+        yield "another abstract"
+
+
+def _title_in_other_words(one: Traits, other: Traits) -> bool:
+    """True where one title is the other's without its subtitle, or one of its two languages."""
+    return one.title in other.other_titles or other.title in one.other_titles
+
+
+def _abstracts_alike(one: Traits, other: Traits) -> bool | None:
+    """None where one of them has no abstract; a shorter one may be the beginning of the longer."""
+    length = min(len(one.abstract), len(other.abstract))
+    if not length:
+        return None
+    return fuzz.ratio(one.abstract[:length], other.abstract[:length], score_cutoff=ALIKE_ABSTRACTS) > 0
