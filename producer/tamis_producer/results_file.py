@@ -23,6 +23,7 @@ COLUMNS = (
     "reasoning",
     "deciding_criteria",
     "exclusion_reason",
+    "uncertain_reason",  # why the software made it uncertain, where the model had decided
     "flagged",  # true: the model quotes what the record does not say
     "cut",  # fields too long to be sent whole: abstract 40,000 of 120,000 characters; empty: all was sent
     "evaluations",  # of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
@@ -93,6 +94,7 @@ def _cells(row: ItemResult) -> list[object]:
         "" if result is None else result.reasoning or "",
         criteria,
         row.exclusion_reason or "",
+        (row.decision and row.decision.uncertain_reason) or "",
         "true" if row.decision is not None and row.decision.flagged else "",
         row.cut_words or "",
         row.evaluation_words or "",

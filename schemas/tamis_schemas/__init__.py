@@ -38,6 +38,7 @@ from .operations import (
     Operation,
     Score,
     UnclearPolicy,
+    UnverifiedPolicy,
     parse_operation,
 )
 from .override import Override
@@ -58,6 +59,7 @@ from .results import (
     Provenance,
     Quote,
     QuoteState,
+    UncertainReason,
     Usage,
     Verdict,
 )
@@ -153,8 +155,10 @@ __all__ = [
     "TierFallback",
     "TierPrice",
     "Unavailable",
+    "UncertainReason",
     "UnclearPolicy",
     "UnknownBatch",
+    "UnverifiedPolicy",
     "Usage",
     "Verdict",
     "WaitTimeout",

@@ -130,7 +130,9 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
     flag = "[yellow]quote not found[/]" if decision.flagged else ""
     reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
-    return ["\n".join(filter(None, (status, deciding, flag))), escape(reason)]
+    said = escape(decision.exclusion_reason or decision.uncertain_reason or "")
+    because = filter(None, (said, f"[dim]{escape(reason)}[/]"))
+    return ["\n".join(filter(None, (status, deciding, flag))), "\n".join(because)]
 
 
 def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
