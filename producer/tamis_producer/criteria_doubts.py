@@ -8,6 +8,7 @@ from itertools import combinations
 from rapidfuzz import fuzz
 
 from tamis_schemas import Criterion, SearchCriteria
+from tamis_schemas.criteria import STUDY_TYPE
 
 ALIKE = 0.9  # criteria of this similarity say the same, unless their numbers differ
 LONG = 300  # characters; what is longer is several conditions
@@ -46,7 +47,7 @@ def doubts(criteria: SearchCriteria) -> list[str]:
     found += _of_keywords(criteria)
     if len(shown := {example.decision for example in criteria.examples}) == 1:
         found.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
-    if not criteria.inclusion_criteria:
+    if not criteria.inclusion_criteria and not criteria.study_types:
         found.append("there is no inclusion criterion: whatever is not excluded is included")
     return found
 
@@ -59,7 +60,9 @@ def _of_one(criterion: Criterion) -> Iterator[str]:
         yield f"{criterion.label} begins with {first!r}: does it belong to inclusion_criteria?"
     if criterion.excludes and first in ("no", "not"):
         yield f"{criterion.label} begins with {first!r}: records of which this is true are excluded; is that meant?"
-    if len(criterion.text) > LONG:
+    if not criterion.excludes and criterion.exclude_as and _words(criterion.exclude_as) == _words(criterion.text):
+        yield f"{criterion.label}: exclude_as repeats the criterion; it says why a record is excluded that lacks it"
+    if len(criterion.text) > LONG and criterion.label != STUDY_TYPE:
         yield (
             f"{criterion.label} has {len(criterion.text)} characters: it gets one verdict; "
             "give each of its conditions an entry of its own"

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tamis_schemas import SearchCriteria
+from tamis_schemas.criteria import WordedCriterion
 
 from .yaml_file import Location, YamlFile, read_yaml
 
@@ -27,11 +28,13 @@ PLAIN_WORDS = {
     "extra_forbidden": "is no field of an example: these are title, abstract, decision and reason",
     "model_type": "takes fields of its own, each in a line below it: title, abstract, decision, reason",
     "too_short": "takes two years: [2010, 2024]",
+    "dict_type": "takes a wording for each label: {S1: Wrong study design}",
     "int_parsing": "takes a year, as a number",
     "int_type": "takes a year, as a number",
     "int_from_float": "takes a year, as a whole number",
 }
 TWO_YEARS = "date_range"
+LISTS = ("inclusion_criteria", "exclusion_criteria")
 
 
 def read_criteria(path: Path) -> SearchCriteria:
@@ -46,6 +49,8 @@ def read_criteria(path: Path) -> SearchCriteria:
 def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
     """The criteria that stand at a place of a file; by default they are all of it. Raises as `read_criteria` does."""
     file.check_names(SearchCriteria.model_fields, place)
+    for name in LISTS:
+        _check_entries(file, (*place, name))
     try:
         return SearchCriteria.model_validate(file.at(place))
     except ValidationError as error:
@@ -54,6 +59,14 @@ def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
         raise file.wrong(
             _plain(first["type"], first["msg"], first.get("input"), location), (*place, *location)
         ) from error
+
+
+def _check_entries(file: YamlFile, place: Location) -> None:
+    """Refuse an unknown name in an entry that is a criterion with its wording."""
+    entries = file.at(place[:-1]).get(place[-1])
+    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict) and ("criterion" in entry or len(entry) > 1):
+            file.check_names(WordedCriterion.model_fields, (*place, number))
 
 
 def _plain(kind: str, message: str, given: Any, location: tuple[int | str, ...]) -> str:
@@ -67,6 +80,8 @@ def _plain(kind: str, message: str, given: Any, location: tuple[int | str, ...])
 
 
 def _not_a_text(given: Any) -> str:
+    if isinstance(given, dict) and set(given) == {"exclude_as"}:
+        return "names no criterion: `- criterion: ...` stands before its exclude_as"
     if isinstance(given, dict) and len(given) == 1:
         (name, value), *_ = given.items()
         return f'a text with a colon in it must stand in quotes: "{name}: {value}"'

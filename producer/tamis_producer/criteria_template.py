@@ -14,11 +14,13 @@ purpose: >-
   Title and abstract screening of a systematic review. A record that may be relevant is kept for full-text reading.
 
 # A record must meet every one of these. One condition an entry: under a label (I1, I2, ...) each gets a quote from the
-# record and a verdict of its own: met, not met or unclear.
+# record and a verdict of its own: met, not met, not met by silence or unclear. A record that does not meet one reads
+# "not met: ..." as its reason, unless the entry brings words for that, as the last one here does.
 inclusion_criteria:
   - The participants are adults who have had a hip replacement
   - At least one group exercises mainly at home
-  - The study is a randomised controlled trial
+  - criterion: The study is a randomised controlled trial
+    exclude_as: Wrong study design
 
 # One of these is enough to exclude a record. Each says what is excluded, and not what is wanted: E1, E2, ...
 # At least one criterion must stand in one of the two lists.
@@ -30,11 +32,15 @@ exclusion_criteria:
 # before any model is asked; a record without a year is not.
 #date_range: [2010, 2025]
 
-# Kinds of study that the review looks for. The model is told them besides the criteria, and no rule of the initial
-# filter applies that would reject such studies.
+# Kinds of study that the review looks for. A record must be of one of them: together they are a criterion, S1, with a
+# verdict of its own. No rule of the initial filter applies that would reject such studies.
 #study_types:
 #  - randomised controlled trial
 #  - cluster randomised trial
+
+# The words for what a criterion excludes, by its label; the same as `exclude_as` in its entry.
+#exclude_as:
+#  S1: Wrong study design
 
 # Words by which the initial filter excludes a record whose title or abstract says them of itself, besides those that it
 # knows (animal studies, editorials, ...). Each is found as whole words, in British and American spelling.

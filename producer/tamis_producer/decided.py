@@ -37,6 +37,8 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{kind}{row.result.error}"
     elif row.result is not None:
         added |= {CONFIDENCE: row.result.confidence, REASON: row.result.reasoning}
+    if row.decision is not None and row.decision.uncertain_reason is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [uncertain: {row.decision.uncertain_reason}]".lstrip()
     if row.override is not None and not row.overridden:
         added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
     if row.cut_words is not None and not row.overridden:

@@ -7,11 +7,12 @@ from uuid import UUID
 from sqlalchemy import Case, ColumnElement, Select, Subquery, Text, case, cast, func, literal, literal_column, select
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Judge
+from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Judge, UncertainReason
 from tamis_schemas.exclusion import DUPLICATE
 from tamis_schemas.ledger import exclusions, items, results
 from tamis_schemas.operations import operation_name
 
+from .ledger.exclusion_reasons import exclusion_reason
 from .ledger.overrides import EXCLUDES, standing
 
 INCLUSION, FILTER, JUDGE = (operation_name(kind) for kind in (Inclusion, Filter, Judge))
@@ -44,10 +45,11 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     `idx`: its place in the batch. `record`: its place in the review's first batch. `system`: what became of it before
     any human decided. `outcome`: what became of it in the end. `human`: `changed` where a human's decision stands that
     is not the software's, `confirmed` where one stands that is; else NULL. `reason`: the software's rule, exclusion
-    reason or kind of error; NULL where there is none to give. `marked`, `confidence`: of the model's result.
+    reason or kind of error; NULL where there is none to give. `unverified`: the model excluded it, and no verified
+    quote bears that. `marked`, `confidence`: of the model's result.
     """
     state, rule = items.c.state, exclusions.c.rule
-    decision, reason = _decision(operation)
+    decision, reason = _decision(batch_id, operation)
     human = standing(batch_id)
     system = case(
         (state == ItemStatus.DECIDED.value, decision),
@@ -66,6 +68,9 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     )
     final, changed = _by_human(operation, human, system)
     marked = (state == ItemStatus.DECIDED.value) & (results.c.detail.op("->>")("blocked") == "true")
+    unverified = (state == ItemStatus.DECIDED.value) & (
+        results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
+    )
     return (
         select(
             items.c.idx,
@@ -75,6 +80,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
             case((human.c.id.is_(None), None), (changed, CHANGED), else_=CONFIRMED).label("human"),
             cast(why, Text).label("reason"),
             (func.coalesce(marked, False) if operation == JUDGE else literal(False)).label("marked"),
+            (func.coalesce(unverified, False) if operation == INCLUSION else literal(False)).label("unverified"),
             case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
         )
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
@@ -102,15 +108,10 @@ def _by_human(operation: str, human: Subquery, system: Case[Any]) -> tuple[Colum
     return final, final != system
 
 
-def _decision(operation: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+def _decision(batch_id: UUID, operation: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """Of a decided item: its outcome, and the reason where it is excluded."""
-    detail = results.c.detail
     if operation == INCLUSION:
-        first = func.coalesce(
-            detail.op("->>")("exclusion_reason"),
-            detail.op("->")("criteria").op("->>")(literal_column("0")),
-            literal(NO_REASON),
-        )
+        first = func.coalesce(exclusion_reason(batch_id), literal(NO_REASON))
         include, exclude = (literal(status.value) for status in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE))
         excludes = exclude == _AS_TEXT
         outcome = case(

@@ -23,6 +23,7 @@ COLUMNS = (
     "reasoning",
     "deciding_criteria",
     "exclusion_reason",
+    "uncertain_reason",  # why the software made it uncertain, where the model had decided
     "flagged",  # true: the model quotes what the record does not say
     "quotes",  # the quotes that flag it: I1 altered: "men" for "women"; E1 not found: "in rats"
     "cut",  # fields too long to be sent whole: abstract 40,000 of 120,000 characters; empty: all was sent
@@ -94,6 +95,7 @@ def _cells(row: ItemResult) -> list[object]:
         "" if result is None else result.reasoning or "",
         criteria,
         row.exclusion_reason or "",
+        (row.decision and row.decision.uncertain_reason) or "",
         "true" if row.decision is not None and row.decision.flagged else "",
         "" if row.decision is None else row.decision.quote_words or "",
         row.cut_words or "",

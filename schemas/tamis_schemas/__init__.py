@@ -88,8 +88,10 @@ __all__ = [
     "TierFallback",
     "TierPrice",
     "Unavailable",
+    "UncertainReason",
     "UnclearPolicy",
     "UnknownBatch",
+    "UnverifiedPolicy",
     "Usage",
     "Verdict",
     "WaitTimeout",
@@ -143,6 +145,7 @@ if TYPE_CHECKING:  # the same names as in the table below, which a test holds to
         Operation,
         Score,
         UnclearPolicy,
+        UnverifiedPolicy,
         parse_operation,
     )
     from .override import Override
@@ -163,6 +166,7 @@ if TYPE_CHECKING:  # the same names as in the table below, which a test holds to
         Provenance,
         Quote,
         QuoteState,
+        UncertainReason,
         Usage,
         Verdict,
     )
@@ -194,7 +198,8 @@ else:
             "judgement": "EvidenceType Judgement",
             "money": "Cost cost_words dollars",
             "operations": (
-                "Answer Extract ExtractFields Filter Inclusion Judge Operation Score UnclearPolicy parse_operation"
+                "Answer Extract ExtractFields Filter Inclusion Judge Operation Score UnclearPolicy UnverifiedPolicy "
+                "parse_operation"
             ),
             "override": "Override",
             "paper": "PaperData",
@@ -204,7 +209,7 @@ else:
             "proportion": "Proportion wilson",
             "results": (
                 "CriterionVerdict Cut Difference EvaluationResult FieldsResult InclusionDecision InclusionStatus "
-                "ItemResult Provenance Quote QuoteState Usage Verdict"
+                "ItemResult Provenance Quote QuoteState UncertainReason Usage Verdict"
             ),
             "retry_bias": "RetryBias",
             "review_plan": "ReviewPlan ReviewStage",

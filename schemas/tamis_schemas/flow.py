@@ -59,6 +59,7 @@ class FlowStage(BaseModel):
     excluded_by_human: int = Field(default=0, ge=0)  # where the model had said something else, or nothing
     confirmed: int = Field(default=0, ge=0)  # of all: a person said what the software had said
     uncertain: int = Field(default=0, ge=0)  # referred to a person
+    unverified: int = Field(default=0, ge=0)  # of these: the model excluded them, and no verified quote bears that
     failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
     cancelled: int = Field(default=0, ge=0)
     open: int = Field(default=0, ge=0)  # pending or running
@@ -151,6 +152,11 @@ class Flow(BaseModel):
             if stage.marked > stage.passed:
                 raise ValueError(
                     f"{stage.operation}: {stage.marked} records are marked, but only {stage.passed} passed"
+                )
+            if stage.unverified > stage.uncertain:
+                raise ValueError(
+                    f"{stage.operation}: {stage.unverified} records were excluded without a verified quote, but only "
+                    f"{stage.uncertain} are uncertain"
                 )
             if stage.passed_by_human > stage.passed:
                 raise ValueError(

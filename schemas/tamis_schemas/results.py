@@ -59,7 +59,21 @@ class Verdict(StrEnum):
 
     MET = "met"
     NOT_MET = "not met"
+    SILENT = "not met by silence"  # the record says nothing of it, although one that meets it would; needs no quote
     UNCLEAR = "unclear"
+
+    @property
+    def denies(self) -> bool:
+        """True where the record does not meet the criterion."""
+        return self in (Verdict.NOT_MET, Verdict.SILENT)
+
+
+class UncertainReason(StrEnum):
+    """Why the software made a record uncertain that a model had decided about."""
+
+    UNVERIFIED = "no verified quote"  # no criterion that would exclude it stands on words that the record holds
+    CONTRADICTED = "its verdicts contradict it"
+    UNCLEAR = "an unclear verdict is referred"
 
 
 class Cut(NamedTuple):
@@ -152,8 +166,9 @@ class InclusionDecision(BaseModel):
     rationale: str
     verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
     criteria: list[str] = Field(default_factory=list)  # the texts of the criteria that decided
-    exclusion_reason: str | None = None  # the text of the first criterion that failed; None unless excluded
+    exclusion_reason: str | None = None  # of the first criterion that excludes, `not met: ...`; None unless excluded
     model_status: InclusionStatus | None = None  # what the model said, where its verdicts or the policy say otherwise
+    uncertain_reason: UncertainReason | None = None  # why they do
     model_confidence: Confidence | None = None  # what the model said, where it was lowered
     flagged: bool = False  # at least one quote is altered or not in the record
     error: str | None = None  # why there is no decision: of an `InclusionEvaluator`'s failed item, never in the ledger

@@ -79,6 +79,7 @@ class Summary(PossiblyUnbilled):
     counts: Counts
     values: dict[str, int]  # decided items by value, where there are few: of a filter, an inclusion, a judgement
     pass_rate: Proportion  # of a filter or an inclusion: passed (true, include) out of decided; else out of none
+    unverified: int = 0  # uncertain ones that the model excluded without a verified quote
     errors: dict[ErrorKind, int]  # failed items by kind
     exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
     confidence: ConfidenceDistribution

@@ -76,7 +76,7 @@ def test_a_paper_is_evaluated_as_spec_3_uses_it(house: House, evaluator: Inclusi
 def test_papers_come_back_in_their_order_each_with_its_decision(house: House, evaluator: InclusionEvaluator) -> None:
     house.double.script(
         answers=[
-            Scripted("Paper number 3.", answer("exclude", "not met", "met", "met", "not met")),
+            Scripted("Paper number 3.", answer("exclude", "not met", "met", "met", "not met", quote="were given")),
             Scripted("Paper number", answer("include")),
         ]
     )
@@ -86,7 +86,8 @@ def test_papers_come_back_in_their_order_each_with_its_decision(house: House, ev
     assert [paper for paper, _ in decided] == given
     assert [n for n, (_, decision) in enumerate(decided) if decision.status is InclusionStatus.EXCLUDE] == [3]
     excluded = decided[3][1]
-    assert (excluded.exclusion_reason, excluded.criteria) == ("Human studies", ["Human studies", "Animal studies"])
+    assert excluded.exclusion_reason == "not met: Human studies"
+    assert excluded.criteria == ["Human studies", "Animal studies"]
     assert heard[-1] == (12, 12)
     assert [current for current, _ in heard] == sorted({current for current, _ in heard})
 
@@ -131,9 +132,31 @@ def test_the_policy_for_unclear_verdicts_is_the_callers_and_costs_no_new_call(ho
     assert ends == {
         "include": ("uncertain", None),
         "refer": ("uncertain", None),
-        "exclude": ("exclude", "Human studies"),
+        "exclude": ("exclude", "not met: Human studies"),
     }
     assert house.double.count() == 1
+
+
+def test_an_exclusion_without_a_quote_goes_to_a_human_and_the_old_rule_costs_no_new_call(house: House) -> None:
+    client = house.fresh().client
+    bare = answer("exclude", "not met", "met", "not met", "not met")
+    silent = answer("exclude", "not met by silence", "met", "not met", "not met")
+    house.double.script(answers=[Scripted("Paper number 0.", bare), Scripted("Paper number 1.", silent)])
+    worded = CRITERIA.model_copy(update={"exclude_as": {"I1": "Not in people"}})
+    ends = {}
+    for policy, criteria in (("refer", CRITERIA), ("exclude", CRITERIA), ("exclude", worded)):
+        with InclusionEvaluator(criteria, unverified=policy, client=client, timeout=60) as evaluator:
+            for paper, decision in evaluator.evaluate_batch(papers(2)):
+                ends[policy, paper.id, decision.exclusion_reason] = (decision.status.value, decision.uncertain_reason)
+    assert ends == {
+        ("refer", "p0", None): ("uncertain", "no verified quote"),
+        ("refer", "p1", "not met: Human studies"): ("exclude", None),
+        ("exclude", "p0", "not met: Human studies"): ("exclude", None),
+        ("exclude", "p1", "not met: Human studies"): ("exclude", None),
+        ("exclude", "p0", "Not in people"): ("exclude", None),
+        ("exclude", "p1", "Not in people"): ("exclude", None),
+    }
+    assert house.double.count() == 2
 
 
 def test_invented_quotes_lower_the_confidence_and_true_ones_do_not(house: House, evaluator: InclusionEvaluator) -> None:
@@ -211,6 +234,8 @@ def test_papers_that_are_none_are_refused_and_nothing_is_written(
 def test_a_policy_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidParameters, match="unclear: 'maybe' is none of include, refer, exclude"):
         InclusionEvaluator(CRITERIA, unclear="maybe")
+    with pytest.raises(InvalidParameters, match="unverified: 'maybe' is none of refer, exclude"):
+        InclusionEvaluator(CRITERIA, unverified="maybe")
 
 
 def test_without_a_worker_it_says_so_and_waits_no_longer_than_told(

@@ -7,6 +7,8 @@ from typing import Any
 
 from llm_double import Scripted
 
+QUOTED = 8  # words of the title, which the record holds whatever the answer
+
 
 @dataclass(frozen=True)
 class Mistaken:
@@ -25,7 +27,7 @@ class Mistaken:
         verdict = "met" if self.include else "not met"
         answer = {
             "rationale": f"By its title and abstract the criterion is {verdict}.",
-            "verdicts": {"I1": {"quote": None, "verdict": verdict}},
+            "verdicts": {"I1": {"quote": " ".join(self.title.split()[:QUOTED]) or None, "verdict": verdict}},
             "status": "include" if self.include else "exclude",
             "confidence": self.confidence,
         }

@@ -65,7 +65,7 @@ def check(
     found = doubts(criteria)
     beginning = beginning_of(Inclusion(criteria=criteria))
     if as_json:
-        named = [{"label": one.label, "text": one.text, "excludes": one.excludes} for one in criteria.labelled()]
+        named = [one.model_dump() | {"reason": one.reason} for one in criteria.labelled()]
         told = {"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found}
         print_json(told | {"beginning": beginning})
         return
@@ -77,7 +77,8 @@ def check(
         if labelled:
             _say(f"[dim]{title}[/]")
         for criterion in labelled:
-            _say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}")
+            worded = f" [dim](excludes as: {escape(criterion.exclude_as)})[/]" if criterion.exclude_as else ""
+            _say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}{worded}")
     if criteria.examples:
         _say("[dim]examples[/]")
     for example in criteria.examples:
@@ -100,7 +101,6 @@ def _told(criteria: SearchCriteria) -> dict[str, str]:
     fields = {
         "purpose": criteria.purpose,
         "years": years,
-        "study types": ", ".join(criteria.study_types),
         "keywords that exclude": ", ".join(criteria.custom_keywords),
     }
     return {name: value for name, value in fields.items() if value}

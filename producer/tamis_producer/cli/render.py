@@ -56,6 +56,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         uncertain = summary.values.get(InclusionStatus.UNCERTAIN.value, 0)
         if uncertain or summary.counts.failed:
             table.add_row("to a human", f"{uncertain + summary.counts.failed:,}: uncertain or failed, never excluded")
+        if summary.unverified:
+            table.add_row("", f"{summary.unverified:,} of them excluded by the model without a verified quote")
     if summary.cut:
         table.add_row(
             "cut",

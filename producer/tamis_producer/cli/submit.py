@@ -22,6 +22,7 @@ from tamis_schemas import (
     Score,
     SearchCriteria,
     UnclearPolicy,
+    UnverifiedPolicy,
 )
 from tamis_schemas.operations import first_complaint
 from tamis_schemas.printable import printable
@@ -74,6 +75,9 @@ def screen(
     unclear: Annotated[
         UnclearPolicy, typer.Option(help="What a criterion that stays unclear counts as.")
     ] = UnclearPolicy.INCLUDE,
+    unverified: Annotated[
+        UnverifiedPolicy, typer.Option(help="What becomes of an exclusion without a quote that the record holds.")
+    ] = UnverifiedPolicy.REFER,
     examples_from: Annotated[
         str | None,
         typer.Option(
@@ -86,7 +90,7 @@ def screen(
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
-    operation = made(Inclusion, criteria=read, unclear=unclear, examples_from=examples_from)
+    operation = made(Inclusion, criteria=read, unclear=unclear, unverified=unverified, examples_from=examples_from)
     submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 

@@ -24,6 +24,7 @@ from tamis_schemas.ledger import batches, exclusions, items, results, summaries
 from tamis_schemas.operations import operation_name
 
 from .evaluations import evaluations_of, said
+from .exclusion_reasons import exclusion_reason
 from .overrides import override_of, standing
 
 STREAM_ROWS = 500  # fetched at once when results are streamed
@@ -43,6 +44,7 @@ def stream_results(
         select(
             *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
             *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
+            exclusion_reason(batch_id).label("excluded_because"),
             *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
         )
         .join(batches, batches.c.id == items.c.batch_id)
@@ -88,7 +90,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         status=row.state,
         item=row.payload,
         result=_result(row) if ended else None,
-        decision=InclusionDecision.model_validate(row.detail) if inclusion and row.detail else None,
+        decision=_decision(row) if inclusion and row.detail else None,
         detail=None if inclusion else row.detail,
         evaluations=evaluations_of(row.said, list(row.value) if isinstance(row.value, dict) else ()) if ended else [],
         error_kind=None if row.error_kind is None or not ended else ErrorKind(row.error_kind),
@@ -113,6 +115,11 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         ),
         override=human,
     )
+
+
+def _decision(row: Row[Any]) -> InclusionDecision:
+    decision = InclusionDecision.model_validate(row.detail)
+    return decision.model_copy(update={"exclusion_reason": row.excluded_because})
 
 
 def _result(row: Row[Any]) -> EvaluationResult | FieldsResult:

@@ -18,7 +18,7 @@ from ..outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
 class Tallied:
     """A batch's items by outcome and reason, the most frequent first."""
 
-    rows: tuple[Any, ...]  # each with `system`, `outcome`, `human`, `reason`, `n`, `marked`
+    rows: tuple[Any, ...]  # each with `system`, `outcome`, `human`, `reason`, `n`, `marked`, `unverified`
 
     def n(self, outcome: Outcome) -> int:
         """Records with this outcome in the end."""
@@ -62,6 +62,11 @@ class Tallied:
     def marked(self) -> int:
         return sum(row.marked for row in self.rows)
 
+    @property
+    def unverified(self) -> int:
+        """Uncertain records that the model excluded without a verified quote."""
+        return sum(row.unverified for row in self.rows if row.outcome == Outcome.UNCERTAIN)
+
 
 def tally(connection: Connection, batch: Row[Any]) -> Tallied:
     """The items of a row of `batches`, counted."""
@@ -74,6 +79,7 @@ def tally(connection: Connection, batch: Row[Any]) -> Tallied:
             each.c.reason,
             func.count().label("n"),
             func.count().filter(each.c.marked).label("marked"),
+            func.count().filter(each.c.unverified).label("unverified"),
         )
         .group_by(each.c.system, each.c.outcome, each.c.human, each.c.reason)
         .order_by(func.count().desc(), each.c.reason)
@@ -121,6 +127,7 @@ def _stage(connection: Connection, rows: Sequence[Any], number: int, counted: Ta
         confirmed=counted.confirmed,
         excluded=counted.tallies(Outcome.EXCLUDED),
         uncertain=counted.n(Outcome.UNCERTAIN),
+        unverified=counted.unverified,
         failed=counted.tallies(Outcome.FAILED),
         cancelled=counted.n(Outcome.CANCELLED),
         open=counted.n(Outcome.OPEN),

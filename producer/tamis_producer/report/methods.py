@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from tamis_schemas import SearchCriteria, dollars
+from tamis_schemas import Criterion, SearchCriteria, dollars
 from tamis_schemas.flow import Tally, total
 
 from ..outcome import FILTER
@@ -22,6 +22,11 @@ _POLICIES = {
     "(recall first).",
     "refer": "A criterion on which the record is unclear made the record uncertain: it was referred to a human.",
     "exclude": "An inclusion criterion on which the record is unclear counted as not met (precision first).",
+}
+_UNVERIFIED = {
+    "refer": "A record was excluded only by a criterion whose quote the software found in it, or whose verdict needs "
+    "no quote; where the model excluded it without such a one, it was referred to a human.",
+    "exclude": "An exclusion stood also where no quote for it was found in the record.",
 }
 
 
@@ -162,28 +167,33 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
     """Sentences and criteria of an inclusion."""
     sentences = [
         f"The research question was: “{criteria.research_question}” For each criterion below the model gave a verdict "
-        "(met, not met or unclear) with a quote from the record, and then a decision: include, exclude or uncertain. "
+        "(met, not met, not met by silence or unclear) with a quote from the record where one speaks to it, and then a "
+        "decision: include, exclude or uncertain. "
         "The software looked for each quote in the record and compared it word by word; a quote that is not there, or "
         "that differs in a number, a unit, a negation or another word of content (altered), flags the record and "
-        "lowers its confidence. The exclusion reason is the first criterion that failed."
+        "lowers its confidence. The exclusion reason is the first criterion that excluded the record."
     ]
-    policy = _POLICIES.get(str(batch.parameters.get("unclear")))
-    if policy is not None:
-        sentences.append(policy)
+    for policies, name in ((_POLICIES, "unclear"), (_UNVERIFIED, "unverified")):
+        policy = policies.get(str(batch.parameters.get(name)))
+        if policy is not None:
+            sentences.append(policy)
     if criteria.examples:
         sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
-    listed = [f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}" for one in criteria.labelled()]
+    listed = [_criterion(one) for one in criteria.labelled()]
     if criteria.purpose:
         listed.append(f"Purpose: {criteria.purpose}")
     if criteria.date_range is not None:
         listed.append(f"Publication years: {criteria.date_range[0]} to {criteria.date_range[1]}")
-    if criteria.study_types:
-        listed.append(f"Study types: {', '.join(criteria.study_types)}")
     if criteria.custom_keywords:
         listed.append(
             f"Keywords that the initial filter excludes besides its own: {', '.join(criteria.custom_keywords)}"
         )
     return sentences, listed
+
+
+def _criterion(one: Criterion) -> str:
+    worded = f" [excludes as: {one.exclude_as}]" if one.exclude_as else ""
+    return f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}{worded}"
 
 
 def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
@@ -262,9 +272,11 @@ def _disclosure(figures: Figures) -> str:
         sentences += humans
         if referred:
             sentences.append(
-                f"{_were(referred)} neither included nor excluded, because the model was uncertain or because of an "
+                f"{_were(referred)} neither included nor excluded, because the decision was not clear or because of an "
                 "error: a human has to decide."
             )
+        if unverified := sum(each.unverified for each in flow.stages):
+            sentences.append(f"Of these, the model excluded {_records_n(unverified)} without a verified quote.")
         other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
         sentences.append(
             f"Whether and how reviewers checked the model's {other}decisions, those to include and those to exclude "

@@ -151,6 +151,7 @@ def _inclusion(decision: InclusionDecision) -> Row:
         "verdicts": [[label, *_verdict(given)] for label, given in decision.verdicts.items()],
         "flagged": decision.flagged,
         "said": None if decision.model_status is None else decision.model_status.value,
+        "because": None if decision.uncertain_reason is None else decision.uncertain_reason.value,
         "saidSure": decision.model_confidence,
     }
 

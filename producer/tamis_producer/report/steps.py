@@ -138,8 +138,10 @@ def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
         lines = (Line("by automation (language model)", excluded), *_parts(stage.excluded, 1, most))
         humans = stage.excluded_by_human
         sides.append(Box("Records excluded", excluded + humans, (*lines, Line("by a human", humans))))
+        unverified = [Line("excluded by the model without a verified quote", stage.unverified, 1)]
         referred = (
             Line("no clear decision (uncertain)", stage.uncertain),
+            *(unverified if stage.unverified else []),
             Line("no decision because of an error", total(failed)),
             *_parts(failed, 1, most),
         )

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import Any, Self, TypeVar
 
 from tamis_schemas import (
@@ -16,7 +17,7 @@ from tamis_schemas import (
     SearchCriteria,
     Steering,
 )
-from tamis_schemas.operations.inclusion import UnclearPolicy
+from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
 
 from ..batch import Batch
 from ..client import Client
@@ -27,6 +28,7 @@ FINISHED = "inclusion_finished"  # the kinds of message that a callback gets
 RELEVANCE = "relevance_score"  # the field under which a model is shown it
 NOT_EVALUATED = "Not evaluated: a person decides."
 
+Policy = TypeVar("Policy", bound=StrEnum)
 Paper = TypeVar("Paper")  # a PaperData, a dict, or whatever `to_item` takes
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,7 @@ class InclusionEvaluator:
         model: str | None = None,
         *,
         unclear: UnclearPolicy | str = UnclearPolicy.INCLUDE,
+        unverified: UnverifiedPolicy | str = UnverifiedPolicy.REFER,
         client: Client | None = None,
         timeout: float | None = None,
         callback: Callable[[str, str], None] | None = None,
@@ -65,19 +68,20 @@ class InclusionEvaluator:
             criteria: what the review includes and excludes.
             model: the model to ask; None: the one of the settings, else the workers' own.
             unclear: how a verdict counts that a record leaves open.
+            unverified: what becomes of an exclusion without a quote that the record holds.
             client: what to submit with; it stays open. None: a client of its own, connected on first use.
             timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
             callback: hears `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
             steering: of every batch, as of `Client.submit`.
 
         Raises:
-            InvalidParameters: `unclear` is no policy.
+            InvalidParameters: `unclear` or `unverified` is no policy.
         """
-        try:
-            policy = UnclearPolicy(unclear)
-        except ValueError as error:
-            raise InvalidParameters(f"unclear: {unclear!r} is none of {', '.join(UnclearPolicy)}") from error
-        self._operation = Inclusion(criteria=criteria, unclear=policy)
+        self._operation = Inclusion(
+            criteria=criteria,
+            unclear=_policy(UnclearPolicy, "unclear", unclear),
+            unverified=_policy(UnverifiedPolicy, "unverified", unverified),
+        )
         self._model = model
         self._steering = steering
         self._given = client
@@ -153,6 +157,13 @@ class InclusionEvaluator:
     def _tell(self, kind: str, message: str) -> None:
         if self._callback is not None:
             self._callback(kind, message)
+
+
+def _policy(kind: type[Policy], name: str, given: str) -> Policy:
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise InvalidParameters(f"{name}: {given!r} is none of {', '.join(kind)}") from error
 
 
 def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from .answer import Answer
 from .extract import Extract
 from .extract_fields import ExtractFields
 from .filter import Filter
-from .inclusion import Inclusion, UnclearPolicy, without_chosen_examples
+from .inclusion import Inclusion, UnclearPolicy, UnverifiedPolicy, without_chosen_examples
 from .judge import Judge
 from .score import Score
 
@@ -25,6 +25,7 @@ __all__ = [
     "Operation",
     "Score",
     "UnclearPolicy",
+    "UnverifiedPolicy",
     "first_complaint",
     "operation_name",
     "parse_operation",

@@ -18,6 +18,13 @@ class UnclearPolicy(StrEnum):
     EXCLUDE = "exclude"  # precision first: an unclear inclusion criterion counts as not met
 
 
+class UnverifiedPolicy(StrEnum):
+    """What becomes of an exclusion that no verified verdict bears. The model is asked the same under each."""
+
+    REFER = "refer"  # the record is uncertain: a person decides
+    EXCLUDE = "exclude"  # it stands, flagged where a quote is not in the record
+
+
 class Inclusion(BaseModel):
     """A record against a review's criteria; the value is a status, the detail an `InclusionDecision`."""
 
@@ -26,6 +33,7 @@ class Inclusion(BaseModel):
     operation: Literal["inclusion"] = "inclusion"
     criteria: SearchCriteria
     unclear: UnclearPolicy = UnclearPolicy.INCLUDE
+    unverified: UnverifiedPolicy = UnverifiedPolicy.REFER
     # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
     examples_from: Words | None = Field(default=None, exclude_if=lambda given: given is None)
 
@@ -33,8 +41,12 @@ class Inclusion(BaseModel):
 def without_chosen_examples(params: Mapping[str, Any]) -> dict[str, Any]:
     """What somebody asked for, out of an operation's parameters as JSON.
 
-    Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent.
+    Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent. Nor is
+    the policy for unverified exclusions where it is the default: from before there was one, nobody could ask for it.
     """
-    if params.get("examples_from") is None:
-        return dict(params)
-    return {**params, "criteria": {name: value for name, value in params["criteria"].items() if name != "examples"}}
+    asked = dict(params)
+    if asked.get("unverified") == UnverifiedPolicy.REFER:
+        del asked["unverified"]
+    if asked.get("examples_from") is None:
+        return asked
+    return {**asked, "criteria": {name: value for name, value in asked["criteria"].items() if name != "examples"}}

@@ -123,18 +123,24 @@ def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, op
     expect(page.get_by_label("Research question")).to_have_value("Does it work?")
 
 
-def test_the_worked_examples_of_a_file_of_criteria_are_submitted_with_them(
+def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_them(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:
     page = opened().sign_in(key, "/?new")
     criteria = tmp_path / "criteria.yaml"
     example = "examples:\n  - {title: A trial, decision: include}\n"
-    criteria.write_text(f"research_question: Does it?\ninclusion_criteria: [adults]\n{example}", "utf-8")
+    listed = "inclusion_criteria: [children, {criterion: adults, exclude_as: Wrong age}]\nstudy_types: [RCT]\n"
+    worded = "exclude_as: {S1: Wrong design}\n"
+    criteria.write_text(f"research_question: Does it?\n{listed}{worded}{example}", "utf-8")
     page.get_by_label("File of records").set_input_files(CITATIONS)
     page.get_by_label("Read them from a file").set_input_files(criteria)
     expect(page.get_by_text("The criteria are filled in, with 1 worked example from the file.")).to_be_visible()
+    page.get_by_label("A record must meet every one").fill("adults")  # I2 is I1 now
+    page.get_by_label("An exclusion without a quote").select_option("stands")
     page.get_by_role("button", name="Screen these records").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
     operation = client.batch(client.batches()[0].id).operation()
     assert isinstance(operation, Inclusion)
     assert [(one.title, one.decision) for one in operation.criteria.examples] == [("A trial", "include")]
+    assert operation.criteria.exclude_as == {"I1": "Wrong age", "S1": "Wrong design"}
+    assert operation.unverified == "exclude"

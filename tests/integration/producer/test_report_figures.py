@@ -21,9 +21,10 @@ from stage.screened import (
     write_batch,
     write_review,
 )
-from tamis_producer.ledger import connect
+from tamis_producer.ledger import connect, stream_results
 from tamis_producer.report import Figures, ReportForm, resolve, write_report
 from tamis_producer.report.reading import parameters_sha256, read_figures, snapshot
+from tamis_producer.report.record import record_row
 from tamis_producer.report.subject import find_subject
 from tamis_schemas import (
     Exclusion,
@@ -210,11 +211,38 @@ def test_records_kept_out_without_a_row_of_their_own_are_removed_for_another_rea
     assert flow.n_removed == 6
 
 
+def test_what_an_earlier_release_decided_is_worded_alike_in_flow_table_and_results(engine: Engine) -> None:
+    """It stored the bare text of the criterion; an inclusion criterion would read as its opposite."""
+    old = [decision("exclude", 0.9, reason).model_dump(mode="json") for reason in (TRIAL, ANIMALS, TRIAL)]
+    for detail in old[:2]:
+        del detail["uncertain_reason"]  # the third is of this release: worded as the criteria say
+    rows = [Ledgered(record(n), value="exclude", detail=one, confidence=0.9) for n, one in enumerate(old)]
+    batch = screen(engine, rows)
+    reasons = [f"not met: {TRIAL}", ANIMALS, TRIAL]
+    assert tallied(read(engine, batch).screening.reasons) == dict.fromkeys(reasons, 1)
+    with snapshot(engine) as connection:
+        results = list(stream_results(connection, batch))
+    assert [row.exclusion_reason for row in results] == reasons
+    assert [record_row("inclusion", row)["reason"] for row in results] == reasons
+
+
+def test_exclusions_without_a_verified_quote_are_counted_among_what_is_referred_to_a_human(engine: Engine) -> None:
+    unverified = {"model_status": "exclude", "uncertain_reason": "no verified quote"}
+    contradicted = {"model_status": "exclude", "uncertain_reason": "its verdicts contradict it"}
+    rows = [*ROWS, *(decided(record(n), decision("uncertain", 0.5, **unverified)) for n in (14, 15))]
+    rows.append(decided(record(16), decision("uncertain", 0.5, **contradicted)))
+    batch = screen(engine, rows)
+    (stage,) = read(engine, batch).flow.stages
+    assert (stage.uncertain, stage.unverified) == (4, 2)
+    assert "Of these, the model excluded 2 records without a verified quote." in written(engine, batch)
+    assert "excluded by the model without a verified quote" in written(engine, batch, ReportForm.SVG)
+
+
 def test_a_ledger_from_before_exclusion_reasons_gives_the_criterion_that_decided(engine: Engine) -> None:
     old = {"status": "exclude", "confidence": 0.9, "rationale": "r", "criteria": [TRIAL], "verdicts": {"I2": "not met"}}
     batch = screen(engine, [Ledgered(record(0), value="exclude", detail=old, confidence=0.9, reasoning="r")])
     figures = read(engine, batch)
-    assert tallied(figures.screening.reasons) == {TRIAL: 1}
+    assert tallied(figures.screening.reasons) == {f"not met: {TRIAL}": 1}
     assert figures.screening.quotes.given == 0
     assert '["I2","not met"]' in written(engine, batch)
 

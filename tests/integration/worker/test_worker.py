@@ -48,27 +48,32 @@ def test_an_inclusion_names_the_criteria_that_decided(house: House) -> None:
         exclusion_criteria=["animals"],
     )
 
-    def answer(status: str, *verdicts: str) -> dict[str, object]:
-        quoted = [{"quote": None, "verdict": verdict} for verdict in verdicts]
+    def answer(status: str, *verdicts: str, quote: str | None = None) -> dict[str, object]:
+        quoted = [{"quote": quote, "verdict": verdict} for verdict in verdicts]
         labelled = dict(zip(("I1", "I2", "E1"), quoted, strict=True))
         return {"rationale": "because", "verdicts": labelled, "status": status, "confidence": 0.8}
 
     double.script(
         answers=[
             Scripted("record number 0.", answer("include", "met", "met", "not met")),
-            Scripted("record number 1.", answer("exclude", "not met", "met", "met")),
+            Scripted("record number 1.", answer("exclude", "not met", "met", "met", quote="record number 1")),
             Scripted("record number 2.", answer("uncertain", "unclear", "met", "not met")),
             Scripted("record number 3.", answer("exclude", "met", "met", "not met")),
+            Scripted("record number 4.", answer("exclude", "not met", "met", "not met", quote="record number 8")),
         ]
     )
-    batch = client.submit(Inclusion(criteria=criteria), abstracts(4))
+    batch = client.submit(Inclusion(criteria=criteria), abstracts(5))
     batch.wait(timeout=60)
     decisions = [row.decision for row in batch.results()]
-    assert [d.status.value for d in decisions if d] == ["include", "exclude", "uncertain", "uncertain"]
-    assert [d.criteria for d in decisions if d] == [["adults", "randomised"], ["adults", "animals"], ["adults"], []]
-    contradicted = decisions[3]
-    assert contradicted is not None
-    assert contradicted.model_status is InclusionStatus.EXCLUDE
+    assert [d.status.value for d in decisions if d] == ["include", "exclude", *["uncertain"] * 3]
+    deciding = [["adults", "randomised"], ["adults", "animals"], ["adults"], [], ["adults"]]
+    assert [d.criteria for d in decisions if d] == deciding
+    assert [d.model_status for d in decisions if d] == [None, None, None, *[InclusionStatus.EXCLUDE] * 2]
+    reasons = [None, None, None, "its verdicts contradict it", "no verified quote"]
+    assert [d.uncertain_reason for d in decisions if d] == reasons
+    summary = batch.summary()
+    assert summary is not None
+    assert summary.unverified == 1
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,26 @@ def test_sound_criteria_raise_no_doubt(included: list[str], excluded: list[str])
     assert doubted(included, excluded) == []
 
 
+def test_study_types_are_an_inclusion_criterion_however_many_there_are() -> None:
+    assert doubted([], ["animals"], study_types=["cohort study " * 30]) == []
+    (doubt,) = doubted(["published in mice", "people"], ["cats"], study_types=["RCT"], custom_keywords=["RCT"])
+    assert doubt.startswith("custom_keywords: 'RCT' stands in S1")
+
+
+def test_a_wording_that_repeats_an_inclusion_criterion_is_doubted() -> None:
+    worded = {"criterion": "Randomised trials", "exclude_as": "randomised trials."}
+    (doubt,) = doubts(SearchCriteria.model_validate({"research_question": "q", "inclusion_criteria": [worded]}))
+    assert doubt.startswith("I1: exclude_as repeats the criterion")
+    assert (
+        doubts(
+            SearchCriteria.model_validate(
+                {"research_question": "q", "inclusion_criteria": ["a"], "exclusion_criteria": [worded]}
+            )
+        )
+        == []
+    )
+
+
 @pytest.mark.parametrize(
     ("included", "excluded", "said"),
     [

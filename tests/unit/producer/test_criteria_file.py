@@ -42,6 +42,16 @@ def test_yaml_and_json_give_the_criteria_back(folder: Path, criteria: SearchCrit
     assert _read(folder, yaml.safe_dump(values, allow_unicode=True)) == criteria
 
 
+def test_an_entry_may_bring_the_words_under_which_it_excludes(folder: Path) -> None:
+    text = (
+        BEGUN
+        + "- criterion: adults\n  exclude_as: Wrong population\nstudy_types: [RCT]\nexclude_as: {S1: Wrong type}\n"
+    )
+    read = _read(folder, text)
+    assert read.inclusion_criteria == ["trials", "adults"]
+    assert [one.reason for one in read.labelled()] == ["not met: trials", "Wrong population", "Wrong type"]
+
+
 def test_the_example_in_the_messages_is_right(folder: Path) -> None:
     assert len(_read(folder, EXAMPLE).inclusion_criteria) == 2
     assert len(EXAMPLE.splitlines()) == 3
@@ -60,6 +70,26 @@ def test_the_example_in_the_messages_is_right(folder: Path) -> None:
         (BEGUN + "- ''\n", 4, "inclusion_criteria[2]", "is empty"),
         (BEGUN + "-\n", 4, "inclusion_criteria[2]", "is empty"),
         (BEGUN + "- [a, b]\n", 4, "inclusion_criteria[2]", "not entries of its own"),
+        (
+            BEGUN + "- criterion: a\n  exclude_ass: b\n",
+            5,
+            "inclusion_criteria[2].exclude_ass",
+            "did you mean 'exclude_as'",
+        ),
+        (
+            BEGUN + "- criterion: a\n  exclude_as:\n  because: b\n",
+            6,
+            "inclusion_criteria[2].because",
+            "criterion, exclude_as",
+        ),
+        (BEGUN + "- criterion: a\n  exclude_as: ' '\n", 5, "inclusion_criteria[2].exclude_as", "is empty"),
+        (BEGUN + "- criterion:\n", 4, "inclusion_criteria[2].criterion", "is empty"),
+        (BEGUN + "- criterion: 2020\n", 4, "inclusion_criteria[2].criterion", "put it in quotes"),
+        (BEGUN + "- exclude_as: a\n", 4, "inclusion_criteria[2]", "names no criterion"),
+        (BEGUN + "- crit: a\n  exclude_as: b\n", 4, "inclusion_criteria[2].crit", "did you mean 'criterion'"),
+        (BEGUN + "exclude_as: {I2: a}\n", 4, "exclude_as", "names 'I2', which is no criterion: these are I1"),
+        (BEGUN + "exclude_as: [a]\n", 4, "exclude_as", "a wording for each label"),
+        (BEGUN + "exclude_as: {I1: ''}\n", 4, "exclude_as.I1", "is empty"),
         (BEGUN + "- a: b: c\n", 4, None, "a colon in it must stand in quotes"),
         (BEGUN + "study_types: trials\n", 4, "study_types", "takes a list"),
         (BEGUN + "study_types:\n", 4, "study_types", "leave it out"),

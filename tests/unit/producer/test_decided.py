@@ -24,8 +24,8 @@ def row(**changes: Any) -> ItemResult:
     return ItemResult(**given | changes)
 
 
-def screened(status: InclusionStatus, reason: str | None) -> ItemResult:
-    decision = InclusionDecision(status=status, confidence=0.8, rationale="because", exclusion_reason=reason)
+def screened(status: InclusionStatus, reason: str | None, **more: Any) -> ItemResult:
+    decision = InclusionDecision(status=status, confidence=0.8, rationale="because", exclusion_reason=reason, **more)
     result = EvaluationResult(value=status.value, confidence=0.8, reasoning="because")
     return row(decision=decision, result=result)
 
@@ -48,6 +48,10 @@ def added(result: ItemResult) -> dict[str, Any]:
         (
             screened(InclusionStatus.EXCLUDE, "humans"),
             {"decision": "exclude", "confidence": 0.8, "reason": "because", "exclusion_reason": "humans"},
+        ),
+        (
+            screened(InclusionStatus.UNCERTAIN, None, uncertain_reason="no verified quote"),
+            {"decision": "uncertain", "confidence": 0.8, "reason": "because [uncertain: no verified quote]"},
         ),
         (
             row(status=ItemStatus.EXCLUDED_BY_FILTER, exclusion=Exclusion(rule="duplicate", reason="A copy of 7.")),

@@ -108,6 +108,19 @@ def test_an_inclusion_lists_the_criteria_that_decided() -> None:
     assert (cells["value"], cells["deciding_criteria"]) == ("exclude", "humans | adults")
 
 
+def test_why_a_record_is_excluded_or_was_made_uncertain_stands_in_columns_of_its_own() -> None:
+    said = InclusionDecision(
+        status=InclusionStatus.EXCLUDE, confidence=0.9, rationale="r", exclusion_reason="not met: a"
+    )
+    doubted = {"status": "uncertain", "exclusion_reason": None, "uncertain_reason": "no verified quote"}
+    told = table(row(decision=said), row(decision=said.model_copy(update=doubted)), row())
+    assert [(cells["exclusion_reason"], cells["uncertain_reason"]) for cells in told] == [
+        ("not met: a", ""),
+        ("", "no verified quote"),
+        ("", ""),
+    ]
+
+
 @pytest.mark.parametrize("start", FORMULA_STARTS)
 def test_a_cell_that_a_spreadsheet_would_execute_is_guarded(start: str) -> None:
     (cells,) = table(row(item={"title": f"{start}cmd|' /C calc'!A0"}))

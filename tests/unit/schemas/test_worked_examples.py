@@ -48,7 +48,8 @@ def test_only_so_many_are_taken() -> None:
 
 def test_criteria_without_examples_are_stored_as_before_there_were_any() -> None:
     assert "examples" not in criteria().model_dump(mode="json")
-    assert Inclusion(criteria=criteria()).model_dump(mode="json").keys() == {"operation", "criteria", "unclear"}
+    dumped = Inclusion(criteria=criteria()).model_dump(mode="json")
+    assert dumped.keys() == {"operation", "criteria", "unclear", "unverified"}
     stored = Inclusion(criteria=criteria(EXAMPLE)).model_dump(mode="json")
     assert Inclusion.model_validate(stored).criteria.examples == [WorkedExample(title="A trial", decision="include")]
 
@@ -57,8 +58,12 @@ def test_chosen_examples_identify_nothing_and_those_of_the_criteria_do() -> None
     plain = Inclusion(criteria=criteria(), examples_from="7c01").model_dump(mode="json")
     chosen = Inclusion(criteria=criteria(EXAMPLE), examples_from="7c01").model_dump(mode="json")
     own = Inclusion(criteria=criteria(EXAMPLE)).model_dump(mode="json")
+    # Nor does the default of a policy that requests from before there was one could not name.
+    plain.pop("unverified")
     assert without_chosen_examples(chosen) == without_chosen_examples(plain) == plain
-    assert without_chosen_examples(own) == own
+    assert own.pop("unverified") == "refer"
+    assert without_chosen_examples(own) == without_chosen_examples(own | {"unverified": "refer"}) == own
+    assert without_chosen_examples(own | {"unverified": "exclude"}) != own
     assert without_chosen_examples({"operation": "filter"}) == {"operation": "filter"}
 
 

@@ -132,7 +132,9 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     states = dict.fromkeys(quote.state.value for quote in quotes if not quote.found)
     flag = f"[yellow]quote {' and '.join(states)}[/]" if states else ""
     reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
-    return ["\n".join(filter(None, (status, deciding, flag))), escape(reason)]
+    said = escape(decision.exclusion_reason or decision.uncertain_reason or "")
+    because = filter(None, (said, f"[dim]{escape(reason)}[/]"))
+    return ["\n".join(filter(None, (status, deciding, flag))), "\n".join(because)]
 
 
 def _say_what_it_is_worth(console: Console, *, real: bool) -> None:

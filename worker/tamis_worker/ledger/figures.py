@@ -18,6 +18,7 @@ from tamis_schemas import (
     MetricFigures,
     Proportion,
     Summary,
+    UncertainReason,
     possibly_unbilled_cost,
     wilson,
 )
@@ -57,6 +58,7 @@ async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
         counts=counts,
         values=values,
         pass_rate=wilson(sum(values.get(value, 0) for value in PASSING), counts.decided if decides else 0),
+        unverified=totals.unverified,
         errors={ErrorKind(kind): n for kind, n in errors.items()},
         exclusions=kept_out,
         confidence=await _confidence(connection, batch_id),
@@ -112,6 +114,7 @@ def _failed() -> ColumnElement[bool]:
 
 async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
     latency = results.c.latency_ms
+    unverified = results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
     statement = select(
         func.sum(results.c.prompt_tokens).label("prompt"),
         func.sum(results.c.completion_tokens).label("completion"),
@@ -125,6 +128,7 @@ async def _totals(connection: AsyncConnection, batch_id: UUID) -> Any:
         func.sum(results.c.calls).label("calls"),
         func.count().filter(results.c.cached).label("cached"),
         func.count(results.c.cut).label("cut"),
+        func.count().filter(results.c.error_kind.is_(None), unverified).label("unverified"),
         func.percentile_cont(0.5).within_group(latency).label("median"),
         func.percentile_cont(0.95).within_group(latency).label("p95"),
     ).where(results.c.batch_id == batch_id)

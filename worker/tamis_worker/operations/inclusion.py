@@ -1,8 +1,9 @@
 """Inclusion: a record against a review's criteria (spec 3): include, exclude or uncertain, with a rationale.
 
-The model gives a quote and a verdict per criterion before its status. An exclusion must be able to name its reason: a
-status that the model's own verdicts contradict becomes `uncertain`, which goes to a human, and what the model said is
-kept. Quotes are looked for in the record; one that is not there lowers the confidence and flags the decision.
+The model gives a quote and a verdict per criterion before its status. An exclusion must be able to name its reason, in
+words of the record where its verdict needs some: a status that the model's own verdicts contradict, or that no verified
+one bears, becomes `uncertain`, which goes to a human, and what the model said is kept. Quotes are looked for in the
+record; one that is not there lowers the confidence and flags the decision.
 
 All that is the same for every record stands in the system message, the record alone in the user message: an endpoint
 reads the common beginning of the prompts once, and a record has nothing of ours beside it that it could pass for.
@@ -36,7 +37,7 @@ from .decided import (
     object_schema,
     validated,
 )
-from .inclusion_status import deciding, failed, final_status
+from .inclusion_status import conclude
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, one_line, source_data, user_message
 from .quotes import QuotedRecord, lowered
 
@@ -52,9 +53,12 @@ Given source data and criteria, judge every criterion from the source data alone
 Explain the decision briefly, in one or two sentences.
 For each criterion, first quote the words of the source data that speak to it: verbatim, from one field, at most fifteen
 words. The quote is null where nothing in the source data speaks to the criterion.
-For each criterion, say whether what it describes is met, not met, or unclear from the source data.
+For each criterion, say whether what it describes is met, not met, not met by silence, or unclear from the source data.
+Say not met by silence only where the source data says nothing of the criterion although a record that meets it would
+(a trial with a control group names it); its quote is null.
 - include: every inclusion criterion is met and no exclusion criterion is met
-- exclude: an inclusion criterion is clearly not met, or an exclusion criterion is clearly met
+- exclude: an inclusion criterion is clearly not met, or an exclusion criterion is clearly met, and its quote shows it;
+  or an inclusion criterion is not met by silence
 - uncertain: the source data does not allow a clear decision; a person will decide
 When in doubt, answer uncertain rather than exclude.
 
@@ -115,27 +119,31 @@ def parse(operation: Inclusion, item: Item, data: object) -> Decided:
     """The decision that an answer about this record gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
     criteria = operation.criteria.labelled()
-    verdicts = _verdicts(criteria, answer.verdicts)
+    given = _verdicts(criteria, answer.verdicts)
     try:
         said = InclusionStatus(answer.status)
     except ValueError as error:
         raise InvalidAnswer(f"status: {answer.status!r} is none of include, exclude, uncertain") from error
-    status = final_status(said, criteria, verdicts, operation.unclear)
     record = QuotedRecord(item)
-    texts = {c.label: answer.verdicts[c.label].quote for c in criteria}
-    quotes = {label: None if text is None else record.find(text) for label, text in texts.items()}
-    given = [quote for quote in quotes.values() if quote is not None]
-    confidence = lowered(answer.confidence, given)
-    flagged = not all(quote.found for quote in given)
-    against = failed(criteria, verdicts, operation.unclear)
+    texts = {label: answer.verdicts[label].quote for label in given}
+    verdicts = {
+        label: CriterionVerdict(verdict=verdict, quote=None if (text := texts[label]) is None else record.find(text))
+        for label, verdict in given.items()
+    }
+    quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
+    confidence = lowered(answer.confidence, quotes)
+    flagged = not all(quote.found for quote in quotes)
+    came_to = conclude(said, criteria, verdicts, operation.unclear, operation.unverified)
+    status = came_to.status
     decision = InclusionDecision(
         status=status,
         confidence=confidence,
         rationale=answer.rationale,
-        verdicts={name: CriterionVerdict(verdict=verdict, quote=quotes[name]) for name, verdict in verdicts.items()},
-        criteria=[c.text for c in deciding(status, criteria, verdicts, operation.unclear)],
-        exclusion_reason=against[0].text if status is InclusionStatus.EXCLUDE else None,
+        verdicts=verdicts,
+        criteria=[c.text for c in came_to.deciding],
+        exclusion_reason=came_to.deciding[0].reason if status is InclusionStatus.EXCLUDE else None,
         model_status=None if said is status else said,
+        uncertain_reason=came_to.uncertain_reason,
         model_confidence=answer.confidence if flagged else None,
         flagged=flagged,
     )
@@ -148,8 +156,6 @@ def _instruction(criteria: SearchCriteria) -> str:
         parts.append(f"Purpose: {one_line(criteria.purpose)}")
     if criteria.date_range is not None:
         parts.append(f"Publication years: {criteria.date_range[0]} to {criteria.date_range[1]}")
-    if criteria.study_types:
-        parts.append(f"Study types: {', '.join(one_line(kind) for kind in criteria.study_types)}")
     labelled = criteria.labelled()
     for title, excludes in (("Inclusion criteria", False), ("Exclusion criteria", True)):
         lines = [f"- {c.label}: {one_line(c.text)}" for c in labelled if c.excludes is excludes]

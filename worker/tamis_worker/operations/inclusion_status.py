@@ -1,59 +1,81 @@
-"""What a model's status comes to, given its own verdicts and the policy for unclear ones. Pure.
+"""What a model's status comes to, given its own verdicts, their quotes and the policies. Pure.
 
 | said | a criterion failed | none failed, one is unclear | none failed, none is unclear |
 |---|---|---|---|
 | include | uncertain | include | include |
-| exclude | exclude | uncertain | uncertain |
+| exclude | exclude, where one of them is verified; else uncertain | uncertain | uncertain |
 | uncertain | uncertain | uncertain | uncertain |
 
 A criterion failed where an inclusion criterion is not met or an exclusion criterion is met; under the policy `exclude`
-also where an inclusion criterion is unclear. Under the policy `refer` every status is uncertain as soon as one verdict
-is unclear.
+for unclear verdicts also where an inclusion criterion is unclear. Under their policy `refer` every status is uncertain
+as soon as one verdict is unclear.
+
+A failed criterion is verified where the record holds its quote, or where its verdict needs none: it is not met by
+silence, or unclear and counted as failed. Under the policy `exclude` for unverified exclusions every one of them is.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tamis_schemas import Criterion, InclusionStatus, Verdict
-from tamis_schemas.operations.inclusion import UnclearPolicy
+from tamis_schemas import Criterion, InclusionStatus, UncertainReason, UnclearPolicy, UnverifiedPolicy, Verdict
+from tamis_schemas.results import CriterionVerdict
 
-Verdicts = Mapping[str, Verdict]  # by label
-
-
-def failed(criteria: Sequence[Criterion], verdicts: Verdicts, unclear: UnclearPolicy) -> list[Criterion]:
-    """The criteria that are a reason to exclude, in order: inclusion criteria first."""
-    return [criterion for criterion in criteria if _fails(criterion, verdicts[criterion.label], unclear)]
+Verdicts = Mapping[str, CriterionVerdict]  # by label
 
 
-def final_status(
-    said: InclusionStatus, criteria: Sequence[Criterion], verdicts: Verdicts, unclear: UnclearPolicy
-) -> InclusionStatus:
-    """The status said, or uncertain where the verdicts contradict it or the policy refers the record to a person."""
-    if unclear is UnclearPolicy.REFER and Verdict.UNCLEAR in verdicts.values():
-        return InclusionStatus.UNCERTAIN
-    against = bool(failed(criteria, verdicts, unclear))
+@dataclass(frozen=True)
+class Conclusion:
+    """The status of a record, the criteria that decided it, and why it is uncertain where the model said otherwise.
+
+    Those that decided: the failed and verified ones (exclude), those met (include), those left open (uncertain). The
+    first of an exclusion's is its reason; it has at least one.
+    """
+
+    status: InclusionStatus
+    deciding: tuple[Criterion, ...]
+    uncertain_reason: UncertainReason | None = None
+
+
+def conclude(
+    said: InclusionStatus,
+    criteria: Sequence[Criterion],
+    verdicts: Verdicts,
+    unclear: UnclearPolicy,
+    unverified: UnverifiedPolicy,
+) -> Conclusion:
+    """What the status said comes to. Criteria stay in their order: inclusion criteria first."""
+    failed = [one for one in criteria if _fails(one, verdicts[one.label].verdict, unclear)]
+    standing = [one for one in failed if unverified is UnverifiedPolicy.EXCLUDE or _verified(verdicts[one.label])]
+    open_ = [one for one in criteria if verdicts[one.label].verdict is Verdict.UNCLEAR]
+    refers = bool(open_) and unclear is UnclearPolicy.REFER
     match said:
-        case InclusionStatus.INCLUDE if not against:
-            return said
-        case InclusionStatus.EXCLUDE if against:
-            return said
-        case _:
-            return InclusionStatus.UNCERTAIN
-
-
-def deciding(
-    status: InclusionStatus, criteria: Sequence[Criterion], verdicts: Verdicts, unclear: UnclearPolicy
-) -> list[Criterion]:
-    """The criteria that decided: those that failed (exclude), those met (include), those left open (uncertain)."""
-    match status:
-        case InclusionStatus.EXCLUDE:
-            return failed(criteria, verdicts, unclear)
-        case InclusionStatus.INCLUDE:
-            return [c for c in criteria if not c.excludes and verdicts[c.label] is Verdict.MET]
         case InclusionStatus.UNCERTAIN:
-            return [c for c in criteria if verdicts[c.label] is Verdict.UNCLEAR]
+            return Conclusion(said, tuple(open_))
+        case _ if refers:
+            return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.UNCLEAR)
+        case InclusionStatus.INCLUDE if not failed:
+            return Conclusion(said, tuple(one for one in criteria if _met(one, verdicts[one.label].verdict)))
+        case InclusionStatus.EXCLUDE if standing:
+            return Conclusion(said, tuple(standing))
+        case InclusionStatus.EXCLUDE if failed:
+            left = tuple(one for one in criteria if one in failed or one in open_)
+            return Conclusion(InclusionStatus.UNCERTAIN, left, UncertainReason.UNVERIFIED)
+        case _:
+            return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.CONTRADICTED)
 
 
 def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bool:
     if criterion.excludes:
         return verdict is Verdict.MET
-    return verdict is Verdict.NOT_MET or (verdict is Verdict.UNCLEAR and unclear is UnclearPolicy.EXCLUDE)
+    return verdict.denies or (verdict is Verdict.UNCLEAR and unclear is UnclearPolicy.EXCLUDE)
+
+
+def _verified(given: CriterionVerdict) -> bool:
+    """True of a failed criterion whose verdict may be relied upon: by words of the record, or without any."""
+    if given.verdict in (Verdict.SILENT, Verdict.UNCLEAR):
+        return True
+    return given.quote is not None and given.quote.found
+
+
+def _met(criterion: Criterion, verdict: Verdict) -> bool:
+    return not criterion.excludes and verdict is Verdict.MET

@@ -16,11 +16,19 @@ const years = () => {
 
 let examples = []; // of the file of criteria that was read last; the form has no fields for them
 
+// What excludes a record in the file's own words, by the text of its criterion, and of the study types (S1).
+let wordings = new Map();
+const STUDY_TYPE = "S1";
+const LABELLED = { include: "I", exclude: "E" };
+
+const entries = (id) => lines(id).map((text) => (id in LABELLED && wordings.has(text) ? { criterion: text, exclude_as: wordings.get(text) } : text));
+
 const criteria = () => ({
   research_question: at("question").value.trim(),
   purpose: at("purpose").value.trim() || null,
   date_range: years(),
-  ...Object.fromEntries(Object.entries(LISTS).map(([id, name]) => [name, lines(id)])),
+  ...Object.fromEntries(Object.entries(LISTS).map(([id, name]) => [name, entries(id)])),
+  ...(wordings.has(STUDY_TYPE) && lines("studies").length ? { exclude_as: { [STUDY_TYPE]: wordings.get(STUDY_TYPE) } } : {}),
   examples,
 });
 
@@ -33,6 +41,11 @@ const fill = (text) => async () => {
   const off = Object.entries(read.switched_off).map(([rule, why]) => `Initial filter, without its rule ${rule}: ${why}`);
   at("doubts").replaceChildren(...[...off, ...read.doubts].map((doubt) => make("li", "", doubt)));
   examples = read.criteria.examples || [];
+  const worded = read.criteria.exclude_as || {};
+  wordings = new Map(STUDY_TYPE in worded ? [[STUDY_TYPE, worded[STUDY_TYPE]]] : []);
+  for (const [id, letter] of Object.entries(LABELLED)) {
+    read.criteria[LISTS[id]].forEach((text, n) => { if (`${letter}${n + 1}` in worded) wordings.set(text, worded[`${letter}${n + 1}`]); });
+  }
   const n = examples.length;
   say(`The criteria are filled in${n ? `, with ${n} worked example${n > 1 ? "s" : ""} from the file` : ""}.`);
 };
@@ -51,7 +64,7 @@ const attempt = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (by
 const submit = async (idempotencyKey) => {
   const file = at("records-file").files[0];
   const terms = {
-    operation: { operation: "inclusion", criteria: criteria(), unclear: at("unclear").value },
+    operation: { operation: "inclusion", criteria: criteria(), unclear: at("unclear").value, unverified: at("unverified").value },
     initial_filter: at("initial-filter").checked,
     keep_duplicates: at("keep-duplicates").checked,
     model: at("model").value.trim() || null,

@@ -32,7 +32,7 @@ const decisionTable = (facts, rows, decide = null) => {
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase();
   const words = (row) => [
     row.id, row.title, row.by, row.doi, row.pmid, reasonOf(row), row.why, row.error, row.matched,
-    row.systemReason, row.value, row.human?.by, row.human?.note, row.human?.value,
+    row.systemReason, row.because, row.value, row.human?.by, row.human?.note, row.human?.value,
     ...(row.fields || []).map((field) => field.text),
     ...(row.verdicts || []).map((verdict) => verdict[2]),
     ...(row.later || []).flatMap((said) => [reasonOf(said), said.why, said.error]),
@@ -117,6 +117,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.by) record.append(make("span", "by", row.by));
     const decision = make("td", "", badge(row));
     if (row.flagged) for (const text of quotes.flags(row.verdicts)) decision.append(make("span", "flag", text));
+    if (row.because && row.outcome === "uncertain") decision.append(make("span", "by", row.because));
     if (row.weak) decision.append(make("span", "flag", "evidence too weak"));
     if (row.cut) decision.append(make("span", "flag", "not sent whole"));
     if (row.human) decision.append(make("span", "human", byHuman(row)));
@@ -167,6 +168,7 @@ const decisionTable = (facts, rows, decide = null) => {
       const said = [row.said && `decision “${row.said}”`, row.saidSure !== undefined && `confidence ${row.saidSure.toFixed(2)}`];
       saying("What the model said before the software's checks", said.filter(Boolean).join(", "));
     }
+    saying("Why the software made it uncertain", row.because && capital(row.because));
     if ((row.system || row.outcome) === "failed") saying("Error", [row.systemReason || row.reason, row.error].filter(Boolean).join(": "));
     saying("Value", row.value);
     if (row.values) part("Fields", values(row.values));
@@ -199,7 +201,8 @@ const decisionTable = (facts, rows, decide = null) => {
     return said.human.note ? [line, make("p", "note", said.human.note)] : [line];
   };
 
-  const label = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+  const label = (name) => capital(name).replaceAll("_", " ");
 
   const values = (pairs) => {
     const list = make("tbody", "");
@@ -220,7 +223,7 @@ const decisionTable = (facts, rows, decide = null) => {
       if (quote !== undefined) {
         head.append(...quotes.shown(quote, state, field, differences));
       }
-      const against = verdict === (criterion.excludes ? "met" : "not met");
+      const against = (verdict === "met") === criterion.excludes && verdict !== "unclear";
       list.append(make("tr", "", head, make("td", against ? "against" : "", verdict)));
     }
     return make("table", "plain verdicts", make("thead", "hidden", make("tr", "", make("th", "", "Criterion and quote"), make("th", "", "Verdict"))), list);
@@ -235,6 +238,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if (said.values) box.append(values(said.values));
     if (said.verdicts) box.append(verdicts(said.verdicts));
     if (said.reason || said.error) box.append(make("p", "", [said.reason, said.error].filter(Boolean).join(": ")));
+    if (said.because) box.append(make("p", "", capital(said.because)));
     if (said.why) box.append(make("p", "", said.why));
     if (said.cut) box.append(make("p", "flag", `Not sent whole: ${said.cut}.`));
     if (said.human) box.append(make("h3", "", "Decided by a human"), ...humanSays(said, names));

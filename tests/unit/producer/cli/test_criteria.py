@@ -75,7 +75,8 @@ def test_check_shows_every_criterion_under_its_label(folder: Path) -> None:
         "inclusion_criteria": ["adults [over 18]", "randomised trials"],
         "exclusion_criteria": ["simulations"],
         "date_range": [2010, 2020],
-        "study_types": ["RCT"],
+        "study_types": ["RCT", "cohort"],
+        "exclude_as": {"E1": "Nobody took part"},
         "custom_keywords": ["finite element"],
     }
     (folder / "criteria.json").write_text(json.dumps(criteria), "utf-8")
@@ -84,14 +85,21 @@ def test_check_shows_every_criterion_under_its_label(folder: Path) -> None:
         "Does it [really] work?",
         "purpose  A review",
         "years  2010 to 2020",
-        "study types  RCT",
         "keywords that exclude  finite element",
         "included where all are met",
         "I1  adults [over 18]",
         "I2  randomised trials",
+        "S1  Study type: RCT or cohort",
         "excluded where one is met",
-        "E1  simulations",
-        "criteria.json is valid: 3 criteria.",
+        "E1  simulations (excludes as: Nobody took part)",
+        "criteria.json is valid: 4 criteria.",
+    ]
+    labelled = json.loads(run("check", "criteria.json", "--json").stdout)["labelled"]
+    assert [one["reason"] for one in labelled] == [
+        "not met: adults [over 18]",
+        "not met: randomised trials",
+        "not met: Study type: RCT or cohort",
+        "Nobody took part",
     ]
 
 

@@ -85,6 +85,18 @@ def test_criteria_stand_under_their_labels_and_excluding_ones_are_named_so() -> 
     assert "7 records were put to a language model, each on its own." in text_of(figures(), "Screening")
 
 
+def test_the_policy_for_unverified_exclusions_is_told_and_nothing_of_it_where_there_was_none() -> None:
+    def said(**policy: str) -> str:
+        parameters = batch().parameters | policy
+        return " ".join(part.text for part in methods(figures(batches=(batch(parameters=parameters),))))
+
+    assert "where the model excluded it without such a one, it was referred to a human." in said(unverified="refer")
+    assert "An exclusion stood also where no quote for it was found" in said(unverified="exclude")
+    older = {name: value for name, value in batch().parameters.items() if name != "unverified"}
+    told = " ".join(part.text for part in methods(figures(batches=(batch(parameters=older),))))
+    assert "such a one" not in told
+
+
 @pytest.mark.parametrize(
     ("policy", "said"),
     [("include", "recall first"), ("refer", "referred to a human"), ("exclude", "precision first")],
@@ -115,9 +127,7 @@ def test_the_disclosure_says_who_decided_and_what_is_left_to_a_human() -> None:
     assert "5 records were removed by software before screening" in said
     assert "A language model alone excluded 3 records and included 2 records." in said
     assert "No human decision is recorded here, so the number of records excluded by a human is 0." in said
-    assert (
-        "2 records were neither included nor excluded, because the model was uncertain or because of an error" in said
-    )
+    assert "2 records were neither included nor excluded, because the decision was not clear or because of" in said
     assert (
         "Quotes that the model gave: 9; found in the record: 7, altered: 1, not found: 1; 1 record was flagged for it."
     ) in said

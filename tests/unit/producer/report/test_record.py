@@ -14,6 +14,7 @@ from tamis_schemas import (
     InclusionStatus,
     ItemResult,
     ItemStatus,
+    UncertainReason,
     Verdict,
 )
 from tamis_schemas.results import CriterionVerdict, Difference, Quote, QuoteState
@@ -102,6 +103,13 @@ def test_only_an_exclusion_has_an_exclusion_reason() -> None:
     row = record_row("inclusion", decided(DECISION.model_copy(update={"status": InclusionStatus.UNCERTAIN})))
     assert row["outcome"] == Outcome.UNCERTAIN
     assert "reason" not in row
+
+
+def test_a_record_that_the_software_made_uncertain_says_why_and_what_the_model_had_said() -> None:
+    made = {"status": InclusionStatus.UNCERTAIN, "model_status": InclusionStatus.EXCLUDE}
+    why = DECISION.model_copy(update=made | {"uncertain_reason": UncertainReason.UNVERIFIED})
+    row = record_row("inclusion", decided(why))
+    assert (row["said"], row["because"]) == ("exclude", "no verified quote")
 
 
 def test_the_initial_filter_s_match_is_marked_in_the_title() -> None:

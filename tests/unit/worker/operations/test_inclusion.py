@@ -1,15 +1,24 @@
 """An inclusion's answer: quotes, verdicts, status, and an exclusion that can always name its reason."""
 
+import json
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tamis_schemas import EvaluationResult, Inclusion, InclusionDecision, InclusionStatus, SearchCriteria, Verdict
-from tamis_schemas.operations.inclusion import UnclearPolicy
+from tamis_schemas import (
+    EvaluationResult,
+    Inclusion,
+    InclusionDecision,
+    InclusionStatus,
+    SearchCriteria,
+    UnclearPolicy,
+    UnverifiedPolicy,
+    Verdict,
+)
 from tamis_schemas.results import CriterionVerdict
 from tamis_worker import operations
+from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.llm.schema_dialect import PORTABLE, portable
 from tamis_worker.operations import InvalidAnswer, inclusion
 
@@ -18,6 +27,7 @@ CRITERIA = SearchCriteria(
 )
 INCLUSION = Inclusion(criteria=CRITERIA)
 RECORD = {"id": "1", "title": "A trial in adults", "abstract": "We randomised 20 adults \u2013 all of them human."}
+TRUE, INVENTED = "We randomised 20 adults", "Forty rabbits were given cola"
 LONG = SearchCriteria(
     research_question="q",
     inclusion_criteria=[f"included {n}" for n in range(20)],
@@ -48,11 +58,6 @@ def parsed(given: dict[str, Any], operation: Inclusion = INCLUSION) -> Inclusion
     return evaluation.detail
 
 
-def decision(status: str, included: str, excluded: str, policy: UnclearPolicy) -> InclusionDecision:
-    given = answer(status=status, verdicts={"I1": verdict(included), "E1": verdict(excluded)})
-    return parsed(given, Inclusion(criteria=CRITERIA, unclear=policy))
-
-
 def test_rationale_and_verdicts_come_before_the_status_and_each_quote_before_its_verdict() -> None:
     schema = inclusion.response_schema(INCLUSION)
     assert list(schema["properties"]) == ["rationale", "verdicts", "status", "confidence"]
@@ -74,95 +79,43 @@ def test_the_schema_stays_within_what_strict_modes_take_but_for_its_bounds() -> 
     assert keywords(portable(schema)) <= PORTABLE
 
 
-# What the record ends as under the three policies: include, refer, exclude.
-TABLE = {
-    # said, inclusion criterion, exclusion criterion
-    ("include", "met", "not met"): ("include", "include", "include"),
-    ("include", "met", "unclear"): ("include", "uncertain", "include"),
-    ("include", "met", "met"): ("uncertain", "uncertain", "uncertain"),  # a reason against it
-    ("include", "unclear", "not met"): ("include", "uncertain", "uncertain"),
-    ("include", "unclear", "unclear"): ("include", "uncertain", "uncertain"),
-    ("include", "unclear", "met"): ("uncertain", "uncertain", "uncertain"),
-    ("include", "not met", "not met"): ("uncertain", "uncertain", "uncertain"),
-    ("include", "not met", "unclear"): ("uncertain", "uncertain", "uncertain"),
-    ("include", "not met", "met"): ("uncertain", "uncertain", "uncertain"),
-    ("exclude", "met", "not met"): ("uncertain", "uncertain", "uncertain"),  # no reason for it
-    ("exclude", "met", "unclear"): ("uncertain", "uncertain", "uncertain"),
-    ("exclude", "met", "met"): ("exclude", "exclude", "exclude"),
-    ("exclude", "unclear", "not met"): ("uncertain", "uncertain", "exclude"),
-    ("exclude", "unclear", "unclear"): ("uncertain", "uncertain", "exclude"),
-    ("exclude", "unclear", "met"): ("exclude", "uncertain", "exclude"),
-    ("exclude", "not met", "not met"): ("exclude", "exclude", "exclude"),
-    ("exclude", "not met", "unclear"): ("exclude", "uncertain", "exclude"),
-    ("exclude", "not met", "met"): ("exclude", "exclude", "exclude"),
-} | {("uncertain", *verdicts): ("uncertain",) * 3 for verdicts in product(Verdict, Verdict)}
-ENDS = [(*case, policy, end) for case, ends in TABLE.items() for policy, end in zip(UnclearPolicy, ends, strict=True)]
-
-
-def test_the_table_holds_every_case() -> None:
-    assert set(TABLE) == set(product(InclusionStatus, Verdict, Verdict))
-
-
-def test_the_documentation_holds_the_same_table() -> None:
-    text = (Path(__file__).parents[4] / "docs" / "screening.md").read_text("utf-8")
-    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()]
-    written = {row[:3]: row[3:] for row in rows if len(row) == 6 and row[0] in set(InclusionStatus)}
-    assert written.pop(("uncertain", "any", "any")) == ("uncertain",) * 3
-    assert written == {case: ends for case, ends in TABLE.items() if case[0] != "uncertain"}
-
-
-@pytest.mark.parametrize(("said", "included", "excluded", "policy", "ends"), ENDS)
-def test_a_status_needs_verdicts_that_bear_it(
-    said: str, included: str, excluded: str, policy: UnclearPolicy, ends: str
-) -> None:
-    made = decision(said, included, excluded, policy)
-    assert made.status == ends
-    assert made.model_status == (None if ends == said else said)
+def test_an_exclusion_is_worded_as_the_criteria_word_it_and_the_model_is_not_shown_that() -> None:
+    worded = CRITERIA.model_copy(update={"exclude_as": {"I1": "Wrong population", "E1": "One patient"}})
+    operation = Inclusion(criteria=worded)
+    for included, excluded, reason in (("not met", "not met", "Wrong population"), ("met", "met", "One patient")):
+        verdicts = {"I1": verdict(included, TRUE), "E1": verdict(excluded, TRUE)}
+        assert parsed(answer(status="exclude", verdicts=verdicts), operation).exclusion_reason == reason
+    assert inclusion.messages(operation, RECORD) == inclusion.messages(INCLUSION, RECORD)
+    assert inclusion.response_schema(operation) == inclusion.response_schema(INCLUSION)
 
 
 @pytest.mark.parametrize(
-    ("said", "included", "excluded", "policy", "deciding", "reason"),
-    [
-        ("include", "met", "unclear", "include", ["humans"], None),
-        ("include", "unclear", "not met", "include", [], None),
-        ("include", "met", "met", "include", [], None),
-        ("exclude", "not met", "not met", "include", ["humans"], "humans"),
-        ("exclude", "met", "met", "include", ["case reports"], "case reports"),
-        ("exclude", "not met", "met", "include", ["humans", "case reports"], "humans"),
-        ("exclude", "unclear", "met", "include", ["case reports"], "case reports"),
-        ("exclude", "unclear", "met", "exclude", ["humans", "case reports"], "humans"),
-        ("exclude", "unclear", "unclear", "exclude", ["humans"], "humans"),
-        ("exclude", "unclear", "unclear", "include", ["humans", "case reports"], None),
-        ("exclude", "not met", "unclear", "refer", ["case reports"], None),
-        ("uncertain", "unclear", "not met", "include", ["humans"], None),
-        ("uncertain", "not met", "met", "include", [], None),
-    ],
+    "written", ["not met by silence", "not_met_by_silence", "Not-Met-By-Silence", "NOT MET BY SILENCE"]
 )
-def test_the_criteria_that_decided_are_named_and_the_first_that_failed_is_the_reason(
-    said: str, included: str, excluded: str, policy: str, deciding: list[str], reason: str | None
-) -> None:
-    made = decision(said, included, excluded, UnclearPolicy(policy))
-    assert made.criteria == deciding
-    assert made.exclusion_reason == reason
+def test_silence_is_read_however_it_is_written_and_needs_no_quote(written: str) -> None:
+    given = answer(status="exclude", verdicts={"I1": verdict(written), "E1": verdict("not met")})
+    read = read_answer(json.dumps(given), inclusion.response_schema(INCLUSION))
+    made = parsed(read.value)
+    assert made.verdicts["I1"].verdict is Verdict.SILENT
+    assert (made.status, made.exclusion_reason, made.flagged) == (InclusionStatus.EXCLUDE, "not met: humans", False)
 
 
-def test_no_exclusion_is_ever_without_a_reason_and_nothing_else_has_one() -> None:
-    for said, included, excluded, policy in product(InclusionStatus, Verdict, Verdict, UnclearPolicy):
-        made = decision(said, included, excluded, policy)
-        assert (made.exclusion_reason is not None) is (made.status is InclusionStatus.EXCLUDE)
-        assert made.exclusion_reason is None or made.criteria[0] == made.exclusion_reason
+def test_study_types_are_a_criterion_with_a_verdict_of_its_own() -> None:
+    operation = Inclusion(criteria=CRITERIA.model_copy(update={"study_types": ["cohort study", "case series"]}))
+    system = inclusion.messages(operation, RECORD)[0].content
+    assert "Inclusion criteria:\n- I1: humans\n- S1: Study type: cohort study or case series\n\nExclusion" in system
+    assert "Study types:" not in system
+    assert list(inclusion.response_schema(operation)["properties"]["verdicts"]["properties"]) == ["I1", "S1", "E1"]
+    verdicts = {"I1": verdict("met"), "S1": verdict("not met", TRUE), "E1": verdict("not met")}
+    made = parsed(answer(status="exclude", verdicts=verdicts), operation)
+    assert made.exclusion_reason == "not met: Study type: cohort study or case series"
 
 
-def test_nothing_is_excluded_that_the_model_did_not_exclude() -> None:
-    for said, included, excluded, policy in product(InclusionStatus, Verdict, Verdict, UnclearPolicy):
-        if said is not InclusionStatus.EXCLUDE:
-            assert decision(said, included, excluded, policy).status is not InclusionStatus.EXCLUDE
-
-
-def test_unclear_counts_recall_first_unless_said_otherwise_and_the_model_is_asked_the_same() -> None:
+def test_the_policies_are_recall_first_unless_said_otherwise_and_the_model_is_asked_the_same() -> None:
     assert INCLUSION.unclear is UnclearPolicy.INCLUDE
-    for policy in UnclearPolicy:
-        operation = Inclusion(criteria=CRITERIA, unclear=policy)
+    assert INCLUSION.unverified is UnverifiedPolicy.REFER
+    for policy, unverified in product(UnclearPolicy, UnverifiedPolicy):
+        operation = Inclusion(criteria=CRITERIA, unclear=policy, unverified=unverified)
         assert inclusion.messages(operation, RECORD) == inclusion.messages(INCLUSION, RECORD)
         assert inclusion.response_schema(operation) == inclusion.response_schema(INCLUSION)
 

@@ -78,8 +78,7 @@ def test_an_inclusion_names_every_criterion_under_its_label() -> None:
         "Research question: Does it work?\n\n"
         "Purpose: A review\n\n"
         "Publication years: 2010 to 2024\n\n"
-        "Study types: RCT\n\n"
-        "Inclusion criteria:\n- I1: humans\n- I2: randomised\n\n"
+        "Inclusion criteria:\n- I1: humans\n- I2: randomised\n- S1: Study type: RCT\n\n"
         "Exclusion criteria:\n- E1: case reports"
     )
     assert user.content == (

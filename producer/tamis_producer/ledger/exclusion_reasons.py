@@ -1,0 +1,31 @@
+"""Why an inclusion excluded a record, in words that do not read as their opposite, whichever release decided."""
+
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Text, case, cast, func, literal, literal_column, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tamis_schemas import InclusionStatus
+from tamis_schemas.criteria import reason_of
+from tamis_schemas.ledger import batches, results
+
+
+def exclusion_reason(batch_id: UUID) -> ColumnElement[str | None]:
+    """The reason of a row of `results` of this batch, an inclusion; NULL where it excludes nothing or gives none.
+
+    A decision without the field `uncertain_reason` is of a release that stored the bare text of the criterion: one of
+    an inclusion criterion is worded here.
+    """
+    detail = results.c.detail
+    stored = func.coalesce(
+        detail.op("->>")("exclusion_reason"), detail.op("->")("criteria").op("->>")(literal_column("0"))
+    )
+    # Of the whole batch: the database reads the criteria once, not for each row.
+    included = (
+        select(cast(batches.c.params.op("->")("criteria").op("->")("inclusion_criteria"), JSONB))
+        .where(batches.c.id == batch_id)
+        .scalar_subquery()
+    )
+    bare = detail.op("->")("uncertain_reason").is_(None) & included.op("?")(stored)
+    worded = case((bare, literal(reason_of("", excludes=False)).concat(stored)), else_=stored)
+    return cast(case((detail.op("->>")("status") == InclusionStatus.EXCLUDE.value, worded), else_=None), Text)
