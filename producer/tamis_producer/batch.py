@@ -24,7 +24,6 @@ from tamis_schemas import (
 )
 
 from . import audits, control, overrides, rounds
-from .agreement import AgreementFigures, read_agreement
 from .control import priority_of
 from .ledger import (
     ledger_errors,
@@ -42,6 +41,7 @@ from .retry_bias import read_retry_bias
 from .view import BatchView
 
 if TYPE_CHECKING:
+    from .agreement import AgreementFigures
     from .client import Client
 
 FIRST_POLL = 0.05  # s
@@ -272,6 +272,8 @@ class Batch:
 
         Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
         """
+        from .agreement import read_agreement
+
         with ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)
 
