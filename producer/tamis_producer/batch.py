@@ -24,7 +24,6 @@ from tamis_schemas import (
 )
 
 from . import audits, control, overrides, rounds
-from .agreement import AgreementFigures, read_agreement
 from .control import priority_of
 from .explanation import Explanation, read_explanation
 from .ledger import (
@@ -43,6 +42,7 @@ from .retry_bias import read_retry_bias
 from .view import BatchView
 
 if TYPE_CHECKING:
+    from .agreement import AgreementFigures
     from .client import Client
 
 FIRST_POLL = 0.05  # s
@@ -286,6 +286,8 @@ class Batch:
 
         Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
         """
+        from .agreement import read_agreement
+
         with ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)
 

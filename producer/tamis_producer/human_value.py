@@ -4,9 +4,6 @@ import json
 from math import isfinite
 from typing import Any
 
-from jsonschema.exceptions import best_match
-from referencing import Registry
-
 from tamis_schemas import (
     Extract,
     ExtractFields,
@@ -126,6 +123,9 @@ def _fields(asked: ExtractFields, value: object) -> dict[str, Any]:
     unknown = next((name for name in value if name not in names), None)
     if unknown is not None:
         raise InvalidParameters(f"{unknown!r} is no field; the fields are {', '.join(names)}")
+    from jsonschema.exceptions import best_match
+    from referencing import Registry
+
     nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
     judge = dialect(asked.json_schema)(nothing_required(asked.json_schema), registry=nothing)
     given = without_nulls(value)

@@ -1,12 +1,14 @@
 """A user's own prices: a YAML or JSON file that adds models to those known, or says of one what it really costs."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from tamis_schemas import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices
 
-from .yaml_file import Location, YamlFile, read_yaml
+if TYPE_CHECKING:  # YAML loads for a while, and few have a file of their own
+    from .yaml_file import Location, YamlFile
 
 EXAMPLE = """\
 models:
@@ -32,6 +34,8 @@ def known_prices(own: Path | None) -> Prices:
 
 def read_prices(path: Path) -> PriceTable:
     """The prices in a file; raises as `known_prices` does."""
+    from .yaml_file import read_yaml
+
     file = read_yaml(path, what="the prices of models", example=EXAMPLE)
     file.check_names(PriceTable.model_fields)
     models = file.values.get("models")
@@ -53,7 +57,7 @@ def read_prices(path: Path) -> PriceTable:
         raise _wrong(file, error) from error
 
 
-def _check_tiers(file: YamlFile, tiers: object, location: Location) -> None:
+def _check_tiers(file: "YamlFile", tiers: object, location: "Location") -> None:
     if not isinstance(tiers, dict) or not all(isinstance(name, str) for name in tiers):
         raise file.wrong("takes tiers by their names, flex for example, each with what it costs", location)
     file.check_names(tiers, location)  # none stands twice
@@ -63,7 +67,7 @@ def _check_tiers(file: YamlFile, tiers: object, location: Location) -> None:
         file.check_names(TierPrice.model_fields, (*location, name))
 
 
-def _wrong(file: YamlFile, error: ValidationError) -> Exception:
+def _wrong(file: "YamlFile", error: ValidationError) -> Exception:
     first = error.errors(include_url=False)[0]
     location = first["loc"]
     if first["type"] == "missing":

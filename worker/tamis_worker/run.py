@@ -1,5 +1,6 @@
 """One worker process, from its settings to its end."""
 
+import gc
 import logging
 import time
 from pathlib import Path
@@ -60,6 +61,7 @@ def _work(
     alive_file: Path | None,
     log_level: str,
 ) -> int:
+    gc.freeze()  # what is there by now stays to the end
     runtime.start()
     watchdog = _watchdog(runtime, settings, alive_file)
     try:

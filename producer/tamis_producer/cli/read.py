@@ -12,7 +12,6 @@ from tamis_schemas import InvalidRequest
 from ..batch import Batch
 from ..client import Client
 from ..decided import decision_of, with_decision
-from ..intake import write_records
 from ..intake.recognise import format_named
 from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
@@ -23,7 +22,6 @@ from .facts import batch_facts, view_facts
 from .json_document import AsJson, print_json
 from .render import print_humans, print_summary, print_view, print_views
 from .rounds import print_rounds, say_failed
-from .submit import follow
 from .workers import overview
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
@@ -75,6 +73,8 @@ def status(
     with Client() as client:
         batch = client.batch(batch_id)
         if watch:
+            from .submit import follow
+
             raise typer.Exit(follow(batch))
         if as_json:
             print_json(batch_facts(batch))
@@ -139,6 +139,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the records back, each with its decision, as reference managers read them."""
+    from ..intake import write_records  # all formats of files, of which only this command knows
+
     with Client() as client:
         found = client.batch_or_review(of)
         batch = found if isinstance(found, Batch) else found.stages()[0]

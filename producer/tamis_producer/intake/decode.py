@@ -13,8 +13,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
-from charset_normalizer import from_bytes
-
 from tamis_schemas import InputError
 
 # A file is read as a whole, and takes several times its size in memory until its records are made.
@@ -149,6 +147,8 @@ def decode(raw: bytes) -> Decoded:
     beyond_ascii = sum(byte >= 0x80 for byte in unmarked)
     if len(stray) > beyond_ascii / 2 and beyond_ascii > LATIN_SHARE * len(unmarked):
         # Hardly any valid UTF-8 and dense: Cyrillic, Greek, Chinese ... in an encoding of its own.
+        from charset_normalizer import from_bytes  # loads for a while, and few files need it
+
         guess = from_bytes(unmarked).best()
         if guess is not None:
             return Decoded(str(guess), guess.encoding, (), sha256)

@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 from urllib.parse import unquote
 
-from jsonschema import Draft6Validator, Draft7Validator, Draft201909Validator, Draft202012Validator
-from jsonschema.exceptions import SchemaError
-from jsonschema.protocols import Validator
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..unstorable import UNSTORABLE
 from ..words import Words
-from .schema_pattern import check_patterns, linear
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 JsonSchema: TypeAlias = dict[str, Any]  # any JSON value under any keyword
 
@@ -30,13 +29,6 @@ MAX_PARTS = 1_000  # schemas in a schema, a reference counted as all that it ref
 MAX_STEPS = 40  # schemas inside schemas, references counted: all that walk through them are recursive
 MAX_NESTING = 100  # of the JSON text
 
-_LATEST = linear(Draft202012Validator)
-_DIALECTS: dict[object, type[Validator]] = {
-    "https://json-schema.org/draft/2020-12/schema": _LATEST,
-    "https://json-schema.org/draft/2019-09/schema": linear(Draft201909Validator),
-    "http://json-schema.org/draft-07/schema": linear(Draft7Validator),
-    "http://json-schema.org/draft-06/schema": linear(Draft6Validator),
-}
 _REFERENCE = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
@@ -147,11 +139,13 @@ def definition(reference: str, root: JsonSchema) -> JsonSchema:
     return target
 
 
-def dialect(schema: JsonSchema) -> type[Validator]:
+def dialect(schema: JsonSchema) -> "type[Validator]":
     """The validator of the draft that `$schema` names: draft 6 to 2020-12, the latter where none is named."""
+    from .schema_drafts import DRAFTS, LATEST
+
     if "$schema" not in schema:
-        return _LATEST
-    named = _DIALECTS.get(str(schema["$schema"]).removesuffix("#"))
+        return LATEST
+    named = DRAFTS.get(str(schema["$schema"]).removesuffix("#"))
     if named is None:
         raise ValueError(f"$schema {schema['$schema']!r}: is none of the drafts 6, 7, 2019-09 and 2020-12")
     return named
@@ -159,6 +153,10 @@ def dialect(schema: JsonSchema) -> type[Validator]:
 
 def checked_schema(given: JsonSchema) -> JsonSchema:
     """A copy of a schema that can be asked for. Raises `ValueError` naming the place and the mistake."""
+    from jsonschema.exceptions import SchemaError
+
+    from .schema_pattern import check_patterns
+
     _check_json(given)
     text = json.dumps(given)
     if len(text) > MAX_CHARACTERS:
@@ -308,12 +306,14 @@ def _check_part(visit: _Visit, root: JsonSchema) -> None:
 
 def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
     """What `const` or `enum` allow, as far as it is of the schema's own types, without objects and arrays."""
+    from .schema_drafts import LATEST
+
     listed = [schema["const"]] if "const" in schema else schema.get("enum", [])
     kinds = schema.get("type", [])
     return [
         value
         for value in listed
-        if not isinstance(value, dict | list) and (not kinds or Draft202012Validator({"type": kinds}).is_valid(value))
+        if not isinstance(value, dict | list) and (not kinds or LATEST({"type": kinds}).is_valid(value))
     ]
 
 

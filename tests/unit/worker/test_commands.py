@@ -234,6 +234,8 @@ HEAVY = {
     *("tamis_schemas.operations", "tamis_schemas.summary", "tamis_producer.cli.submit", "tamis_producer.cli.read"),
 }
 
+LEDGER = {"sqlalchemy", "psycopg", "tamis_producer.client", "tamis_schemas.operations", "tamis_schemas.summary"}
+
 
 @pytest.mark.parametrize(
     ("arguments", "needed"),
@@ -242,6 +244,7 @@ HEAVY = {
         ("--help", set()),
         ("worker --help", set()),
         ("health --help", set()),
+        ("status --help", LEDGER | {"tamis_producer.cli.read"}),
     ],
 )
 def test_a_command_waits_for_no_import_that_it_does_not_need(arguments: str, needed: set[str]) -> None:
