@@ -252,7 +252,7 @@ def _prompts(batch: BatchFigures) -> str:
         f"{_records_n(batch.prompts.records)}, one a line in the order of the records, and each of those is the "
         "SHA-256 of model, messages (the system message among them), response schema and sampling parameters as they "
         "were sent. Temperature and the other sampling parameters are settings of the workers; the ledger holds them "
-        "in these hashes only."
+        "in these hashes, and in the transcript of each record where transcripts were kept."
     )
 
 
