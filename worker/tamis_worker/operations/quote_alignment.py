@@ -215,7 +215,14 @@ def _paired(block: _Block) -> Iterator[_Block]:
 
 
 def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:
-    return WordDifference(*_characters(quote, block.quote), *_characters(passage, block.passage))
+    if block.quote:
+        said = _characters(quote, block.quote)
+    else:  # behind as many function words as the passage has there: of "did not improve" the "not" behind "did"
+        before = passage.content[block.passage.start] - passage.content[block.passage.start - 1] - 1
+        reached = quote.content[block.quote.start - 1] + before
+        place = quote.spans[min(reached, quote.content[block.quote.start] - 1)][1]
+        said = place, place
+    return WordDifference(*said, *_characters(passage, block.passage))
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
