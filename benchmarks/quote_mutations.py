@@ -278,7 +278,7 @@ def _spelling(draw: random.Random, quote: str, foreign: str) -> str | None:
 
 
 def _punctuation(draw: random.Random, quote: str, foreign: str) -> str | None:
-    made = re.sub(r"[,;()](?!\d)", "", quote)
+    made = re.sub(r"[,()](?!\d)|(?<!&lt)(?<!&gt)(?<!&amp);", "", quote)
     return f"{made}." if made == quote else made
 
 
@@ -291,7 +291,11 @@ def _function_words(draw: random.Random, quote: str, foreign: str) -> str | None
 
 
 def _numerals(draw: random.Random, quote: str, foreign: str) -> str | None:
-    written = [(found, str(n)) for n, one in enumerate(NUMERALS) for found in re.finditer(rf"(?<![\w-]){one}\b", quote)]
+    written = [
+        (found, str(n))
+        for n, one in enumerate(NUMERALS)
+        for found in re.finditer(rf"(?<![\w-])(?<!ty ){one}(?![\w'])", quote)
+    ]
     if not written:
         return None
     found, new = draw.choice(written)

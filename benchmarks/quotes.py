@@ -40,6 +40,7 @@ SHORTEST = 300  # characters of an abstract that is quoted
 DRAWN = 4_000  # draws for one kind and length, at most
 RUNS = 5
 OF_A_RECORD = 6  # quotes
+_AROUND = " '\"\u201c\u201d.,;:-()"
 VERBATIM = 0.9  # of the quotes whose speed is measured
 
 
@@ -69,19 +70,25 @@ def abstracts(files: Iterable[str] = FILES) -> list[tuple[str, str]]:
     return [(title, abstract) for abstract, title in found.items()]
 
 
-def quotes(records: list[tuple[str, str]], kinds: Iterable[Kind], *, each: int, seed: int) -> Iterator[Quoted]:
+def quotes(
+    records: list[tuple[str, str]], kinds: Iterable[Kind], *, each: int, seed: int, drawn: int = DRAWN
+) -> Iterator[Quoted]:
     """So many quotes of every kind and length, as far as the records allow; the same for the same seed."""
     for kind in kinds:
         for length in LENGTHS:
             draw = random.Random(f"{seed} {kind.name} {length}")  # noqa: S311 - nothing secret
             made = 0
-            for _ in range(DRAWN):
+            for _ in range(drawn):
                 if made == each:
                     break
                 title, abstract = draw.choice(records)
                 quote = _excerpt(draw, abstract, length)
                 text = None if quote is None else kind.mutate(draw, quote, draw.choice(records)[1])
-                if text is None or len(text) < SHORT or (kind in FLIPS and _stands_in(text, abstract, title)):
+                if (
+                    text is None
+                    or len(text.strip(_AROUND)) < SHORT
+                    or (kind in FLIPS and _stands_in(text, abstract, title))
+                ):
                     continue
                 made += 1
                 yield Quoted(kind.name, length, title, abstract, text)
@@ -97,7 +104,7 @@ def _excerpt(draw: random.Random, abstract: str, length: tuple[int, int]) -> str
 
 
 def _stands_in(text: str, *fields: str) -> bool:
-    sought = " ".join(re.findall(r"\w+|[^\w\s]", FoldedText(text).folded))
+    sought = " ".join(re.findall(r"\w+|[^\w\s]", FoldedText(text).folded.strip(_AROUND)))
     return any(sought in " ".join(re.findall(r"\w+|[^\w\s]", FoldedText(one).folded)) for one in fields)
 
 

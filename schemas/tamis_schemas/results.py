@@ -175,7 +175,7 @@ class InclusionDecision(BaseModel):
 
     @property
     def quote_words(self) -> str | None:
-        """The quotes that flag the record, `I1 altered: "men" for "women"; E1 not found: "in rats"`; None: none do."""
+        """The quotes that flag the record, or None: `I1 altered: "men" for "women"; E1 not found: "in rats"`."""
         told = []
         for label, given in self.verdicts.items():
             quote = given.quote

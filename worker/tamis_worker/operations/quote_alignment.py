@@ -1,5 +1,6 @@
 """A quote's words beside those of the passage that is nearest to it: what differs, and where. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,6 +8,8 @@ from itertools import pairwise
 from rapidfuzz.distance import Indel, Opcode
 
 from .quote_tokens import NEGATING, Tokens
+
+OUTWARD = 30  # tokens of the record that are looked at beyond each end of a quote
 
 
 @dataclass(frozen=True)
@@ -126,21 +129,21 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
     beside: list[str] = []
     beyond: list[str] = []
     content = None
-    for place in outward:
+    for place in outward[:OUTWARD]:
         if not record.words[place]:
             (beside if content is None else beyond).append(record.raw[place])
         elif content is None:
             content = place
         else:
             break
-    missing = [place for place in edge if quote.raw[place] not in beside]
-    if len(missing) > len(quote.content):
+    said = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
+    if (Counter(said) - Counter(beside)).total() > len(quote.content):
         start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
         return [WordDifference(start, end, *_nowhere(record, outward))]
-    if content is None or not missing:
+    if content is None or len(said) <= len(beside):
         return []
-    turned = len(edge) > len(beside) and record.is_turning(content)
-    if not turned and not any(quote.raw[place] in beyond for place in missing):
+    goes_on = said[: len(beside)] == beside and said[len(beside) : len(beside) + 1] == beyond[:1]
+    if not goes_on and not record.is_turning(content):
         return []
     place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
     return [WordDifference(place, place, *record.spans[content])]
@@ -215,7 +218,14 @@ def _paired(block: _Block) -> Iterator[_Block]:
 
 
 def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:
-    return WordDifference(*_characters(quote, block.quote), *_characters(passage, block.passage))
+    if block.quote:
+        said = _characters(quote, block.quote)
+    else:  # behind as many function words as the passage has there: of "did not improve" the "not" behind "did"
+        before = passage.content[block.passage.start] - passage.content[block.passage.start - 1] - 1
+        reached = quote.content[block.quote.start - 1] + before
+        place = quote.spans[min(reached, quote.content[block.quote.start] - 1)][1]
+        said = place, place
+    return WordDifference(*said, *_characters(passage, block.passage))
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:

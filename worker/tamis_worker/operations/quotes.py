@@ -35,8 +35,10 @@ BROKEN_OFF = 100  # characters: a quote as long as that may end within a word, w
 FEW = 2  # tokens with content: with fewer, function words must agree as well
 MARGIN = 60  # characters on both sides of the most similar passage that may belong to it
 OMITTED = 6  # words: an ellipsis for no more than these must not leave out a negation
+OMITTED_CHARACTERS = 120  # in which so many words stand at most
 SEARCHED = 2_000_000  # characters of a record; more than any model reads
-TOKENISED = 200_000  # characters of a field, and of a quote, that are looked at token by token
+TOKENISED = 200_000  # characters of a field that are looked at token by token
+LONGEST = 10_000  # characters of a quote that is; a longer one must stand there word for word
 COMPARED = 50_000_000  # characters of quotes times characters of fields, for one answer; under 0.15 s
 TRIED = 1_000  # places of a quote in a field that are looked at for one with whole words
 
@@ -180,7 +182,7 @@ class QuotedRecord:
             if place is None:
                 return _NOWHERE
             similarity, start, end = place.score / 100, begin + place.dest_start, begin + place.dest_end
-        if similarity < SIMILAR or len(words) > TOKENISED:
+        if similarity < SIMILAR or len(words) > LONGEST:
             return _Match(similarity=similarity)
         return _compared(field.folded, part, start, end, begin, similarity)
 
@@ -243,7 +245,7 @@ def _in_tokens(field: _Field, parts: Sequence[_Part]) -> _Match | None:
 
 def _same(field: _Field, part: _Part, begin: int) -> _Match | None:
     """The first passage from a place on with the same words or the same tokens."""
-    if (match := _exact(field.folded, part.words, begin)) or not SHORT <= len(part.words) <= TOKENISED:
+    if (match := _exact(field.folded, part.words, begin)) or not SHORT <= len(part.words) <= LONGEST:
         return match
     tokens = Tokens(part.words)
     if len(tokens.content) < FEW:
@@ -296,12 +298,15 @@ def _joined(field: _Field, parts: Sequence[_Part], matches: Sequence[_Match]) ->
     matches = _tightened(field, parts, matches)
     differences: list[WordDifference] = list(matches[0].differences)
     for before, after, part in zip(matches, matches[1:], parts, strict=False):
-        omitted = Tokens(field.folded[before.end : after.start][:TOKENISED])
+        differences += after.differences
+        if after.start - before.end > OMITTED_CHARACTERS:
+            continue
+        omitted = Tokens(field.folded[before.end : after.start])
         places = range(len(omitted.words))
         if len(places) <= OMITTED and any(omitted.is_negation(place) for place in places):
             left_out = before.end + omitted.spans[0][0], before.end + omitted.spans[-1][1]
             differences.append(WordDifference(part.end, part.end, *left_out))
-        differences += after.differences
+    differences.sort(key=lambda one: one.quote_start)
     altered = bool(differences) or any(one.state is QuoteState.ALTERED for one in matches)
     return _Match(
         QuoteState.ALTERED if altered else QuoteState.FOUND,

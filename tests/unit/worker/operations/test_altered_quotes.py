@@ -115,6 +115,11 @@ def test_an_altered_quote_has_the_place_of_the_nearest_passage() -> None:
     assert [(one.quoted, one.recorded) for one in listed.differences] == [("K", "J")]
 
 
+def test_a_word_that_is_left_out_has_its_place_among_the_function_words() -> None:
+    quote = find("Haemoglobin did improve (mean change")
+    assert [(one.start, one.end) for one in quote.differences] == [(15, 15)]  # behind "did"
+
+
 def test_a_record_that_says_both_has_the_quote() -> None:
     record = {"abstract": "Pain did not improve in the trial. In the cohort, pain did improve."}
     quote = QuotedRecord(record).find("in the cohort pain did improve")

@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_schemas.results import Quote, QuoteState
@@ -166,6 +166,7 @@ def test_a_record_is_searched_as_far_as_any_model_reads(monkeypatch: pytest.Monk
 
 
 @given(st.data())
+@settings(max_examples=30)
 def test_all_words_of_a_text_from_one_to_another_are_found_in_it(data: st.DataObject) -> None:
     words = [found.span() for found in re.finditer(r"\S+", ABSTRACT)]
     first = data.draw(st.integers(0, len(words) - 6))
@@ -208,6 +209,8 @@ def test_any_quote_of_any_record_has_a_place_within_its_field_or_none(title: str
         "\u0301" * 1_000_000,
         " \n" * 500_000,
         ". " * 500_000,
+        "cat sat " + "the " * 100_000 + "ran cats sat not " * 30_000,
+        "with ab cd the " * 60_000,
     ],
     ids=lambda text: repr(text[:6]),
 )
@@ -215,6 +218,7 @@ def test_thirty_quotes_of_a_record_of_one_megabyte_are_checked_within_the_bound(
     asked = ["ab" * n for n in range(1, 16)] + [
         f"invented sentence {n} about children ... with asthma " * 3 for n in range(15)
     ]
+    asked += ["in cat, sat and the the", "of ab, cd, ab (cd) of it that has", "the not cats ran ... cat ... sat " * 30]
     began = time.thread_time()
     record = QuotedRecord({"title": "x", "abstract": abstract})
     for text in asked:
