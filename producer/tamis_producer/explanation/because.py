@@ -21,7 +21,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.exclusion import DUPLICATE
 from tamis_schemas.penalties import QUOTE_PENALTY, Band, milder_band
-from tamis_schemas.results import CriterionVerdict, QuoteState
+from tamis_schemas.results import CriterionVerdict, QuoteState, Verdict
 
 from .document import Because
 
@@ -90,17 +90,17 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
             said = decision.exclusion_reason or "the ledger names no criterion"
     yield Because(sets="status", text=f"status {decision.status.value}: {said}")
     if decision.model_status is not None:
-        # The reason is a field of its own where a release keeps one; else the verdicts above are the reason.
-        reason = getattr(decision, "uncertain_reason", None)
+        reason = decision.uncertain_reason  # None: a release before there were reasons
         told = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
         yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {told}")
     yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
+    yield Because(sets="status", text=f"policy for exclusions that no quote verifies: {operation.unverified.value}")
     yield Because(sets="confidence", text=_after_quotes(decision))
 
 
 def _deciding(criterion: Criterion, given: CriterionVerdict) -> str:
     if given.quote is None:
-        backed = "without a quote"
+        backed = "which needs no quote" if given.verdict is Verdict.SILENT else "without a quote"
     elif given.quote.state is QuoteState.FOUND:
         where = "" if given.quote.field is None else f", in {given.quote.field}"
         backed = f"verified by its quote{where}"

@@ -57,8 +57,27 @@ def test_an_exclusion_names_its_criterion_and_how_its_quote_was_verified() -> No
     assert told == [
         ("status", "status exclude: I2 not met, its quote is altered"),
         ("status", "policy for criteria that the record leaves unclear: include"),
+        ("status", "policy for exclusions that no quote verifies: refer"),
         ("confidence", "0.9 x (1 - 0.5 x 2/3) = 0.6; of 3 quotes 1 altered and 1 not found"),
     ]
+
+
+def test_a_verdict_by_silence_needs_no_quote() -> None:
+    silent = {**VERDICTS, "I2": {"verdict": "not met by silence", "quote": None}}
+    told = decided(SCREENING, status="exclude", confidence=0.9, verdicts=silent, criteria=["A trial"])
+    assert told[0] == ("status", "status exclude: I2 not met by silence, which needs no quote")
+
+
+def test_an_exclusion_that_nothing_verifies_says_why_it_is_uncertain() -> None:
+    told = decided(
+        SCREENING,
+        status="uncertain",
+        confidence=0.6,
+        model_status="exclude",
+        uncertain_reason="no verified quote",
+        verdicts=VERDICTS,
+    )
+    assert ("status", "the model itself said exclude, but: no verified quote") in told
 
 
 def test_a_status_that_the_verdicts_do_not_bear_is_told_beside_the_models_own() -> None:
