@@ -68,16 +68,14 @@ class Exclusions:
 
     def __init__(self, text: bytes, ends: Sequence[int]) -> None:
         """`ends`: where its sentences end, in order."""
-        covered = sorted(_covered(text, ends))
-        self._starts = [start for start, _ in covered]
-        self._furthest: list[int] = []
-        for _, stop in covered:
-            self._furthest.append(max(stop, self._furthest[-1] if self._furthest else 0))
+        stretches = list(_covered(text, ends))  # in the text's order, none within another
+        self._starts = [start for start, _ in stretches]
+        self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
         """Whether the byte there belongs to an enumeration of what is excluded."""
         place = bisect_right(self._starts, at) - 1
-        return place >= 0 and at < self._furthest[place]
+        return place >= 0 and at < self._stops[place]
 
 
 def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
