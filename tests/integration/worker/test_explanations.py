@@ -11,7 +11,7 @@ from stage import House, tamis
 from tamis_producer import Batch
 from tamis_producer.explanation import Explanation
 from tamis_producer.explanation.document import HumanAct
-from tamis_schemas import Inclusion, SearchCriteria
+from tamis_schemas import Filter, Inclusion, SearchCriteria
 
 CRITERIA = SearchCriteria(
     research_question="Does walking help?",
@@ -174,3 +174,21 @@ def test_the_command_tells_it_on_a_terminal_and_to_programs(screened: Batch, hou
     ambiguous = tamis("explain", screened.id, "twice", env=house.environment, cwd=tmp_path)
     assert ambiguous.code == 2
     assert "2 records have the id 'twice': say which index is meant, of 2, 3" in ambiguous.err
+
+
+def test_a_key_that_the_endpoint_says_back_is_in_no_transcript(house: House) -> None:
+    key = house.environment["TAMIS_LLM_API_KEY"]
+    house.fresh().double.script(
+        answers=[Scripted("echo", {"reasoning": f"asked with {key}", "value": True, "confidence": 0.9})],
+        faults=[Fault(Kind.BAD_REQUEST, contains="refuse", message="not with {authorization}")],
+    )
+    batch = house.client.submit(
+        Filter(criteria="Is it?"), [{"id": "1", "title": "echo"}, {"id": "2", "title": "refuse"}]
+    )
+    batch.wait(60)
+    told = [batch.explain(place) for place in (0, 1)]
+    answer, error = (one.transcripts[0].calls[0] for one in told)
+    assert answer.answer is not None
+    assert "asked with [secret]" in answer.answer.content
+    assert error.error is not None
+    assert all(key not in one.model_dump_json(include={"transcripts", "prompts"}) for one in told)
