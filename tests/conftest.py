@@ -1,7 +1,9 @@
 """Real servers for every test that asks for one: started once a session, a fresh ledger and an empty Redis a test."""
 
 import os
+import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,19 +28,43 @@ from tamis_worker.embedded.valkey import Valkey
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"  # in which pytest makes the folders of its runs
+ROOT_OF_THE_RUN = pytest.StashKey[Path]()
 TEMPLATE = "template_ledger"
 # The first of the house's databases: its worker lives beside those of other tests, and must not take their messages.
 HOUSE = 3
+
+EXAMPLES = 50  # of each law; the usual 100 take twice the time, and what they find more, the next run finds too
 
 # A slow machine fails no test: examples are not timed. CI judges the same examples each time, so that a failure belongs
 # to the change it is shown with; elsewhere each run looks further.
 hypothesis.settings.register_profile(
     "untimed",
+    max_examples=EXAMPLES,
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give each run of root's a temporary folder of its own; it is kept where a test failed.
+
+    As root Postgres runs as another user, which the stack lets pass through the folders above its data. pytest shuts
+    the folder that all runs of a user share each time one begins, and with it the Postgres of any other run out.
+    """
+    if os.geteuid() == 0 and config.option.basetemp is None:
+        folder = Path(tempfile.mkdtemp(prefix="tamis-tests-", dir=os.environ.get(TEMPORARY_ROOT)))
+        os.environ[TEMPORARY_ROOT] = str(folder)
+        config.stash[ROOT_OF_THE_RUN] = folder
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remove the run's own folder, once everything in it has been stopped."""
+    folder = session.config.stash.get(ROOT_OF_THE_RUN, None)
+    if folder is not None and exitstatus == pytest.ExitCode.OK:
+        session.config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
-"""The reliability curve: bins, their shares, and how far they lie from the diagonal."""
+"""The reliability curve: bins, their shares, and how far they lie from the diagonal.
+
+The libraries that the figures are held against load for seconds: each test imports its own, and collecting none.
+"""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.calibration import calibration_curve
 
 from tamis_producer.quality.calibration_curve import reliability
 
@@ -40,6 +42,8 @@ def test_the_error_lies_between_0_and_1_and_the_bins_hold_every_decision(decisio
 @given(st.lists(st.tuples(st.integers(0, 99).map(lambda n: (n + 0.5) / 100), st.booleans()), min_size=1, max_size=80))
 def test_the_curve_is_that_of_scikit_learn(decisions: list[tuple[float, bool]]) -> None:
     """Between the edges of the bins: on them, theirs end where ours begin."""
+    from sklearn.calibration import calibration_curve
+
     shares, confidences = calibration_curve(
         [right for _, right in decisions], [sure for sure, _ in decisions], n_bins=10
     )

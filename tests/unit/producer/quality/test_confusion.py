@@ -1,4 +1,7 @@
-"""The confusion matrix: its figures as scikit-learn has them, and reasons where there are none."""
+"""The confusion matrix: its figures as scikit-learn has them, and reasons where there are none.
+
+The libraries that the figures are held against load for seconds: each test imports its own, and collecting none.
+"""
 
 import random
 from math import sqrt
@@ -6,8 +9,6 @@ from math import sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score, matthews_corrcoef, precision_score, recall_score
-from statsmodels.stats.proportion import proportion_confint
 
 from tamis_producer.quality.confusion import Matrix, f1, mcc, precision, sensitivity, specificity
 
@@ -27,6 +28,8 @@ def test_the_arithmetic_written_out() -> None:
 
 @given(MATRICES)
 def test_the_figures_are_those_of_scikit_learn(matrix: Matrix) -> None:
+    from sklearn.metrics import f1_score, matthews_corrcoef, precision_score, recall_score
+
     system = [1] * (matrix.tp + matrix.fp) + [0] * (matrix.fn + matrix.tn)
     human = [1] * matrix.tp + [0] * matrix.fp + [1] * matrix.fn + [0] * matrix.tn
     for found, theirs in (
@@ -59,6 +62,8 @@ def test_every_figure_lies_in_its_range_and_within_its_interval(matrix: Matrix) 
 
 @given(MATRICES)
 def test_the_intervals_of_proportions_are_wilsons(matrix: Matrix) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     found = sensitivity(matrix)
     if found.value is not None:
         low, high = proportion_confint(matrix.tp, matrix.tp + matrix.fn, method="wilson")
@@ -66,6 +71,8 @@ def test_the_intervals_of_proportions_are_wilsons(matrix: Matrix) -> None:
 
 
 def test_the_interval_of_f1_is_wilsons_of_f_star_transformed() -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     low, high = proportion_confint(32, 32 + 97 + 4, method="wilson")
     found = f1(PAPER)
     assert found.low == pytest.approx(2 * low / (1 + low))

@@ -1,4 +1,7 @@
-"""AUC and work saved: as scikit-learn has them, by brute force, and under changes that must not matter."""
+"""AUC and work saved: as scikit-learn has them, by brute force, and under changes that must not matter.
+
+The libraries that the figures are held against load for seconds: each test imports its own, and collecting none.
+"""
 
 from itertools import product
 from math import inf
@@ -7,7 +10,6 @@ from statistics import fmean, variance
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 
 from tamis_producer.quality.discrimination import auc, wss
 
@@ -22,6 +24,8 @@ def test_the_arithmetic_written_out() -> None:
 
 @given(SCORES, SCORES)
 def test_the_area_is_that_of_scikit_learn_ties_included(included: list[float], excluded: list[float]) -> None:
+    from sklearn.metrics import roc_auc_score
+
     theirs = roc_auc_score([1] * len(included) + [0] * len(excluded), included + excluded)
     assert auc(included, excluded).value == pytest.approx(theirs, abs=1e-9)
 

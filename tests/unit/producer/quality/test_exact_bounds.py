@@ -1,12 +1,13 @@
-"""Clopper-Pearson: the quantiles of the beta distribution, and a coverage that holds for every proportion."""
+"""Clopper-Pearson: the quantiles of the beta distribution, and a coverage that holds for every proportion.
+
+The libraries that the figures are held against load for seconds: each test imports its own, and collecting none.
+"""
 
 from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta
-from statsmodels.stats.proportion import proportion_confint
 
 from tamis_producer.quality import interval, lower_bound, upper_bound
 
@@ -31,6 +32,8 @@ def test_bounds_at_the_ends_are_those_of_the_closed_forms(count: int, total: int
 
 @given(SHARES, LEVELS)
 def test_bounds_are_the_quantiles_of_the_beta_distribution(share: tuple[int, int], level: float) -> None:
+    from scipy.stats import beta
+
     count, total = share
     if count < total:
         assert upper_bound(count, total, level) == pytest.approx(beta.ppf(level, count + 1, total - count), abs=1e-9)
@@ -42,6 +45,8 @@ def test_bounds_are_the_quantiles_of_the_beta_distribution(share: tuple[int, int
 
 @given(SHARES)
 def test_the_interval_is_that_of_statsmodels(share: tuple[int, int]) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     low, high = proportion_confint(*share, alpha=0.05, method="beta")
     found = interval(*share)
     assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))

@@ -1,13 +1,13 @@
-"""Kappa and AC1: their arithmetic, their laws, and statsmodels."""
+"""Kappa and AC1: their arithmetic, their laws, and statsmodels.
+
+The libraries that the figures are held against load for seconds: each test imports its own, and collecting none.
+"""
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from tamis_producer.quality import agreement
 
@@ -45,6 +45,10 @@ def test_the_arithmetic_written_out(cells: tuple[int, int, int, int], kappa: flo
 
 @given(PAIRS)
 def test_kappa_and_its_interval_are_those_of_statsmodels_and_scikit_learn(pairs: list[tuple[str, str]]) -> None:
+    import numpy as np
+    from sklearn.metrics import cohen_kappa_score
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     found = agreement(pairs)
     if found.kappa is None:
         assert len({name for pair in pairs for name in pair}) == 1
