@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STEP = 1024  # characters folded at a time: as many are gone through one by one to find the first place among them
+STEP = 256  # characters folded at a time: as many are gone through one by one to find the first place among them
 REMEMBERED = 20_000  # characters whose folding is kept; there are a million, and a record may hold them all
 FEW_BEYOND_ASCII = 20  # kinds of characters of a step that are replaced one by one
 TRAILING = 32  # accents and invisible characters after the last letter of a place that belong to it, at most

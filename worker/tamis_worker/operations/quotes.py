@@ -11,7 +11,7 @@ only so much is compared for similarity; what is left over after that is looked 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from rapidfuzz import fuzz
 
@@ -61,7 +61,7 @@ class _Field:
         self.has_places = has_places  # a text; a list or an object is searched as it is shown
         self.folded_text = FoldedText(text)
         self.folded = self.folded_text.folded
-        self.prefix = FoldedText(name).folded.strip() + ":"
+        self.prefix = _prefix(name)
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -73,6 +73,12 @@ class _Field:
             return ""
         place = self.folded_text.place(start, end)
         return self.text[place.start : place.end]
+
+
+@lru_cache(maxsize=1_000)
+def _prefix(name: str) -> str:
+    """A field's name as it may stand before a quote from it."""
+    return FoldedText(name).folded.strip() + ":"
 
 
 @dataclass(frozen=True, slots=True)

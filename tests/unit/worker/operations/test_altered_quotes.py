@@ -46,6 +46,8 @@ def find(text: str) -> Quote:
         ("Haemoglobin did improve (mean change", [("", "not")]),
         ("There were differences between groups", [("", "no")]),
         ("were differences between groups.", [("", "no")]),  # the quote begins with the word before it
+        ("after in-hospital rehabilitation; patients with", [("", "without")]),  # or with the word behind it
+        ("randomised to 2.5 mg/kg metformin daily and", [("", "or")]),
         ("Haemoglobin did ... improve (mean change", [("", "not")]),
         ("patients with diabetes were excluded", [("", "without")]),
         ("and pain was not increased by 12 %", [("not", "")]),
@@ -103,6 +105,13 @@ def test_a_quote_that_is_only_written_otherwise_is_found(text: str) -> None:
     quote = find(text)
     assert (quote.state, quote.differences) == (QuoteState.FOUND, ())
     assert 0.6 < quote.similarity <= 1.0
+
+
+def test_a_negation_is_no_part_of_a_longer_word() -> None:
+    for said in ("notable to help the women of the trial", "the drug was notable to help the women"):
+        quote = QuotedRecord({"abstract": "The drug was not able to help the women of the trial."}).find(said)
+        assert quote is not None
+        assert (quote.state, [one.quoted for one in quote.differences]) == (QuoteState.ALTERED, ["notable"])
 
 
 def test_an_altered_quote_has_the_place_of_the_nearest_passage() -> None:
