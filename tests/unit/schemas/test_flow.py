@@ -67,6 +67,7 @@ def test_every_arrow_of_a_review_adds_up() -> None:
         ("stage", {"cancelled": 1}, "1 cancelled"),
         ("stage", {"open": 0}, "0 not decided yet"),
         ("stage", {"marked": 21}, "21 records are marked, but only 20 passed"),
+        ("stage", {"unverified": 99}, "99 records were excluded without a verified quote, but only"),
         ("stage", {"held_back": 1}, "the first stage has none before it"),
         ("second", {"held_back": 2}, "from inclusion to extract_fields: 21 records arrive"),
         ("second", {"admitted": 0}, "from inclusion to extract_fields: 20 records arrive"),

@@ -11,7 +11,9 @@ for unclear verdicts also where an inclusion criterion is unclear. Under their p
 as soon as one verdict is unclear.
 
 A failed criterion is verified where the record holds its quote, or where its verdict needs none: it is not met by
-silence, or unclear and counted as failed. Under the policy `exclude` for unverified exclusions every one of them is.
+silence and no quote is given, or unclear and counted as failed. Words that the record does not hold verify no silence
+either: who invents them has not found the record silent. Under the policy `exclude` for unverified exclusions every
+failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,9 +74,9 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 def _verified(given: CriterionVerdict) -> bool:
     """True of a failed criterion whose verdict may be relied upon: by words of the record, or without any."""
-    if given.verdict in (Verdict.SILENT, Verdict.UNCLEAR):
-        return True
-    return given.quote is not None and given.quote.found
+    if given.quote is None:
+        return given.verdict in (Verdict.SILENT, Verdict.UNCLEAR)
+    return given.quote.found or given.verdict is Verdict.UNCLEAR
 
 
 def _met(criterion: Criterion, verdict: Verdict) -> bool:
