@@ -38,6 +38,7 @@ from .ledger import (
     stream_results,
 )
 from .overrides import HumanDecision
+from .pilot_file import Pilot, draw_pilot
 from .retry_bias import read_retry_bias
 from .view import BatchView
 
@@ -261,6 +262,13 @@ class Batch:
         The same seed gives back the same audit.
         """
         return audits.draw(self._client.engine, self._id, n, seed=seed, stratum=stratum)
+
+    def draw_pilot(self, n: int, *, seed: int) -> Pilot:
+        """A random sample of `n` records, copies left out, for a human to label; the same seed draws the same.
+
+        Raises `InvalidParameters` for an `n` below 1 or a seed that is none, and `LedgerUnavailable`.
+        """
+        return draw_pilot(self.results(), n, seed=seed)
 
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""

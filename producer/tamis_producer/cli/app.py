@@ -51,6 +51,7 @@ MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "report": ("report",),
         "control": ("pause", "resume", "cancel", "priority"),
         "retry": ("retry", "failures"),
+        "pilot": ("pilot",),
         "evaluate": ("evaluate", "calibrate"),
         "override": ("override", "overrides", "agreement"),
         "audit": ("audit",),
