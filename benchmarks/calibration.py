@@ -5,6 +5,9 @@
 Each review has 500 includes with scores, from which a pilot draws at random. The threshold that the pilot gives is
 held against all of them: a promise is broken where their recall is below 0.95. It may be broken in 5 % of reviews.
 Beside it what would come of taking the threshold whose recall on the pilot itself is 0.95, without any bound.
+
+Then pilots of every kind, random and others, over whole reviews (`benchmarks.pilots`), and how often the intervals of
+kappa and AC1 hold the true value (`benchmarks.agreement_coverage`).
 """
 
 import random
@@ -18,6 +21,8 @@ from typing import TypeAlias
 
 from tamis_producer.quality import choose_threshold
 
+from . import agreement_coverage, pilots
+
 World: TypeAlias = Callable[[random.Random], list[float]]
 Choice: TypeAlias = Callable[[Sequence[float]], float | None]
 
@@ -25,6 +30,8 @@ RECALL, DELTA = 0.95, 0.05
 INCLUDES = 500  # of a review
 PILOT = 124  # includes in a pilot: two may be missed, and the bound is as sharp as it can be
 REVIEWS = 1_000
+WHOLE_REVIEWS = 150  # with a pilot of each kind
+SAMPLES = 2_000  # of each truth about two raters
 SEED = 1
 
 
@@ -110,6 +117,15 @@ def main() -> None:
         sys.stdout.write(
             f"{name:<12} {found.kept:>12.1%} {found.refused:>9.1%} {found.recall:>12.4f} {naive.kept:>21.1%}\n"
         )
+    sys.stdout.write(
+        f"\n{WHOLE_REVIEWS} whole reviews with a pilot of each kind, {pilots.LABELLED} of {pilots.RECORDS:,} records "
+        f"labelled, seed {pilots.SEED}; wanted: a recall of {pilots.RECALL} in {1 - pilots.DELTA:.0%}\n\n"
+    )
+    for line in pilots.table(WHOLE_REVIEWS):
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"\nkappa and AC1: {SAMPLES:,} samples of each truth, seed {agreement_coverage.SEED}\n\n")
+    for line in agreement_coverage.table(SAMPLES):
+        sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":

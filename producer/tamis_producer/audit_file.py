@@ -39,7 +39,7 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
         row = by_index[item.index]
         why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
         said = "" if item.include is None else "yes" if item.include else "no"
-        cells = [audit.id, item.index, item.item_id, _text(row.item.get("title")), _content(row.item)]
+        cells = [audit.id, item.index, item.item_id, text_of(row.item.get("title")), content_of(row.item)]
         cells += [*why, said, item.reviewer or "", item.note or ""]
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
@@ -86,12 +86,13 @@ def _rationale(row: ItemResult) -> str:
     return "" if row.result is None else row.result.reasoning or ""
 
 
-def _content(item: dict[str, Any]) -> str:
+def content_of(item: dict[str, Any]) -> str:
     """The abstract; of an item that is no publication, its fields line by line."""
     if item.get("abstract") or item.get("title"):
-        return _text(item.get("abstract"))
+        return text_of(item.get("abstract"))
     return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A field's text; of none the empty one."""
     return "" if value is None else str(value)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, Engine, insert, select
@@ -14,8 +13,8 @@ from .ledger import insert_audit, ledger_errors, read_audit, read_audits
 from .ledger.overrides import EXCLUDES, one_at_a_time, standing
 from .outcome import FILTER, Outcome, outcomes
 from .overrides import HumanDecision, RefusedDecision, checked_words, write
+from .random_order import check_draw, sample
 
-LARGEST_SEED = 2**63 - 1
 _OUTCOMES = {
     Stratum.ALL: (Outcome.EXCLUDED, Outcome.INELIGIBLE),
     Stratum.RULES: (Outcome.INELIGIBLE,),
@@ -54,10 +53,7 @@ def draw(engine: Engine, batch_id: UUID, n: int, *, seed: int, stratum: Stratum 
         InvalidRequest: the batch does not decide about records, is not completed, or excluded none.
         LedgerUnavailable: the ledger does not answer.
     """
-    if isinstance(n, bool) or n < 1:
-        raise InvalidParameters(f"n: {n!r} is no number of records: a sample has at least 1")
-    if isinstance(seed, bool) or not 0 <= seed <= LARGEST_SEED:
-        raise InvalidParameters(f"seed: {seed!r} is no whole number from 0 to {LARGEST_SEED}")
+    check_draw(n, seed)
     with ledger_errors(), engine.begin() as connection:
         one_at_a_time(connection, batch_id)
         population = _population(connection, batch_id, stratum)
@@ -71,14 +67,6 @@ def draw(engine: Engine, batch_id: UUID, n: int, *, seed: int, stratum: Stratum 
             connection, audit_id, batch_id, seed=seed, stratum=stratum, population=len(population), places=places
         )
         return read_audit(connection, audit_id)
-
-
-def sample(population: Sequence[int], n: int, *, seed: int) -> list[int]:
-    """`n` of the places, in the order of the SHA-256 of `seed:place`: the same on every machine and in every release.
-
-    The first m of a sample of n are the sample of m.
-    """
-    return sorted(population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())[:n]
 
 
 def record(

@@ -44,6 +44,7 @@ from .view import BatchView
 if TYPE_CHECKING:
     from .agreement import AgreementFigures
     from .client import Client
+    from .pilot_file import Pilot
 
 FIRST_POLL = 0.05  # s
 SLOWEST_POLL = 1.0  # s
@@ -275,6 +276,15 @@ class Batch:
         The same seed gives back the same audit.
         """
         return audits.draw(self._client.engine, self._id, n, seed=seed, stratum=stratum)
+
+    def draw_pilot(self, n: int, *, seed: int) -> Pilot:
+        """A random sample of `n` records, copies left out, for a human to label; the same seed draws the same.
+
+        Raises `InvalidParameters` for an `n` below 1 or a seed that is none, and `LedgerUnavailable`.
+        """
+        from .pilot_file import draw_pilot  # with the readers of every format behind it
+
+        return draw_pilot(self.results(), n, seed=seed)
 
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""

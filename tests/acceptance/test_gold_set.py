@@ -190,6 +190,38 @@ def test_a_threshold_that_a_pilot_of_half_the_records_allows_keeps_the_recall_on
 
 
 @needs_real_records
+def test_a_run_of_the_first_records_promises_nothing_and_a_drawn_pilot_does(screened: Screened) -> None:
+    run = screened.labels("run.csv", list(screened.answers)[:200])
+    code, out, err = screened.run("calibrate", "--labels", run, "--recall", "0.5")
+    assert (code, out) == (1, "")
+    assert "the 200 labelled records stand in one block" in err
+    assert f"tamis pilot {screened.batch}" in err
+    told = screened.told("evaluate", "--labels", run)
+    assert told["sampling"]["lie"] == "selected"
+    assert told["screening"]["specificity"]["value"] is not None
+    assert told["screening"]["specificity"]["low"] is None
+    code, out, _ = screened.run("evaluate", "--labels", run, "-o", "run.html")
+    assert "no random sample of the batch" in " ".join(out.split())
+    assert "no random sample of the batch" in (screened.folder / "run.html").read_text("utf-8")
+
+    drawn = screened.told("pilot", "--n", "200", "--seed", "1", "-o", "pilot.csv")
+    assert (drawn["seed"], drawn["population"], len(drawn["places"])) == (1, 520, 200)
+    assert screened.run("pilot", "-o", "pilot.csv")[0] == 2  # it may hold labels
+    path = screened.folder / "pilot.csv"
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for line in rows[:150]:
+        line["include"] = "yes" if screened.answers[line["id"]].human else "no"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    told = screened.told("calibrate", "--labels", "pilot.csv", "--recall", "0.5", "--delta", "0.3")
+    assert (told["matching"]["by"], told["sampling"]["seed"], told["sampling"]["labelled"]) == ("index", 1, 150)
+    assert screened.told("evaluate", "--labels", "pilot.csv")["screening"]["specificity"]["low"] is not None
+
+
+@needs_real_records
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

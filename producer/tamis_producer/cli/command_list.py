@@ -146,6 +146,12 @@ COMMANDS = (
         "Say how far the software agrees with the people who decided about the same records: kappa and AC1.",
     ),
     Listed(
+        "pilot",
+        "pilot",
+        Theme.CHECK,
+        "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`.",
+    ),
+    Listed(
         "audit",
         "audit",
         Theme.CHECK,

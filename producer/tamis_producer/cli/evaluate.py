@@ -22,6 +22,7 @@ from ..quality.matching import Matched, Matching, match
 from ..quality.pilot import Calibrated
 from ..quality.pilot import calibrate as calibrate_matched
 from ..quality.reliability_svg import draw_reliability
+from ..quality.sampling import Lie, Sampling
 from ..results_file import replacing
 from ..view import BatchView
 from .app import EXIT_FAILED, app, err, out
@@ -32,6 +33,16 @@ from .render import DECIDING
 
 LISTED = 20  # records of lost evidence on the terminal
 BELOW = ("index", "id", "decision", "score", "label", "kept", "title")
+
+_SAME = "answered by the same model to the same criteria."
+_HOLDS = {
+    "drawn": f"The labelled records were drawn by `tamis pilot`: it holds for records of this batch, {_SAME}",
+    Lie.CENSUS: f"Every record of the batch has a label: it holds for other records of their kind, {_SAME}",
+    Lie.RANDOM: "It holds where the labelled records are a random sample of those that the threshold is used for, "
+    f"{_SAME} Where they lie in the batch, their scores and their databases say nothing against it.",
+    Lie.BLOCKS: "It holds where the blocks of labelled records are a random sample of the batch's, "
+    f"{_SAME} Where they lie, their scores and their databases say nothing against it.",
+}
 
 Labels = Annotated[
     Path,
@@ -72,7 +83,7 @@ def evaluate(
         raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json gives every figure")
     with Client() as client:
         batch = client.batch(batch_id)
-        view = _deciding(batch)
+        view = deciding(batch)
         found = evaluate_matched(_matched(client, batch, labels, label_column))
     if as_json:
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **found.model_dump(mode="json")}
@@ -111,9 +122,11 @@ def calibrate(
     """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
     with Client() as client:
         batch = client.batch(batch_id)
-        view = _deciding(batch)
+        view = deciding(batch)
         found = calibrate_matched(_matched(client, batch, labels, label_column), recall, delta)
     refusal = found.calibration.refusal
+    if refusal is not None and not found.calibration.sampling.promises:
+        refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
     if as_json:
         below = [one.item_id for one in found.records if not found.kept(one)] if refusal is None else []
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), "refusal": refusal}
@@ -130,7 +143,8 @@ def calibrate(
         err.print(f"{len(found.records):,} records written to {output}", highlight=False, markup=False)
 
 
-def _deciding(batch: Batch) -> BatchView:
+def deciding(batch: Batch) -> BatchView:
+    """How the batch stands. Raises `InvalidRequest` where its operation includes or excludes nothing."""
     view = batch.status()
     if view.operation not in DECIDING:
         raise InvalidRequest(
@@ -146,7 +160,7 @@ def _matched(client: Client, batch: Batch, labels: Path, column: str | None) -> 
 
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:
-    _say_matching(found.matching, view)
+    _say_matching(found.matching, view, found.sampling)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     for name in ("include", "referred to a human", "exclude", "excluded by rules"):
@@ -189,21 +203,26 @@ def _print_lost(found: GoldEvaluation) -> None:
         out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
 
 
-def _say_matching(matching: Matching, view: BatchView) -> None:
+def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> None:
     if not view.finished:
         left = view.counts.pending + view.counts.running
         out.print(f"[yellow]the batch is not finished[/]: {left:,} records still to do count as referred to a human")
     for remark in words.remarks(matching):
         out.print(f"[yellow]note:[/] {escape(remark)}", highlight=False, soft_wrap=True)
     out.print(
-        f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]\n",
+        f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]",
         highlight=False,
     )
+    if (lies := words.sampling_remark(sampling)) is not None:
+        out.print(f"[bold yellow]{escape(lies)}[/]", highlight=False, soft_wrap=True)
+    if not sampling.promises:
+        out.print(f"[bold]{words.proper_sample(view.id)}[/] draws a random sample.", highlight=False, soft_wrap=True)
+    out.print()
 
 
 def _print_threshold(found: Calibrated, view: BatchView) -> None:
     calibration, threshold = found.calibration, found.calibration.threshold
-    _say_matching(calibration.matching, view)
+    _say_matching(calibration.matching, view, calibration.sampling)
     rows = {
         "threshold": f"[bold]{threshold.value}[/]: keep every record whose score for inclusion is at least that",
         "guarantee": f"recall is at least {threshold.recall:g} with probability {1 - threshold.delta:g} over random "
@@ -213,16 +232,18 @@ def _print_threshold(found: Calibrated, view: BatchView) -> None:
         "saves": f"{words.shown(calibration.saved, percent=True)} of the labelled records lie below",
         "below": f"{calibration.below:,} of the batch's {calibration.of:,} records; -o FILE.csv and --json name them",
     }
+    if threshold.weight > 1:
+        rows["pilot"] += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="dim")
     for name, said in rows.items():
         table.add_row(name, said)
     out.print(table, highlight=False)
-    out.print(
-        "[dim]It holds where the labelled records are a random sample of those that the threshold is used for, "
-        "answered by the same model to the same criteria.[/]",
-        soft_wrap=True,
-    )
+    out.print(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]", soft_wrap=True)
+
+
+def _basis(sampling: Sampling) -> str:
+    return sampling.lie if sampling.seed is None else "drawn"
 
 
 def _write_records(found: Calibrated, stream: TextIO) -> None:

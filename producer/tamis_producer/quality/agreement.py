@@ -12,7 +12,10 @@ from statistics import NormalDist
 
 from pydantic import BaseModel, ConfigDict
 
+from .agreement_interval import Table, ac1_interval, kappa_interval
+
 LEVEL = 0.95
+TWO = 2  # categories, for which there is an interval for tables of any size
 
 
 class Agreement(BaseModel):
@@ -40,8 +43,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
 
     po is the share of records on which they agree, p(k) and q(k) are the shares that each put into category k, K is the
-    number of categories. Intervals are those of the normal distribution around the figure, cut at -1 and 1, with the
-    large-sample variances of the sources (the delta method).
+    number of categories. Of two categories the intervals are those of `agreement_interval`, for tables of any size. Of
+    more they are those of the normal distribution around the figure, cut at -1 and 1, with the large-sample variances
+    of the sources (the delta method): too narrow for small samples.
 
     Args:
         pairs: one for each record, in any order.
@@ -63,12 +67,15 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     second = {name: sum(share for (_, other), share in cells.items() if other == name) for name in names}
     observed = sum(count for (one, other), count in Counter(pairs).items() if one == other) / n
     figures: dict[str, float | str] = {}
+    table = _table(pairs, sorted(names)) if len(names) == TWO else None
 
     if len({name for pair in cells for name in pair}) == 1:
         figures["no_kappa"] = "both put every record into the same category: all agreement could be chance"
     else:
         chance = sum(first[name] * second[name] for name in names)
         figures |= _figure("kappa", n, observed, chance, cells, lambda one, other: first[other] + second[one], level)
+        if table is not None:
+            figures |= _between("kappa", kappa_interval(table, float(figures["kappa"]), level))
 
     if len(names) == 1:
         figures["no_ac1"] = "only one category is known: nothing could have been judged differently"
@@ -79,7 +86,19 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         figures |= _figure(
             "ac1", n, observed, chance, cells, lambda one, other: (1 - mean[one] - mean[other]) / others, level
         )
+        if table is not None:
+            figures |= _between("ac1", ac1_interval(table, float(figures["ac1"]), level))
     return Agreement.model_validate({"n": n, "observed": observed, "level": level, **figures})
+
+
+def _table(pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Table:
+    no, yes = names
+    counts = Counter(pairs)
+    return Table(both=counts[yes, yes], first=counts[yes, no], second=counts[no, yes], neither=counts[no, no])
+
+
+def _between(name: str, ends: tuple[float, float]) -> dict[str, float | str]:
+    return {f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def _figure(

@@ -1,12 +1,12 @@
 """Whether a confidence means what it says: the reliability curve and the expected calibration error."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from tamis_schemas import Proportion, wilson
 
-from .figure import Figure
+from .figure import LEVEL, Figure
 
 BINS = 10
 
@@ -35,8 +35,14 @@ class Reliability(BaseModel):
     confidence: float | None  # the mean over all of them
 
 
-def reliability(decisions: Sequence[tuple[float, bool]]) -> Reliability:
+def reliability(
+    decisions: Sequence[tuple[float, bool]], level_of: Callable[[Sequence[int]], float | None] = lambda _: LEVEL
+) -> Reliability:
     """The curve over decisions: pairs of the confidence in one and whether the human decided alike.
+
+    Args:
+        decisions: in any order.
+        level_of: of the interval around the share of some decisions, by their places; None: there is none.
 
     ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
 
@@ -44,10 +50,14 @@ def reliability(decisions: Sequence[tuple[float, bool]]) -> Reliability:
     binning, AAAI 29; Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017), On calibration of modern neural networks,
     ICML, PMLR 70, 1321-1330.
     """
-    held: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
-    for confidence, right in decisions:
-        held[min(int(confidence * BINS), BINS - 1)].append((confidence, right))
-    bins = tuple(_bin(place, members) for place, members in enumerate(held))
+    held: list[list[int]] = [[] for _ in range(BINS)]
+    for at, (confidence, _) in enumerate(decisions):
+        held[min(int(confidence * BINS), BINS - 1)].append(at)
+
+    def bin_of(place: int, members: Sequence[int]) -> Bin:
+        return _bin(place, [decisions[at] for at in members], level_of(members))
+
+    bins = tuple(bin_of(place, members) for place, members in enumerate(held))
     n = len(decisions)
     away = sum(
         one.n * abs(one.right.estimate - one.confidence)
@@ -55,16 +65,18 @@ def reliability(decisions: Sequence[tuple[float, bool]]) -> Reliability:
         if one.right.estimate is not None and one.confidence is not None
     )
     ece = Figure(value=away / n) if n else Figure(reason="the model decided no labelled record")
-    everything = _bin(0, decisions)
+    everything = bin_of(0, range(n))
     return Reliability(n=n, bins=bins, ece=ece, right=everything.right, confidence=everything.confidence)
 
 
-def _bin(place: int, members: Sequence[tuple[float, bool]]) -> Bin:
+def _bin(place: int, members: Sequence[tuple[float, bool]], level: float | None) -> Bin:
     n = len(members)
+    right = wilson(sum(right for _, right in members), n, LEVEL if level is None else level)
+    ends = {"low": None, "high": None} if level is None else {}
     return Bin(
         low=place / BINS,
         high=(place + 1) / BINS,
         n=n,
         confidence=sum(confidence for confidence, _ in members) / n if n else None,
-        right=wilson(sum(right for _, right in members), n),
+        right=right.model_copy(update={"level": LEVEL, **ends}),
     )

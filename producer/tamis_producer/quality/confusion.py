@@ -28,22 +28,22 @@ class Matrix(BaseModel):
         return self.tp + self.fp + self.fn + self.tn
 
 
-def sensitivity(matrix: Matrix) -> Figure:
+def sensitivity(matrix: Matrix, level: float = LEVEL) -> Figure:
     """The share of the human's includes that the system keeps (recall): TP / (TP + FN), with its Wilson interval."""
-    return proportion(matrix.tp, matrix.tp + matrix.fn, NO_INCLUDES)
+    return proportion(matrix.tp, matrix.tp + matrix.fn, NO_INCLUDES, level)
 
 
-def specificity(matrix: Matrix) -> Figure:
+def specificity(matrix: Matrix, level: float = LEVEL) -> Figure:
     """The share of the human's excludes that the system drops: TN / (TN + FP), with its Wilson interval."""
-    return proportion(matrix.tn, matrix.tn + matrix.fp, NO_EXCLUDES)
+    return proportion(matrix.tn, matrix.tn + matrix.fp, NO_EXCLUDES, level)
 
 
-def precision(matrix: Matrix) -> Figure:
+def precision(matrix: Matrix, level: float = LEVEL) -> Figure:
     """The share of what the system keeps that the human includes: TP / (TP + FP), with its Wilson interval."""
-    return proportion(matrix.tp, matrix.tp + matrix.fp, NOTHING_KEPT)
+    return proportion(matrix.tp, matrix.tp + matrix.fp, NOTHING_KEPT, level)
 
 
-def f1(matrix: Matrix) -> Figure:
+def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
     """The harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
 
     Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human takes, and
@@ -53,11 +53,11 @@ def f1(matrix: Matrix) -> Figure:
     Machine Learning 110, 451-456.
     """
     taken = matrix.tp + matrix.fp + matrix.fn
-    share = proportion(matrix.tp, taken, "no record is kept by the system or included by the human")
+    share = proportion(matrix.tp, taken, "no record is kept by the system or included by the human", level)
     if share.value is None or share.low is None or share.high is None:
         return Figure(reason=share.reason)
     value, low, high = (2 * end / (1 + end) for end in (share.value, share.low, share.high))
-    return Figure(value=value, low=low, high=high)
+    return Figure(value=value, low=low, high=high, level=level)
 
 
 def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:

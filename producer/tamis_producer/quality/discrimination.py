@@ -27,9 +27,9 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
     m, n = len(included), len(excluded)
     if not m or not n:
         return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among those that the model decided")
-    everyone = _midranks([*included, *excluded])
-    above = [(rank - own) / n for rank, own in zip(everyone[:m], _midranks(included), strict=True)]
-    below = [1 - (rank - own) / m for rank, own in zip(everyone[m:], _midranks(excluded), strict=True)]
+    everyone = midranks([*included, *excluded])
+    above = [(rank - own) / n for rank, own in zip(everyone[:m], midranks(included), strict=True)]
+    below = [1 - (rank - own) / m for rank, own in zip(everyone[m:], midranks(excluded), strict=True)]
     value = fmean(above)
     if m < 2 or n < 2:
         return Figure(value=value, reason="an interval needs two includes and two excludes")
@@ -62,7 +62,7 @@ def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) 
     return Figure(value=unread / len(ranks) - float(1 - Fraction(str(recall))))
 
 
-def _midranks(values: Sequence[float]) -> list[float]:
+def midranks(values: Sequence[float]) -> list[float]:
     """The place of each value among all, from 1; equal values share the mean of their places."""
     order = sorted(range(len(values)), key=values.__getitem__)
     ranks = [0.0] * len(values)

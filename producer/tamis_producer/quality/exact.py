@@ -17,10 +17,11 @@ TERMS = 100_000  # of the continued fraction; it needs about the square root of 
 TINY = 1e-300  # stands for 0 where the fraction would divide by it
 
 
-def upper_bound(count: int, total: int, level: float = 0.95) -> float:
+def upper_bound(count: float, total: float, level: float = 0.95) -> float:
     """The largest proportion at which `count` or fewer out of `total` still come with probability 1 - level.
 
-    The true proportion lies at or below it with at least the probability `level`. Without observations it is 1.
+    The true proportion lies at or below it with at least the probability `level`. Without observations it is 1. Counts
+    need not be whole: those of a sample in blocks are divided by its design effect.
 
     Raises:
         ValueError: where not 0 <= count <= total, or not 0 < level < 1.
@@ -33,7 +34,7 @@ def upper_bound(count: int, total: int, level: float = 0.95) -> float:
     return _where(lambda p: _beta_below(p, count + 1, total - count), level)
 
 
-def lower_bound(count: int, total: int, level: float = 0.95) -> float:
+def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     """The smallest proportion at which `count` or more out of `total` still come with probability 1 - level.
 
     The true proportion lies at or above it with at least the probability `level`. Without observations it is 0. Raises
@@ -60,7 +61,7 @@ def interval(count: int, total: int, level: float = 0.95) -> Proportion:
     return Proportion(count=count, total=total, estimate=count / total, low=low, high=high, level=level)
 
 
-def _check(count: int, total: int, level: float) -> None:
+def _check(count: float, total: float, level: float) -> None:
     if not 0 <= count <= total:
         raise ValueError(f"{count!r} out of {total!r} is no proportion")
     if not 0 < level < 1:

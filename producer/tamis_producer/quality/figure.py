@@ -20,6 +20,12 @@ class Figure(BaseModel):
     total: int | None = None  # of a proportion: out of so many
     reason: str | None = None  # why there is no value, or no interval around it
 
+    def without_interval(self, reason: str) -> "Figure":
+        """The value alone; of a figure without one, itself."""
+        if self.value is None:
+            return self
+        return self.model_copy(update={"low": None, "high": None, "level": LEVEL, "reason": reason})
+
 
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
     """A share with its Wilson interval; of nothing it is None, and `nothing` is the reason."""

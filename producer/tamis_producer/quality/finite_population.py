@@ -15,7 +15,7 @@ Notes in Statistics 66, Springer.
 """
 
 from fractions import Fraction
-from math import comb
+from math import comb, exp, lgamma
 
 LEVEL = 0.95
 
@@ -42,6 +42,40 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
         else:
             high = middle - 1
     return low
+
+
+def probability_up_to(found: int, sample: int, population: int, kind: int) -> float:
+    """P(X <= found; population, kind, sample) as a number: quick for populations of any size.
+
+    Exact but for the rounding of the logarithms of factorials, which is about 1e-10 of the probability.
+    """
+    fewest, most = max(0, sample - (population - kind)), min(sample, kind)
+    if found < fewest or found >= most:
+        return float(found >= most)
+    if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode: the other tail is the short one
+        return 1 - _tail(found + 1, most, 1, sample, population, kind)
+    return _tail(found, fewest, -1, sample, population, kind)
+
+
+def log_comb(n: int, k: int) -> float:
+    """The logarithm of C(n, k), for 0 <= k <= n."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int) -> float:
+    """The sum of the probabilities from `first` away from the mode to `last`, as far as they count."""
+    others = population - kind
+    term = exp(log_comb(kind, first) + log_comb(others, sample - first) - log_comb(population, sample))
+    total = term
+    for i in range(first, last, step):
+        if step > 0:
+            term *= (kind - i) * (sample - i) / ((i + 1) * (others - sample + i + 1))
+        else:
+            term *= i * (others - sample + i) / ((kind - i + 1) * (sample - i + 1))
+        total += term
+        if term < total * 1e-17:
+            break
+    return min(1.0, total)
 
 
 def _ways_up_to(found: int, sample: int, population: int, kind: int) -> int:

@@ -1,7 +1,7 @@
 """The evaluation of a batch against a human's labels (the gold set): every figure, as plain data."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -10,17 +10,19 @@ from tamis_schemas import InvalidRequest, ItemResult
 from .agreement import Agreement, agreement
 from .calibration_curve import Reliability, reliability
 from .confusion import Matrix, f1, mcc, precision, sensitivity, specificity
+from .design import Design
 from .discrimination import auc, wss
 from .figure import Figure, proportion
 from .gold_labels import GoldLabels
 from .judged import Judged, Stand
 from .matching import Matched, Matching, match
+from .sampling import Sampling, examine
 
 HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
 
 
 class Stands(BaseModel):
-    """What the system did with the records that a human included, or wthe humanh those that the human excluded."""
+    """What the system did with the records that a human included, or with those that the human excluded."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,15 +45,20 @@ class Rates(BaseModel):
     mcc: Figure
 
     @classmethod
-    def of(cls, matrix: Matrix) -> "Rates":
-        """All of them."""
+    def of(cls, records: Sequence[Judged], design: Design) -> "Rates":
+        """All of them, of records with labels."""
+        matrix = _matrix(records)
+
+        def figure(make: Callable[[Matrix, float], Figure], of: Callable[[Judged], bool] = lambda _: True) -> Figure:
+            return design.figure(lambda level: make(matrix, level), [one for one in records if of(one)], _right)
+
         return cls(
             matrix=matrix,
-            sensitivity=sensitivity(matrix),
-            specificity=specificity(matrix),
-            precision=precision(matrix),
-            f1=f1(matrix),
-            mcc=mcc(matrix),
+            sensitivity=figure(sensitivity, lambda one: bool(one.human)),
+            specificity=figure(specificity, lambda one: not one.human),
+            precision=figure(precision, _kept),
+            f1=figure(f1, lambda one: _kept(one) or bool(one.human)),
+            mcc=figure(mcc),
         )
 
 
@@ -77,6 +84,7 @@ class GoldEvaluation(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     matching: Matching
+    sampling: Sampling  # how the labelled records lie in the batch; selected ones give no intervals
     included: Stands  # by the human
     excluded: Stands
     referred: dict[str, int]  # why, and how many: uncertain, failed: timeout, pending, ...
@@ -108,16 +116,25 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
     records = matched.records
     if not records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+    design = Design(examine((*records, *matched.others), seed=matched.seed))
     by_model = [one for one in records if one.score is not None]
+    sure = [one for one in by_model if one.confidence is not None]
     settled = [one for one in records if one.stand is not Stand.REFERRED]
     return GoldEvaluation(
         matching=matched.matching,
+        sampling=design.sampling,
         included=_stands(records, human=True),
         excluded=_stands(records, human=False),
         referred=dict(Counter(one.why for one in records if one.stand is Stand.REFERRED).most_common()),
-        screening=Rates.of(_matrix(records)),
-        decided=Rates.of(_matrix(settled)),
-        unread=proportion(sum(one.stand is Stand.EXCLUDE for one in records), len(records), "there is no record"),
+        screening=Rates.of(records, design),
+        decided=Rates.of(settled, design),
+        unread=design.figure(
+            lambda level: proportion(
+                sum(not _kept(one) for one in records), len(records), "there is no record", level=level
+            ),
+            records,
+            lambda one: not _kept(one),
+        ),
         wss_95=wss([one.rank for one in records], [bool(one.human) for one in records]),
         lost=tuple(
             Lost(
@@ -131,19 +148,27 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
             for one in records
             if one.human and one.stand is Stand.EXCLUDE
         ),
-        auc=auc(
-            [one.score for one in by_model if one.score is not None and one.human],
-            [one.score for one in by_model if one.score is not None and not one.human],
+        auc=design.figure(
+            lambda level: auc(
+                [one.score for one in by_model if one.score is not None and one.human],
+                [one.score for one in by_model if one.score is not None and not one.human],
+                level,
+            ),
+            by_model,
+            _right,
         ),
         reliability=reliability(
-            [
-                (one.confidence, one.stand.value == HUMAN[bool(one.human)])
-                for one in by_model
-                if one.confidence is not None
-            ]
+            [(one.confidence, _right(one)) for one in sure if one.confidence is not None],
+            lambda places: design.level([sure[place] for place in places], _right),
         ),
-        agreement=agreement(
-            [(one.stand.value, HUMAN[bool(one.human)]) for one in settled], categories=tuple(HUMAN.values())
+        agreement=design.agreement(
+            lambda level: agreement(
+                [(one.stand.value, HUMAN[bool(one.human)]) for one in settled],
+                categories=tuple(HUMAN.values()),
+                level=level,
+            ),
+            settled,
+            _right,
         ),
     )
 
@@ -159,6 +184,15 @@ def _stands(records: Sequence[Judged], *, human: bool) -> Stands:
     )
 
 
+def _kept(record: Judged) -> bool:
+    return record.stand is not Stand.EXCLUDE
+
+
+def _right(record: Judged) -> bool:
+    """Whether the system keeps what the human includes, or excludes what the human does."""
+    return _kept(record) is bool(record.human)
+
+
 def _matrix(records: Sequence[Judged]) -> Matrix:
-    counts = Counter((one.stand is not Stand.EXCLUDE, bool(one.human)) for one in records)
+    counts = Counter((_kept(one), bool(one.human)) for one in records)
     return Matrix(tp=counts[True, True], fp=counts[True, False], fn=counts[False, True], tn=counts[False, False])

@@ -9,6 +9,7 @@ from typing import Any
 
 from tamis_schemas import InputError, resolve_item_id
 
+from ..formula_guard import unguarded
 from ..intake.columns import Columns, canonical_name
 from ..intake.decode import MAX_FILE_BYTES, read_decoded
 from ..intake.delimited_writing import DELIMITERS
@@ -20,6 +21,8 @@ from ..intake.record import LINE
 # The columns that are looked for where none is named.
 USUAL = ("label", "include", "included", "human_decision", "decision")
 IDS = ("id", "pmid", "nct_id")
+SEED, INDEX = "seed", "index"
+PILOT = frozenset((SEED, INDEX))  # columns of a file that `tamis pilot` wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class GoldLabel:
     item_id: str
     included: bool | None  # None: the cell is empty
     line: int | None = None  # of the file
+    index: int | None = None  # the record's place in the batch, in the file of a pilot
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class GoldLabels:
     labels: tuple[GoldLabel, ...]
     path: Path | None = None
     column: str | None = None
+    seed: int | None = None  # of the file of a pilot: by which `tamis pilot` drew its records
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
@@ -69,10 +74,29 @@ def read_labels(path: Path, column: str | None = None, *, max_bytes: int = MAX_F
             )
         column = found[0] if found else USUAL[0]
     key = label_column(column, records, path)
+    of_pilot = bare is not None and all(record.keys() >= PILOT for record in bare)
     labels = (
-        GoldLabel(resolve_item_id(record), included_by(record, key, path), record.get(LINE)) for record in records
+        GoldLabel(
+            resolve_item_id(record),
+            included_by(record, key, path),
+            record.get(LINE),
+            _number(record, INDEX, path) if of_pilot else None,
+        )
+        for record in records
     )
-    return GoldLabels(tuple(labels), path, column)
+    seeds = {_number(record, SEED, path) for record in records} if of_pilot else set()
+    if len(seeds) > 1:
+        raise InputError(f"rows of several pilots: every row has the same {SEED!r}", path=path, field=SEED)
+    return GoldLabels(tuple(labels), path, column, min(seeds, default=None))
+
+
+def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
+    try:
+        return int(record[field])
+    except ValueError as error:
+        raise InputError(
+            f"{record[field]!r} is no whole number", path=path, line=record.get(LINE), field=field
+        ) from error
 
 
 def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
@@ -86,12 +110,12 @@ def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
     try:
         names = [name.strip() for name in next(rows, [])]
         id_of = {at: known for at, name in enumerate(names) if (known := canonical_name(name)) in IDS}
-        if not id_of or Columns(names).has_content:
+        if not id_of or (Columns(names).has_content and not {name.casefold() for name in names} >= PILOT):
             return None
         return [
             {LINE: rows.line_num}
             | {
-                id_of.get(at, name.casefold()): cell.strip()
+                id_of.get(at, name.casefold()): unguarded(cell.strip())
                 for at, (name, cell) in enumerate(zip(names, row, strict=False))
             }
             for row in rows

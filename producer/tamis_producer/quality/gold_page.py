@@ -41,6 +41,8 @@ def write_gold_page(
         rates=words.rates(found),
         more=words.more(found),
         remarks=words.remarks(found.matching),
+        sampling=words.sampling_remark(found.sampling),
+        sampled_by=None if found.sampling.promises else words.proper_sample(batch_id),
         referred=words.REFERRED,
         # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
         picture=Markup(draw_reliability(found.reliability, standalone=False)),  # noqa: S704

@@ -7,6 +7,8 @@ from math import inf
 from tamis_schemas import InclusionStatus, InvalidRequest, ItemResult, ItemStatus
 from tamis_schemas.exclusion import DUPLICATE
 
+from ..intake.databases import database_of
+
 DIGITS = 12  # of a score: 1 - 0.9 is to tie with 0.1
 
 
@@ -32,6 +34,7 @@ class Judged:
     copy: bool = False  # of another record of the batch, and so not judged on its own
     copy_of: int | None = None  # the place of that one
     human: bool | None = None  # True: a human included it; None: no label
+    database: str | None = None  # that the record comes from; None: it names none
 
     @property
     def score(self) -> float | None:
@@ -70,6 +73,7 @@ def judged(row: ItemResult) -> Judged:
         rule=None if kept_out is None else kept_out.rule,
         copy=copy,
         copy_of=kept_out.duplicate_of if copy and kept_out is not None else None,
+        database=database_of(row.item),
     )
 
 

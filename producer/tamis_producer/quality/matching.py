@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from tamis_schemas import InvalidRequest, ItemResult
 from tamis_schemas.item import UNKNOWN_ID
 
+from ..random_order import sample
 from .gold_labels import GoldLabel, GoldLabels
 from .judged import Judged, judged
 
@@ -21,7 +22,7 @@ class Matching(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    by: Literal["id", "place"]  # place: the labels' records are the batch's own, one after the other
+    by: Literal["id", "place", "index"]  # place: the labels' records are the batch's own, in order; index: of a pilot
     records: int  # of the batch
     labelled: int  # records with a label, copies not counted: those that are evaluated
     unlabelled: int  # records without one, copies not counted
@@ -41,6 +42,7 @@ class Matched:
     records: tuple[Judged, ...]  # with a label
     others: tuple[Judged, ...]  # without one
     matching: Matching
+    seed: int | None = None  # where `tamis pilot` drew the labelled records, and these alone
 
 
 def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
@@ -55,10 +57,14 @@ def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
             several records share.
     """
     everything = [judged(row) for row in rows]
-    by_place = [one.item_id for one in everything] == [label.item_id for label in given.labels]
+    indices = _indices(everything, given)
+    by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in given.labels]
     if by_place:
         known = [replace(one, human=label.included) for one, label in zip(everything, given.labels, strict=True)]
         strangers: list[str] = []
+    elif indices is not None:
+        known = [replace(one, human=indices.get(one.index)) for one in everything]
+        strangers = []
     else:
         said = _by_id(given)
         ids = Counter(one.item_id for one in everything if not one.copy)
@@ -78,7 +84,7 @@ def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
         tuple(with_label),
         tuple(without),
         Matching(
-            by="place" if by_place else "id",
+            by="place" if by_place else "id" if indices is None else "index",
             records=len(everything),
             labelled=len(with_label),
             unlabelled=len(without),
@@ -94,7 +100,33 @@ def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
                 if not before.copy
             ),
         ),
+        given.seed if _drawn(records, given.seed) else None,
     )
+
+
+def _indices(everything: Sequence[Judged], given: GoldLabels) -> dict[int, bool | None] | None:
+    """The labels of a pilot's file by the places of its records; None of any other file."""
+    if given.seed is None:
+        return None
+    found: dict[int, bool | None] = {}
+    ids = {one.index: one.item_id for one in everything}
+    for label in given.labels:
+        if label.index is None or ids.get(label.index) != label.item_id or label.index in found:
+            raise InvalidRequest(
+                f"{_file(given)}: line {label.line}: record {label.index} of the batch is not "
+                f"{_called(label.item_id)}, or stands there twice: is it the pilot of another batch, or were columns "
+                "sorted apart?"
+            )
+        found[label.index] = label.included
+    return found
+
+
+def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
+    """Whether the records with a label are those that a draw with this seed gives first."""
+    if seed is None:
+        return False
+    labelled = {one.index for one in records if one.human is not None}
+    return set(sample([one.index for one in records], len(labelled), seed=seed)) == labelled
 
 
 def _by_id(given: GoldLabels) -> dict[str, bool]:

@@ -1,15 +1,20 @@
 """A labelled pilot: the threshold that it allows, what that saves, and which records of the batch lie below."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
 from tamis_schemas import InvalidRequest
 
+from .design_effect import mean_block
 from .figure import Figure, proportion
 from .judged import Judged
 from .matching import Matched, Matching
+from .sampling import Lie, Sampling, examine
 from .threshold import Threshold, choose_threshold
+
+NO_SAMPLE = "the labelled records are no random sample of the batch, so no threshold can be promised for it"
 
 
 class Calibration(BaseModel):
@@ -18,6 +23,7 @@ class Calibration(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     matching: Matching
+    sampling: Sampling  # how the labelled records lie in the batch; selected ones give no threshold
     threshold: Threshold
     saved: Figure  # the share of the pilot's records below the threshold, which nobody reads
     below: int  # records of the whole batch below it, labelled or not
@@ -29,10 +35,14 @@ class Calibration(BaseModel):
         found = self.threshold
         if found.value is not None:
             return None
+        if not self.sampling.promises:
+            return f"{NO_SAMPLE}: {self.sampling.why_not}"
         missed = f", {found.missed} of them excluded by rules, which no threshold brings back" if found.missed else ""
         advice = "Label more records, drawn at random, and say `tamis calibrate` again"
         if found.missed:
             advice += "; or screen again with --no-initial-filter"
+        if found.weight > 1:
+            missed += f", which lie in blocks, so that {found.weight:.2f} of them say as much as one"
         return (
             f"the pilot is too small: it has {found.includes} labelled includes{missed}; a recall of "
             f"{found.recall:g} with probability {1 - found.delta:g} needs at least {found.needed} "
@@ -62,14 +72,16 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
     """
     if not matched.records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
-    threshold = choose_threshold([one.rank for one in matched.records if one.human], recall, delta)
     records = tuple(sorted((*matched.records, *matched.others), key=lambda one: one.index))
+    sampling = examine(records, seed=matched.seed)
+    threshold = _threshold([one for one in matched.records if one.human], sampling, recall, delta)
     limit = threshold.value
     nothing = "there is no threshold"
     pilot_below = 0 if limit is None else sum(one.rank < limit for one in matched.records)
     return Calibrated(
         Calibration(
             matching=matched.matching,
+            sampling=sampling,
             threshold=threshold,
             saved=Figure(reason=nothing) if limit is None else proportion(pilot_below, len(matched.records), nothing),
             below=0 if limit is None else sum(one.rank < limit for one in records),
@@ -77,3 +89,13 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
         ),
         records,
     )
+
+
+def _threshold(included: Sequence[Judged], sampling: Sampling, recall: float, delta: float) -> Threshold:
+    """That of the human's includes. A block counts as one record: what its records share is not known where hardly an
+    include is missed, so the worst is assumed (an ICC of 1)."""
+    weight = mean_block([sampling.block_of[one.index] for one in included]) if sampling.lie is Lie.BLOCKS else 1.0
+    chosen = choose_threshold([one.rank for one in included], recall, delta, weight)
+    if sampling.promises:
+        return chosen
+    return Threshold(recall=recall, delta=delta, includes=chosen.includes, missed=chosen.missed)

@@ -69,14 +69,16 @@ def _curve(used: list[Bin]) -> list[str]:
     drawn: list[str] = []
     for one in used:
         share = one.right
-        if one.confidence is None or share.estimate is None or share.low is None or share.high is None:
+        if one.confidence is None or share.estimate is None:
             continue
         x, y = _x(one.confidence), _y(share.estimate)
         places.append(f"{x:.1f},{y:.1f}")
-        drawn += [
-            f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" y1="{_y(share.low):.1f}" y2="{_y(share.high):.1f}"/>',
-            f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{escape(_words(one))}</title></circle>',
-        ]
+        if share.low is not None and share.high is not None:
+            ends = f'y1="{_y(share.low):.1f}" y2="{_y(share.high):.1f}"'
+            drawn.append(f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" {ends}/>')
+        drawn.append(
+            f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{escape(_words(one))}</title></circle>'
+        )
     return [f'<polyline class="curve" points="{" ".join(places)}"/>', *drawn]
 
 
@@ -102,9 +104,11 @@ def _caption(found: Reliability) -> str:
 
 
 def _words(one: Bin) -> str:
-    if one.confidence is None or one.right.estimate is None or one.right.low is None or one.right.high is None:
+    share = one.right
+    if one.confidence is None or share.estimate is None:
         return f"confidence {one.low:.1f} to {one.high:.1f}: no decisions"
+    between = "" if share.low is None or share.high is None else f" ({share.low:.1%} to {share.high:.1%})"
     return (
         f"confidence {one.low:.1f} to {one.high:.1f}: {one.n:,} decisions, mean confidence {one.confidence:.2f}, "
-        f"shared by the human {one.right.estimate:.1%} ({one.right.low:.1%} to {one.right.high:.1%})"
+        f"shared by the human {share.estimate:.1%}{between}"
     )

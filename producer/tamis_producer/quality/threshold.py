@@ -34,11 +34,14 @@ class Threshold(BaseModel):
     includes: int  # of the pilot, by the human
     value: float | None = None  # None: there is no such threshold
     missed: int  # includes of the pilot below the threshold; without one, below any: those that rules exclude
+    weight: float = 1.0  # labelled includes that say as much as one drawn alone; more than 1 where they lie in blocks
     bound: float | None = None  # recall is at least this, with probability 1 - delta
     needed: int | None = None  # without a threshold: includes that a pilot with as many misses would need
 
 
-def choose_threshold(ranks: Sequence[float], recall: float = 0.95, delta: float = 0.05) -> Threshold:
+def choose_threshold(
+    ranks: Sequence[float], recall: float = 0.95, delta: float = 0.05, weight: float = 1.0
+) -> Threshold:
     """The strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
@@ -47,6 +50,7 @@ def choose_threshold(ranks: Sequence[float], recall: float = 0.95, delta: float 
             that the threshold is for.
         recall: the share of includes to keep, between 0 and 1.
         delta: the probability of keeping less, between 0 and 1.
+        weight: how many of the includes say as much as one that was drawn alone, at least 1: the design effect.
 
     Raises:
         InvalidParameters: recall or delta does not lie between 0 and 1.
@@ -57,29 +61,38 @@ def choose_threshold(ranks: Sequence[float], recall: float = 0.95, delta: float 
     n = len(ranks)
     lost = sum(rank == -inf for rank in ranks)
     chosen = Threshold(
-        recall=recall, delta=delta, includes=n, missed=lost, needed=includes_needed(recall, delta, missed=lost)
+        recall=recall,
+        delta=delta,
+        includes=n,
+        missed=lost,
+        weight=weight,
+        needed=includes_needed(recall, delta, missed=lost, weight=weight),
     )
     for value in sorted({0.0, *(rank for rank in ranks if 0 < rank < inf)}):
         missed = sum(rank < value for rank in ranks)
-        bound = lower_bound(n - missed, n, 1 - delta)
+        bound = lower_bound((n - missed) / weight, n / weight, 1 - delta)
         if bound < recall:
             break
         chosen = chosen.model_copy(update={"value": value, "missed": missed, "bound": bound, "needed": None})
     return chosen
 
 
-def includes_needed(recall: float, delta: float, missed: int = 0) -> int:
+def includes_needed(recall: float, delta: float, missed: int = 0, weight: float = 1.0) -> int:
     """The smallest number of includes with which a pilot that misses so many of them allows a threshold.
 
     Without misses: the smallest n with recall ** n <= delta.
     """
+
+    def bound(includes: int) -> float:
+        return lower_bound((includes - missed) / weight, includes / weight, 1 - delta)
+
     enough = max(1, missed)
-    while enough < MOST_INCLUDES and lower_bound(enough - missed, enough, 1 - delta) < recall:
+    while enough < MOST_INCLUDES and bound(enough) < recall:
         enough *= 2
     too_few = enough // 2
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
-        if middle >= missed and lower_bound(middle - missed, middle, 1 - delta) >= recall:
+        if middle >= missed and bound(middle) >= recall:
             enough = middle
         else:
             too_few = middle

@@ -6,6 +6,7 @@ from .agreement import Agreement
 from .figure import Figure
 from .gold_evaluation import GoldEvaluation, Rates, Stands
 from .matching import Matching
+from .sampling import Lie, Sampling
 
 REFERRED = (
     "What the system does not decide (uncertain, failed, cancelled, not asked yet) is referred to a human: it counts "
@@ -20,9 +21,6 @@ ABOUT = {
     "F1": "of precision and sensitivity; interval: Wilson's, of F* = F1 / (2 - F1)",
     "MCC": "Matthews' correlation, -1 to 1; interval: delta method on Fisher's z",
 }
-
-
-NO_WIDTH = 1e-9  # of an interval: raters who agree on everything, or of whom one says always the same
 
 
 @dataclass(frozen=True)
@@ -98,6 +96,27 @@ def remarks(matching: Matching) -> list[str]:
     return said
 
 
+def sampling_remark(sampling: Sampling) -> str | None:
+    """How far the figures speak for the batch; None where nothing is to be said against it."""
+    match sampling.lie:
+        case Lie.SELECTED:
+            return (
+                f"the labelled records are no random sample of the batch: {sampling.why_not}. The figures speak of "
+                "these records alone and have no intervals"
+            )
+        case Lie.BLOCKS:
+            return (
+                f"the labels lie in {sampling.blocks:,} blocks of neighbouring records, which are alike: intervals are "
+                "widened by the design effect"
+            )
+    return None
+
+
+def proper_sample(batch_id: str, n: int = 200) -> str:
+    """The command that draws one."""
+    return f"tamis pilot {batch_id} --n {n} --seed 1"
+
+
 def _ids(ids: tuple[str, ...]) -> str:
     return f" (first: {', '.join(ids)})" if ids else ""
 
@@ -109,6 +128,4 @@ def _figure_of(rates_: Rates, attribute: str, *, percent: bool) -> str:
 
 def _agreed(found: Agreement, name: str) -> str:
     value, low, high, why = (getattr(found, key) for key in (name, f"{name}_low", f"{name}_high", f"no_{name}"))
-    if value is not None and high - low < NO_WIDTH:
-        return f"{shown(Figure(value=value))} (the method gives it no interval)"
     return shown(Figure(value=value, low=low, high=high, reason=why))

@@ -12,8 +12,9 @@ import pytest
 from stage import Finished
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Batch, Client
-from tamis_producer.audits import AuditDecision, sample
+from tamis_producer.audits import AuditDecision
 from tamis_producer.overrides import RefusedDecision
+from tamis_producer.random_order import sample
 from tamis_schemas import Exclusion, InclusionDecision, InvalidRequest, ItemStatus, Score, Stratum
 
 Run = Callable[..., Finished]

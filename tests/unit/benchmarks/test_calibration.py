@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from benchmarks import agreement_coverage, pilots
 from benchmarks.calibration import DELTA, WORLDS, simulate, with_bound, without_bound
 
 STANDARD_ERROR = (DELTA * (1 - DELTA) / 1_000) ** 0.5  # of a share of 1,000 reviews: 0.007
@@ -36,3 +37,19 @@ def test_the_documented_figures_are_measured() -> None:
     found, naive = simulate(WORLDS["clumped"], with_bound), simulate(WORLDS["clumped"], without_bound)
     cells = (f"{found.kept:.1%}", f"{found.refused:.1%}", f"{found.recall:.4f}", f"{naive.kept:.1%}")
     assert f"| clumped | {' | '.join(cells)} |" in text
+
+
+@pytest.mark.parametrize("name", pilots.PILOTS)
+def test_a_pilot_of_any_kind_keeps_the_promise_or_is_refused(name: str) -> None:
+    row = pilots.simulate(name, 2)
+    assert row.kept == 1.0
+    assert row.intervals == float(name in ("random", "clustered"))
+    assert row.promised <= row.intervals
+
+
+def test_the_intervals_of_kappa_and_ac1_hold_the_true_value() -> None:
+    for name in ("kappa", "ac1"):
+        found = list(agreement_coverage.coverages(name, 20, 400))
+        # 400 samples of a coverage of 0.95 have a standard error of 0.011.
+        assert min(one.profile for one in found) >= 0.92
+        assert min(one.large_sample for one in found) < 0.9  # what the older interval is worth there

@@ -1,0 +1,24 @@
+"""The database that a record says it comes from."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .source import as_text
+
+# Of the column or tag, without what readers put before it: of RIS and Ovid, of EndNote, of tables that people made.
+NAMES = ("db", "remote-database-name", "database name", "database", "source database", "source file", "source")
+_BEFORE = ("ris_", "nbib_", "endnote_")
+
+
+def database_of(record: Mapping[str, Any]) -> str | None:
+    """What stands there, as it is written; None where the record names none."""
+    found: dict[str, str] = {}
+    for key, value in record.items():
+        if not key.startswith("_") or isinstance(value, Mapping):
+            continue
+        name = key.lstrip("_").casefold().replace("_", " ")
+        for before in _BEFORE:
+            name = name.removeprefix(before.replace("_", " "))
+        if name in NAMES and (text := as_text(value).strip()):
+            found.setdefault(name, text)
+    return next((found[name] for name in NAMES if name in found), None)
