@@ -11,9 +11,8 @@ bound of a share (the rule of three), of which the limit is -2 log(1 - level). I
 
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
-That is a rule by measurement, not by theory: over prevalences, agreements and sizes its coverage at 0.95 was at least
-0.93, where that of the quantile alone was 0.84 at worst and that of the large-sample variance near 0 (`python -m
-benchmarks.calibration` measures it).
+That is a rule by measurement, not by theory: `python -m benchmarks.calibration` measures its coverage over prevalences,
+agreements and sizes, and docs/quality.md has it.
 
 Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
 Applied Statistics 37, 87-94; Hanley, J. A., Lippman-Hand, A. (1983), If nothing goes wrong, is everything all right?,

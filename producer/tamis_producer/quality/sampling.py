@@ -28,7 +28,7 @@ from enum import StrEnum
 from itertools import pairwise
 from math import erfc, exp, sqrt
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from .discrimination import midranks
 from .finite_population import log_comb, probability_up_to
@@ -71,7 +71,7 @@ class Sampling(BaseModel):
     blocks: int | None = None  # where they lie in blocks: how many
     seed: int | None = None  # that drew them: `tamis pilot` gives these records and no others
     findings: tuple[Finding, ...] = ()
-    block_of: dict[int, int] = {}  # place in the batch -> block, where they lie in blocks
+    block_of: dict[int, int] = Field(default={}, exclude=True)  # place in the batch -> block, where they lie in blocks
 
     @property
     def promises(self) -> bool:

@@ -139,3 +139,11 @@ def test_the_probability_of_a_stretch_is_bounded_by_that_of_every_sample() -> No
     assert stretch_probability(6, 3, 8) == 0.0
     assert stretch_probability(0, 3, 8) == 1.0
     assert SIGNIFICANCE == 0.01
+
+
+def test_groups_share_their_significance() -> None:
+    records = [replace(one, database=("one", "other", "third")[place % 3]) for place, one in enumerate(batch())]
+    there = [place for place in range(N) if place % 3 != 1]
+    found = {one.test: one.p for one in examine(labelled(records, random.Random(5).sample(there, 60))).findings}
+    # None of 333 of the second database, both sides, three databases.
+    assert found["databases"] == pytest.approx(3 * 2 * hypergeom.cdf(0, N, 333, 60), rel=1e-6)
