@@ -211,7 +211,8 @@ class _Groups:
             return Verdict(Likeness.COPY)
         ours, theirs = traits[one], traits[other]
         found = LIKE[key](ours, theirs)
-        if found.likeness is not Likeness.COPY and ours.year != theirs.year and self._years_meet(one, other):
+        two_years = ours.year and theirs.year and ours.year != theirs.year
+        if two_years and found.likeness is not Likeness.COPY and self._years_meet(one, other):
             of_one_year = LIKE[key](replace(ours, year=theirs.year), theirs)
             return of_one_year if of_one_year.likeness is Likeness.COPY else found
         return found

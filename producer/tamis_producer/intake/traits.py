@@ -34,8 +34,7 @@ _GREEK = {
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "&": "and"} | _GREEK
 )
-# As some databases spell names; and what is left of such a spelling where another database has the plain letter.
-_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "đ": "dj"})
+# Some databases write ä, ö, ü, ø, å and đ as two letters where others have the plain one.
 _WRITTEN_OUT_MARK = re.compile(r"(?<=[aou])e|(?<=a)a|(?<=d)j")
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -173,9 +172,8 @@ def _families(authors: object) -> frozenset[str]:
     whole = "".join(words)
     if fold(whole) in _NOBODY:
         return frozenset()
-    composed = unicodedata.normalize("NFC", whole).casefold()
-    written_out = fold(composed.translate(_WRITTEN_OUT))
-    return frozenset((fold(whole), written_out, _WRITTEN_OUT_MARK.sub("", written_out), fold(words[-1])))
+    plain = fold(whole)
+    return frozenset((plain, _WRITTEN_OUT_MARK.sub("", plain), fold(words[-1])))
 
 
 def _is_initials(word: str) -> bool:

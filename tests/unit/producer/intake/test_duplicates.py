@@ -49,7 +49,10 @@ def test_the_same_doi_in_any_spelling_makes_copies(one: str, other: str) -> None
     assert pair(record(title=LONG, doi=one), record(title=LONG, doi=other)) is Key.DOI
 
 
-@pytest.mark.parametrize(("one", "other"), [("123", 123), ("PMID: 123", "0123"), ("123.0", "123")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("123", 123), ("PMID: 123", "0123"), ("123.0", "123"), ("123 [https://example.org/?term=123]", "123")],
+)
 def test_the_same_pmid_in_any_spelling_makes_copies(one: object, other: object) -> None:
     assert pair(record(title=LONG, pmid=one), record(title=LONG, pmid=other)) is Key.PMID
 

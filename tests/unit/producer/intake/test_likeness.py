@@ -172,6 +172,8 @@ def test_what_is_copy_and_what_is_doubt_does_not_depend_on_the_order(
 
     def groups(some: list[dict[str, Any]]) -> set[frozenset[int]]:
         found = find_duplicates(some)
+        gone = {copy.index for copy in found.copies}
+        assert all(one.index != one.of and gone.isdisjoint((one.index, one.of)) for one in found.doubts)
         members: dict[int, set[int]] = {at: {some[at]["_n"]} for at in range(len(some))}
         for copy in found.copies:
             members[copy.of] |= members.pop(copy.index)
@@ -206,3 +208,18 @@ def test_a_record_with_both_names_of_a_journal_joins_those_with_one() -> None:
     records = [{**PAPER, "journal": name} for name in names]
     assert [(copy.index, copy.of) for copy in find_duplicates(records).copies] == [(1, 0), (2, 0)]
     assert find_duplicates([records[0], records[2]]).copies == []
+
+
+def test_a_title_does_not_join_records_whose_copies_have_other_identifiers() -> None:
+    records = [{**PAPER, "doi": "10.1234/a"}, {"doi": "10.1234/a", "pmid": "1"}, {**PAPER, "pmid": "2"}]
+    found = find_duplicates(records)
+    assert [(copy.index, copy.of) for copy in found.copies] == [(1, 0)]
+    assert [(one.index, one.of) for one in found.doubts] == [(2, 0)]
+    assert found.doubts[0].reason.endswith("but other identifiers on copies of them")
+
+
+def test_a_record_without_a_year_borrows_none_from_its_copies_whatever_the_order() -> None:
+    title = {"title": LONG}
+    records = [{**title, "year": 2014}, {**title, "doi": "10.1234/a"}, {"year": 2014, "pmid": "1", "doi": "10.1234/a"}]
+    for some in (records, records[::-1]):
+        assert [len({copy.index, copy.of} & {some.index(records[0])}) for copy in find_duplicates(some).copies] == [0]
