@@ -53,11 +53,17 @@ class ByTheme(TyperGroup):
     """Commands in the order of their themes."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Those of one theme as they were declared; those without one at the end."""
+        """Those of one theme as they are listed, then as they were declared; those without one at the end."""
+        from .command_list import COMMANDS  # which needs the themes
+
         order: list[str | None] = [*Theme]
-        themes = {name: getattr(command, "rich_help_panel", None) for name, command in self.commands.items()}
-        places = {name: order.index(theme) if theme in order else len(order) for name, theme in themes.items()}
-        return sorted(self.commands, key=places.__getitem__)
+        listed = [row.name for row in COMMANDS]
+
+        def place(name: str) -> tuple[int, int]:
+            theme = getattr(self.commands[name], "rich_help_panel", None)
+            return _place(order, theme), _place(listed, name)
+
+        return sorted(self.commands, key=place)
 
 
 class Commands(typer.Typer):
@@ -109,6 +115,11 @@ def pages(command: Any, path: str = "") -> Iterator[Page]:
         return
     for name, inner in command.commands.items():
         yield from pages(inner, f"{path} {name}".strip())
+
+
+def _place(order: Sequence[str | None], one: str | None) -> int:
+    """Its place, or the one behind the last."""
+    return order.index(one) if one in order else len(order)
 
 
 def _with(shown: tuple[str, ...]) -> type[Documented]:
