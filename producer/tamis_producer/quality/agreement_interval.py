@@ -122,25 +122,40 @@ def _likelihood_at_ac1(table: Table, ac1: float) -> float:
 
 
 def _likelihood_at_kappa(table: Table, kappa: float) -> float:
-    """The largest log likelihood with this kappa: over the mean s of the two raters' shares of "yes", and how far they
+    """The largest log likelihood with this kappa: over the mean m of the two raters' shares of "yes", and how far they
     lie apart.
 
     With shares p and q, both say yes in p q + kappa * (p + q - 2 p q) / 2: po - pe is twice the first term's surplus
-    over p q, and 1 - pe is p + q - 2 p q.
+    over p q, and 1 - pe is p + q - 2 p q. With p = m + b / 2 and q = m - b / 2 that is (1 - kappa) (m^2 - b^2 / 4) +
+    kappa m, and no cell is below 0 for all b from -B to B, of which `_widest` is the largest.
     """
 
     def likelihood(mean: float) -> float:
         def apart(between: float) -> float:
-            p, q = mean + between / 2, mean - between / 2
-            both = p * q + kappa * (p + q - 2 * p * q) / 2
+            both = (1 - kappa) * (mean**2 - between**2 / 4) + kappa * mean
+            first, second = mean + between / 2 - both, mean - between / 2 - both
+            neither = 1 - 2 * mean + both
             return _log_likelihood(
-                (table.both, both), (table.first, p - both), (table.second, q - both), (table.neither, 1 - p - q + both)
+                (table.both, both), (table.first, first), (table.second, second), (table.neither, neither)
             )
 
-        widest = 2 * min(mean, 1 - mean)
+        widest = _widest(mean, kappa)
         return _largest(apart, -widest, widest)
 
-    return _largest(likelihood, 0.0, 1.0)
+    least = max(0.0, -kappa / (1 - kappa)) if kappa < 1 else 0.0  # for a smaller mean, both cannot say yes so seldom
+    return _largest(likelihood, least, 1 - least)
+
+
+def _widest(mean: float, kappa: float) -> float:
+    """How far the raters' shares may lie apart at most, so that no cell of a table with this kappa is below 0."""
+    if kappa >= 1:
+        return 0.0
+    rest = 1 - mean
+    agreed = [4 * share * (share + kappa / (1 - kappa)) for share in (mean, rest)]
+    widest = min(2 * mean, 2 * rest, *(sqrt(max(0.0, square)) for square in agreed))
+    # Those on whom they disagree: (1 - kappa) (m (1 - m) + b^2 / 4) >= |b| / 2.
+    bend = 1 - 4 * (1 - kappa) ** 2 * mean * rest
+    return widest if bend < 0 else min(widest, (1 - sqrt(bend)) / (1 - kappa))
 
 
 def _log_likelihood(*cells: tuple[int, float]) -> float:
