@@ -11,9 +11,9 @@ for unclear verdicts also where an inclusion criterion is unclear. Under their p
 as soon as one verdict is unclear.
 
 A failed criterion is verified where the record holds its quote, or where its verdict needs none: it is not met by
-silence and no quote is given, or unclear and counted as failed. Words that the record does not hold verify no silence
-either: who invents them has not found the record silent. Under the policy `exclude` for unverified exclusions every
-failed criterion counts as verified.
+silence and no quote is given, or unclear and counted as failed. Of an answer whose quotes are all invented or altered
+no silence is verified either, whichever verdicts they were given for: who invents words has not found the record
+silent. Under the policy `exclude` for unverified exclusions every failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,10 @@ def conclude(
 ) -> Conclusion:
     """What the status said comes to. Criteria stay in their order: inclusion criteria first."""
     failed = [one for one in criteria if _fails(one, verdicts[one.label].verdict, unclear)]
-    standing = [one for one in failed if unverified is UnverifiedPolicy.EXCLUDE or _verified(verdicts[one.label])]
+    quotes = [given.quote for given in verdicts.values() if given.quote is not None]
+    invents = bool(quotes) and not any(quote.found for quote in quotes)
+    any_stands = unverified is UnverifiedPolicy.EXCLUDE
+    standing = [one for one in failed if any_stands or _verified(verdicts[one.label], invents=invents)]
     open_ = [one for one in criteria if verdicts[one.label].verdict is Verdict.UNCLEAR]
     refers = bool(open_) and unclear is UnclearPolicy.REFER
     match said:
@@ -72,11 +75,13 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
     return verdict.denies or (verdict is Verdict.UNCLEAR and unclear is UnclearPolicy.EXCLUDE)
 
 
-def _verified(given: CriterionVerdict) -> bool:
+def _verified(given: CriterionVerdict, *, invents: bool) -> bool:
     """True of a failed criterion whose verdict may be relied upon: by words of the record, or without any."""
+    if given.verdict is Verdict.UNCLEAR:
+        return True
     if given.quote is None:
-        return given.verdict in (Verdict.SILENT, Verdict.UNCLEAR)
-    return given.quote.found or given.verdict is Verdict.UNCLEAR
+        return given.verdict is Verdict.SILENT and not invents
+    return given.quote.found
 
 
 def _met(criterion: Criterion, verdict: Verdict) -> bool:

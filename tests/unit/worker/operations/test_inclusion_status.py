@@ -119,15 +119,15 @@ def test_a_status_needs_verdicts_that_bear_it(said: str, included: str, excluded
     assert (made.uncertain_reason is None) is (made.model_status is None)
 
 
-@pytest.mark.parametrize("quotes", [(None, None), (INVENTED, None), (INVENTED, INVENTED)])
+@pytest.mark.parametrize("quotes", [(None, None), (INVENTED, None), (None, INVENTED), (INVENTED, INVENTED)])
 @pytest.mark.parametrize(("verdicts", "ends"), UNVERIFIED.items())
 def test_an_exclusion_needs_a_verified_verdict_that_bears_it(
     verdicts: tuple[str, str], ends: tuple[str, str, str], quotes: tuple[str | None, str | None]
 ) -> None:
     for policy, end in zip(POLICIES, ends, strict=True):
         made = decision("exclude", *verdicts, policy, quotes=quotes)
-        if verdicts[0] == "not met by silence" and quotes[0] is not None:
-            end = "uncertain"  # words that the record does not hold are no silence
+        if verdicts[0] == "not met by silence" and quotes != (None, None):
+            end = "uncertain"  # who invents words, for whichever verdict, has not found the record silent
         assert made.status == end
         old = decision("exclude", *verdicts, policy, quotes=quotes, unverified="exclude")
         assert (
@@ -247,6 +247,8 @@ def test_no_exclusion_is_without_a_verified_failed_criterion_and_nothing_else_ha
         against = {Verdict.MET} if criterion.excludes else set(Verdict) - {Verdict.MET}
         assert one.verdict in against
         quoted = one.quote is not None and one.quote.found
-        silent = one.verdict is Verdict.SILENT and one.quote is None
+        quotes = [given.quote for given in made.verdicts.values() if given.quote is not None]
+        invents = bool(quotes) and not any(quote.found for quote in quotes)
+        silent = one.verdict is Verdict.SILENT and one.quote is None and not invents
         assert quoted or unverified is UnverifiedPolicy.EXCLUDE or one.verdict is Verdict.UNCLEAR or silent
         assert one.verdict is not Verdict.UNCLEAR or unclear is UnclearPolicy.EXCLUDE
