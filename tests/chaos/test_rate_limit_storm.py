@@ -4,17 +4,18 @@ In the short form time is compressed in one place: items have a deadline of a fe
 the storm outlasts all the same.
 """
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 from llm_double.script import Fault, Kind
-from stage import Faults, wait_until
+from stage import Faults
 from stage.fault_house import CONCURRENCY, FaultHouse
 from stage.storm import stormy_house, weather
 
 pytestmark = pytest.mark.chaos
+
+UNDER_WAY = 2.0  # s; calls were permitted half a second ahead, and a busy machine makes them late
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +42,16 @@ def test_two_minutes_without_a_retry_after_fail_nothing(house: FaultHouse, fault
 
 
 def test_a_refusal_by_everybody_is_heard_by_the_other_worker(house: FaultHouse) -> None:
-    """One Retry-After stops all processes: while it lasts, no call is made by any."""
+    """One Retry-After stops all processes: while it lasts, no call is made by any but what was under way.
+
+    By the double's own times: how late this process looks, on a busy machine, changes nothing.
+    """
     batch = house.begin(100)
-    house.double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="3", limit=1)])
-    wait_until(lambda: house.double.count(429) == 1, within=20, what="the refusal")
-    house.double.wait(in_flight=0)
-    calls = house.double.count()
-    threading.Event().wait(1.5)
-    assert house.double.count() == calls
+    house.double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="4", limit=1)], remember=True)
     assert batch.wait(timeout=60).decided == 100
+    calls = house.double.calls()
+    (refused,) = (call for call in calls if call.status == 429)
+    assert refused.ended is not None
+    after = sorted(call.started - refused.ended for call in calls)
+    assert [seconds for seconds in after if UNDER_WAY <= seconds < 4] == []
+    assert after[-1] >= 4  # the block came in the middle of the batch
