@@ -24,7 +24,7 @@ from tamis_schemas import (
     resolve_item_id,
 )
 from tamis_schemas.item import ID_FIELDS
-from tamis_schemas.operations import OPERATIONS, without_chosen_examples
+from tamis_schemas.operations import OPERATIONS, as_asked_for
 from tamis_schemas.unstorable import UNSTORABLE
 
 from .bounds import LONGEST_ID, Bounds
@@ -95,7 +95,7 @@ class NewBatch:
         Not of priority, budget and tier: they say how the same work is done, and the first two may change while it is.
         Nor of examples that were chosen from another batch: people may have decided more there since.
         """
-        params, steering = without_chosen_examples(self.params), self.steering.content
+        params, steering = as_asked_for(self.params), self.steering.content
         asked = [params, self.model, steering] if steering else [params, self.model]
         digest = hashlib.sha256(to_json(asked).encode())
         for row in self.items:

@@ -9,6 +9,11 @@ from .judgement import EvidenceType
 QUOTE_PENALTY: Final = 0.5  # the share of a confidence that is lost where no quote is in the record
 
 
+def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
+    """`confidence * (1 - 0.5 * unverified / quotes)`: all of it without a quote, half of it where none is verified."""
+    return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
+
+
 class Band(NamedTuple):
     """A range of the quality of evidence of one type that keeps more of a confidence than the quality (spec 5)."""
 

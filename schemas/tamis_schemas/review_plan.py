@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .money import Cost
-from .operations import Filter, Inclusion, Judge, Operation, Score, operation_name, without_chosen_examples
+from .operations import Filter, Inclusion, Judge, Operation, Score, as_asked_for, operation_name
 from .results import EvaluationResult, InclusionStatus, ItemResult
 from .status import ItemStatus
 from .steering import NO_STEERING, Steering
@@ -105,7 +105,7 @@ class ReviewPlan(BaseModel):
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, told in zip(self.stages, content["stages"], strict=True):
-            told["operation"] = without_chosen_examples(told["operation"])
+            told["operation"] = as_asked_for(told["operation"])
             if stage.steering.content:
                 told["steering"] = stage.steering.content
         return content

@@ -42,6 +42,11 @@ class LoopThread:
         """Run the loop on its thread."""
         self._thread.start()
 
+    @property
+    def is_here(self) -> bool:
+        """True on the loop's own thread, where nothing may wait for the loop."""
+        return threading.current_thread() is self._thread
+
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine run on the loop; called from any other thread. Raises what it raises."""
         return self.submit(coroutine).result()

@@ -22,11 +22,16 @@ def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]
 
     Its name is without "_async". It may be called on any thread; where a loop runs on that thread, it stands still
     meanwhile. A wait that is interrupted cancels what it waited for.
+
+    Raises `RuntimeError` on the bridge's own thread, where it would wait for itself.
     """
 
     @wraps(function)
     def waiting(*args: P.args, **kwargs: P.kwargs) -> T:
-        future = _loop().submit(function(*args, **kwargs))
+        loop = _loop()
+        if loop.is_here:
+            raise RuntimeError(f"{waiting.__name__} would wait for itself here: await {function.__name__}")
+        future = loop.submit(function(*args, **kwargs))
         try:
             return future.result()
         finally:

@@ -20,7 +20,7 @@ from tamis_schemas import (
     Operation,
 )
 from tamis_schemas.exclusion import DUPLICATE
-from tamis_schemas.penalties import QUOTE_PENALTY, Band, milder_band
+from tamis_schemas.penalties import QUOTE_PENALTY, Band, after_quotes, milder_band
 from tamis_schemas.results import CriterionVerdict, QuoteState, Verdict
 
 from .document import Because
@@ -120,7 +120,7 @@ def _after_quotes(decision: InclusionDecision) -> str:
     states = [(QuoteState.ALTERED, "altered"), (QuoteState.NOT_FOUND, "not found")]
     counted = [(sum(quote.state is state for quote in unverified), words) for state, words in states]
     told = " and ".join(f"{count} {words}" for count, words in counted if count) or "none unverified"
-    worked_out = before * (1 - QUOTE_PENALTY * len(unverified) / len(quotes)) if quotes else before
+    worked_out = after_quotes(before, len(unverified), len(quotes))
     shown = f"{_n(before)} x (1 - {_n(QUOTE_PENALTY)} x {len(unverified)}/{len(quotes)})"
     return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {told}"
 

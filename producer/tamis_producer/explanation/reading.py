@@ -172,7 +172,7 @@ def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[
 
 
 def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
-    said = [_word(one) for one in read_overrides(connection, batch_id, history=True) if one.index == index]
+    said = [_word(one) for one in read_overrides(connection, batch_id, history=True, index=index)]
     audited = (
         select(audit_decisions)
         .join(audits, audits.c.id == audit_decisions.c.audit_id)

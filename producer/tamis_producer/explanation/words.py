@@ -101,9 +101,7 @@ def _decision(told: Explanation) -> Iterator[str]:
     if record.override is not None:
         yield f"what counts: {_words(record.override.value)}, by {record.override.reviewer}"
     if record.result is not None and record.result.error is None:
-        given = getattr(record.result, "value", None)
-        fields = getattr(record.result, "fields", None)
-        yield f"value: {_words(given if fields is None else fields)}"
+        yield f"value: {_words(record.value)}"
     yield from _reasons(told.because)
     if record.result is not None and record.result.reasoning:
         yield "the model's reasoning:"

@@ -25,10 +25,17 @@ def standing(batch_id: UUID) -> Subquery:
     return select(latest).where(latest.c.value.is_not(null())).subquery("standing")
 
 
-def read_overrides(connection: Connection, batch_id: UUID, *, history: bool = False) -> list[Override]:
-    """The decisions that stand, in the order of the items; with `history` every one ever made, the first one first."""
+def read_overrides(
+    connection: Connection, batch_id: UUID, *, history: bool = False, index: int | None = None
+) -> list[Override]:
+    """The decisions that stand, in the order of the items; with `history` every one ever made, the first one first.
+
+    `index`: those of one item alone.
+    """
     chosen = select(overrides).subquery("chosen") if history else standing(batch_id)
     found = _with_item(chosen).where(chosen.c.batch_id == batch_id)
+    if index is not None:
+        found = found.where(chosen.c.idx == index)
     order = (chosen.c.id,) if history else (chosen.c.idx,)
     return [override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(found.order_by(*order))]
 

@@ -9,7 +9,7 @@ from .answer import Answer
 from .extract import Extract
 from .extract_fields import ExtractFields
 from .filter import Filter
-from .inclusion import Inclusion, UnclearPolicy, UnverifiedPolicy, without_chosen_examples
+from .inclusion import Inclusion, UnclearPolicy, UnverifiedPolicy, as_asked_for
 from .judge import Judge
 from .score import Score
 
@@ -26,10 +26,10 @@ __all__ = [
     "Score",
     "UnclearPolicy",
     "UnverifiedPolicy",
+    "as_asked_for",
     "first_complaint",
     "operation_name",
     "parse_operation",
-    "without_chosen_examples",
 ]
 
 Operation = Filter | Score | Extract | ExtractFields | Inclusion | Judge | Answer

@@ -38,7 +38,7 @@ class Inclusion(BaseModel):
     examples_from: Words | None = Field(default=None, exclude_if=lambda given: given is None)
 
 
-def without_chosen_examples(params: Mapping[str, Any]) -> dict[str, Any]:
+def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
     """What somebody asked for, out of an operation's parameters as JSON.
 
     Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent. Nor is

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from tamis_schemas import Inclusion, ReviewPlan, SearchCriteria, WorkedExample
 from tamis_schemas.criteria import LONGEST_ABSTRACT, LONGEST_REASON, LONGEST_TITLE, MAX_EXAMPLES
-from tamis_schemas.operations import without_chosen_examples
+from tamis_schemas.operations import as_asked_for
 
 EXAMPLE = {"title": "A trial", "decision": "include"}
 
@@ -60,11 +60,11 @@ def test_chosen_examples_identify_nothing_and_those_of_the_criteria_do() -> None
     own = Inclusion(criteria=criteria(EXAMPLE)).model_dump(mode="json")
     # Nor does the default of a policy that requests from before there was one could not name.
     plain.pop("unverified")
-    assert without_chosen_examples(chosen) == without_chosen_examples(plain) == plain
+    assert as_asked_for(chosen) == as_asked_for(plain) == plain
     assert own.pop("unverified") == "refer"
-    assert without_chosen_examples(own) == without_chosen_examples(own | {"unverified": "refer"}) == own
-    assert without_chosen_examples(own | {"unverified": "exclude"}) != own
-    assert without_chosen_examples({"operation": "filter"}) == {"operation": "filter"}
+    assert as_asked_for(own) == as_asked_for(own | {"unverified": "refer"}) == own
+    assert as_asked_for(own | {"unverified": "exclude"}) != own
+    assert as_asked_for({"operation": "filter"}) == {"operation": "filter"}
 
 
 def test_a_plan_stays_the_same_review_whatever_was_chosen_for_it() -> None:

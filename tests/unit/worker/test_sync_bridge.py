@@ -81,3 +81,17 @@ def test_an_interrupted_wait_cancels_what_it_waited_for(monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         endless()
     assert cancelled.wait(10)
+
+
+def test_a_wait_of_the_bridge_for_itself_is_refused() -> None:
+    @synchronous
+    async def inner_async() -> int:
+        return 1
+
+    @synchronous
+    async def outer_async() -> int:
+        return inner_async()
+
+    with pytest.raises(RuntimeError, match=r"inner would wait for itself here: await inner_async"):
+        outer_async()
+    assert inner_async() == 1

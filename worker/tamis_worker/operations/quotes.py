@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 
 from tamis_schemas import Item
 from tamis_schemas.item import shown_fields
-from tamis_schemas.penalties import QUOTE_PENALTY
+from tamis_schemas.penalties import after_quotes
 from tamis_schemas.results import Difference, Quote, QuoteState
 
 from .folded_text import FoldedText
@@ -28,7 +28,6 @@ from .quote_tokens import NEGATING, Tokens
 
 SIMILAR = 0.7  # a quote of this similarity to a passage is altered, not invented
 SHARED = 0.5  # and where this share of its tokens stands in the passage
-PENALTY = QUOTE_PENALTY  # the share of a confidence that is lost where no quote is found in the record
 
 SHORT = 20  # characters: a shorter quote must stand there word for word, as whole words
 BROKEN_OFF = 100  # characters: a quote as long as that may end within a word, where an endpoint cut it
@@ -198,10 +197,7 @@ def lowered(confidence: float, quotes: Sequence[Quote]) -> float:
 
     From half of the confidence, where none of them is in the record, to all of it, where each one is or none is given.
     """
-    if not quotes:
-        return confidence
-    missing = sum(not quote.found for quote in quotes)
-    return confidence * (1 - PENALTY * missing / len(quotes))
+    return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
 
 def _exact(folded: str, words: str, begin: int) -> _Match | None:
