@@ -15,6 +15,7 @@ from tamis_schemas import (
     NO_STEERING,
     Audit,
     BrokerUnavailable,
+    Callback,
     ErrorKind,
     Exclusion,
     Inclusion,
@@ -102,6 +103,9 @@ class Client:
         priority: Priority = Priority.NORMAL,
         max_cost: Decimal | None = None,
         steering: Steering = NO_STEERING,
+        callback: Callback | None = None,
+        api_key_id: str | None = None,
+        service: str | None = None,
     ) -> Batch:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
@@ -109,7 +113,7 @@ class Client:
             operation: what to ask of every item.
             items: dicts of JSON values; their order is the order of the results.
             model: the model to ask; None: the one of the settings, else the workers' own.
-            idempotency_key: submitting the same key again returns the first batch.
+            idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
             use_cache: take answers to the same questions from the ledger, at no cost.
             shard_size: items of one shard; None: as in the settings.
@@ -122,6 +126,9 @@ class Client:
                 left, and what is not asked by then stays pending. None: no budget.
             steering: reasoning effort, further fields and headers, and the tier, over what the workers are set to.
                 It is kept in the ledger, values of headers too: secrets belong into the workers' settings.
+            callback: whom to tell of its end; None: nobody.
+            api_key_id: the gateway's key on whose behalf it is submitted; None: no key.
+            service: whose single calls the batch holds; such batches are shown together. None: one that people follow.
 
         Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
 
@@ -153,6 +160,9 @@ class Client:
             priority=Priority(priority),
             max_cost=budget_of(max_cost, asked, self.settings.prices),
             steering=steering,
+            callback=callback,
+            api_key_id=api_key_id,
+            service=service,
         )
         with _submitting(batch) as submitted:
             traced = replace(batch, traceparent=telemetry.traceparent())

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from tamis_schemas import (
     NO_STEERING,
+    Callback,
     Exclusion,
     Extract,
     ExtractFields,
@@ -76,6 +77,9 @@ class NewBatch:
     max_cost: Decimal | None = None  # dollars; None: no budget
     steering: Steering = NO_STEERING
     traceparent: str | None = None  # of the trace that it is submitted in; None: in none
+    api_key_id: str | None = None  # the gateway's key that it is submitted with; None: with none
+    service: str | None = None  # whose single calls it holds; None: it is a batch that people follow
+    callback: Callback | None = None  # whom to tell of its end; None: nobody
     id: UUID = field(default_factory=uuid4)
 
     def __post_init__(self) -> None:

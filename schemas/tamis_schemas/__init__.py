@@ -11,10 +11,12 @@ __all__ = [
     "AnswerResult",
     "Audit",
     "AuditItem",
+    "BatchEvent",
     "BatchFilterResult",
     "BatchPaused",
     "BatchStatus",
     "BrokerUnavailable",
+    "Callback",
     "Chunk",
     "ConfidenceDistribution",
     "ConfigurationError",
@@ -108,6 +110,7 @@ __all__ = [
 
 if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
     from .audit import Audit, AuditItem, Stratum
+    from .callback import BatchEvent, Callback
     from .chunk import Chunk, Retrieval, Retrieved
     from .criteria import Criterion, SearchCriteria, WorkedExample
     from .errors import (
@@ -182,6 +185,7 @@ else:
         __name__,
         {
             "audit": "Audit AuditItem Stratum",
+            "callback": "BatchEvent Callback",
             "chunk": "Chunk Retrieval Retrieved",
             "criteria": "Criterion SearchCriteria WorkedExample",
             "errors": (

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, and_, func, insert, literal_column, select
 
 from tamis_schemas import (
     IdempotencyConflict,
@@ -25,10 +25,16 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
         IdempotencyConflict: the key was used for other content.
     """
     if batch.idempotency_key is not None:
+        owner = batch.api_key_id or ""
         # Two submits of one key at once: the second waits here until the first is committed.
-        connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(batch.idempotency_key))))
+        lock = func.pg_advisory_xact_lock(func.hashtext(f"{owner}:{batch.idempotency_key}"))
+        connection.execute(select(lock))
         wanted = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
-        earlier = connection.execute(wanted.where(batches.c.idempotency_key == batch.idempotency_key)).first()
+        same = and_(
+            func.coalesce(batches.c.api_key_id, literal_column("''")) == owner,
+            batches.c.idempotency_key == batch.idempotency_key,
+        )
+        earlier = connection.execute(wanted.where(same)).first()
         if earlier is not None:
             if earlier.content_sha256 != batch.content_sha256:
                 raise IdempotencyConflict(
@@ -58,6 +64,9 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             review_id=None if batch.stage is None else batch.stage.review_id,
             stage=None if batch.stage is None else batch.stage.number,
             traceparent=batch.traceparent,
+            api_key_id=batch.api_key_id,
+            service=batch.service,
+            callback=None if batch.callback is None else batch.callback.model_dump(mode="json"),
         )
     )
     if batch.max_cost is not None:

@@ -79,7 +79,10 @@ batches = Table(
     "batches",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("idempotency_key", Text, unique=True),
+    Column("idempotency_key", Text),  # unique for each `api_key_id`
+    Column("api_key_id", Text),  # the gateway's key that it was submitted with; None: by a program or a person here
+    Column("service", Text),  # whose single calls it holds: no batch that people follow; None: one that they do
+    Column("callback", JSON),  # a `Callback`: whom to tell of its end; None: nobody
     Column("content_sha256", Text, nullable=False),  # of operation, model and items: tells a reused key
     Column("label", Text),  # what people call it: a file's name
     Column("operation", Text, nullable=False),
@@ -109,6 +112,15 @@ batches = Table(
     CheckConstraint("(review_id IS NULL) = (stage IS NULL)", name="stage_of_review"),
     UniqueConstraint("review_id", "stage", name="uq_batches_review_id_stage"),
     Index("ix_batches_created_at", "created_at"),
+    Index("ix_batches_listed", "created_at", postgresql_where=text("service IS NULL")),
+)
+# A key of another one who submits is no conflict.
+Index(
+    "uq_batches_idempotency_key",
+    func.coalesce(batches.c.api_key_id, text("''")),
+    batches.c.idempotency_key,
+    unique=True,
+    postgresql_where=batches.c.idempotency_key.is_not(None),
 )
 
 shards = Table(
@@ -320,6 +332,9 @@ api_keys = Table(  # of the HTTP gateway; what is kept of a key cannot be used a
     Column("scopes", JSON, nullable=False),  # what it allows, a list of `Scope`
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("revoked_at", _INSTANT),
+    Column("models", JSON),  # a list of those that it may ask; None: any
+    Column("monthly_cost", _MONEY),  # dollars that its batches of a month may cost; None: no bound
+    Column("callback", JSON),  # a `Callback`, of batches that name none; None: nobody is told
 )
 
 spending = Table(  # of batches with a budget: what the calls in flight may cost, and what the others did cost

@@ -11,6 +11,7 @@ from tamis_schemas.ledger.revisions import MIGRATIONS, head, revisions
 
 LATER = sorted((MIGRATIONS / "versions").glob("*.py"))[1:]  # the first one makes what all of them know
 TAKING = ("drop", "alter", "rename", "batch_alter")
+WIDENING = {"drop_constraint"}  # what the release before writes is taken as before
 
 
 def operations(path: Path) -> Iterator[tuple[str, ast.Call]]:
@@ -36,7 +37,7 @@ def test_the_names_of_the_files_are_the_revisions_in_their_order() -> None:
 def test_a_migration_only_adds(path: Path) -> None:
     names = {name for name, _ in operations(path)}
     assert names
-    assert not {name for name in names if name.startswith(TAKING)}
+    assert not {name for name in names - WIDENING if name.startswith(TAKING)}
 
 
 @pytest.mark.parametrize("path", LATER, ids=lambda path: path.stem)

@@ -1,0 +1,46 @@
+"""Who submitted what, on whose behalf, and whom to tell.
+
+Revision ID: 0008
+Revises: 0007
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008"
+down_revision = "0007"
+
+MONEY = sa.Numeric(18, 9)
+
+
+def upgrade() -> None:
+    """Add the columns; an idempotency key then belongs to whoever used it.
+
+    Workers of the release before write none of them, and read none.
+    """
+    op.add_column("batches", sa.Column("api_key_id", sa.Text(), nullable=True))
+    op.add_column("batches", sa.Column("service", sa.Text(), nullable=True))
+    op.add_column("batches", sa.Column("callback", sa.JSON(), nullable=True))
+    op.create_index("ix_batches_listed", "batches", ["created_at"], postgresql_where=sa.text("service IS NULL"))
+    op.drop_constraint(op.f("uq_batches_idempotency_key"), "batches")
+    op.create_index(
+        "uq_batches_idempotency_key",
+        "batches",
+        [sa.text("coalesce(api_key_id, '')"), "idempotency_key"],
+        unique=True,
+        postgresql_where=sa.text("idempotency_key IS NOT NULL"),
+    )
+    op.add_column("api_keys", sa.Column("models", sa.JSON(), nullable=True))
+    op.add_column("api_keys", sa.Column("monthly_cost", MONEY, nullable=True))
+    op.add_column("api_keys", sa.Column("callback", sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    """Take them away again; a key that two have used stands in the way."""
+    for column in ("callback", "monthly_cost", "models"):
+        op.drop_column("api_keys", column)
+    op.drop_index("uq_batches_idempotency_key", table_name="batches")
+    op.create_unique_constraint(op.f("uq_batches_idempotency_key"), "batches", ["idempotency_key"])
+    op.drop_index("ix_batches_listed", table_name="batches")
+    for column in ("callback", "service", "api_key_id"):
+        op.drop_column("batches", column)
