@@ -16,6 +16,7 @@ import pytest
 import redis
 
 from llm_double import Double
+from nursery import shared
 from stage import Faults, House, WorkerProcess
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
@@ -137,13 +138,13 @@ def broker_url(valkey: Valkey) -> str:
 
 @pytest.fixture
 def double() -> Iterator[Double]:
-    with Double.start() as running:
+    with Double.start(nursery=shared()) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def _double_of_the_module() -> Iterator[Double]:
-    with Double.start() as running:
+    with Double.start(nursery=shared()) as running:
         yield running
 
 
@@ -176,7 +177,7 @@ def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.Tem
     """One worker for all the tests of a module, three calls an item; each test submits batches of its own."""
     _empty(valkey, HOUSE)  # the worker of another module was killed, and left messages unacknowledged
     with (
-        Double.start() as double,
+        Double.start(nursery=shared()) as double,
         Client(
             ProducerSettings(
                 broker_url=next_database(valkey.url, HOUSE), database_url=module_database_url, shard_size=50, window=2

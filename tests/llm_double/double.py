@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from .account import Account
@@ -20,6 +20,9 @@ from .personalities.personality import Personality, Told
 from .script import Fault, Options, Scripted
 from .strictness import follows
 from .tally import Tally
+
+if TYPE_CHECKING:
+    from nursery import Child, Nursery
 
 START_BOUND = 20.0  # seconds; usual are 0.4
 STOP_BOUND = 10.0
@@ -72,7 +75,7 @@ class Call:
 class Double:
     """A double in a process of its own; it ends with the `with` block, or with this process."""
 
-    def __init__(self, process: "subprocess.Popen[str]", base_url: str, options: Options) -> None:
+    def __init__(self, process: "subprocess.Popen[str] | Child", base_url: str, options: Options) -> None:
         self.base_url = base_url  # ends in /v1
         self._process = process
         self._options = options
@@ -82,25 +85,27 @@ class Double:
         cls,
         *,
         port: int = 0,
+        nursery: "Nursery | None" = None,
         faults: "list[Fault] | tuple[Fault, ...]" = (),
         answers: "list[Scripted] | tuple[Scripted, ...]" = (),
         personalities: Sequence[Told] = (),
         **options: Any,  # the other fields of Options
     ) -> Self:
-        """Start one; options are those of `Options`."""
+        """Start one, in a new interpreter or out of a nursery; options are those of `Options`."""
         wanted = Options(
             faults=tuple(faults), answers=tuple(answers), personalities=_personalities(personalities), **options
         )
         folder = str(Path(__file__).resolve().parents[1])
         paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
-        command = [sys.executable, "-m", "llm_double", "--with-parent", "--port", str(port)]
-        process = subprocess.Popen(
-            [*command, "--options", json.dumps(wanted.to_json())],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        arguments = ["--with-parent", "--port", str(port), "--options", json.dumps(wanted.to_json())]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        process: subprocess.Popen[str] | Child
+        if nursery is None:
+            command = [sys.executable, "-m", "llm_double", *arguments]
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True)
+        else:
+            process = nursery.start_piped("llm_double", arguments, env=env, cwd=Path.cwd())
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         if not url:

@@ -6,6 +6,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from nursery import shared
 
 FINISHED_WITHIN = 180.0  # s
 
@@ -26,14 +30,28 @@ class Finished:
 
 def tamis(*arguments: str, env: Mapping[str, str], cwd: Path, within: float = FINISHED_WITHIN) -> Finished:
     """Run `tamis` with these arguments to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tamis_worker", *arguments],
-        env={**os.environ, "COLUMNS": "160", **env},
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=within,
-        check=False,
-    )
-    return Finished(done.returncode, done.stdout, done.stderr)
+    environment = {**os.environ, "COLUMNS": "160", **env}
+    with TemporaryFile() as out, TemporaryFile() as err:
+        if shared().serves(environment):
+            child = shared().start("tamis_worker", arguments, env=environment, cwd=cwd, stdout=out, stderr=err)
+            try:
+                code = child.wait(within)
+            finally:
+                child.kill()
+        else:
+            code = subprocess.run(
+                [sys.executable, "-m", "tamis_worker", *arguments],
+                env=environment,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                timeout=within,
+                check=False,
+            ).returncode
+        return Finished(code, _text(out), _text(err))
+
+
+def _text(written: IO[bytes]) -> str:
+    written.seek(0)
+    return written.read().decode().replace("\r\n", "\n")

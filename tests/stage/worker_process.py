@@ -7,6 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from subprocess import Popen
+
+from nursery import Child, shared
 
 from .proven_dialect import prove_dialect
 from .waiting import wait_until
@@ -31,19 +34,22 @@ class WorkerProcess:
         self.log = folder / f"{name}.log"
         ready = folder / f"{name}.ready"
         self.alive_file = folder / f"{name}.alive"
+        command = ["worker", "--ready-file", str(ready), "--alive-file", str(self.alive_file)]
+        environment = {**os.environ, **env}
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [
-                    *prefix,
-                    *(sys.executable, "-m", "tamis_worker", "worker"),
-                    *("--ready-file", str(ready), "--alive-file", str(self.alive_file)),
-                ],
-                env={**os.environ, **env},
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            if not prefix and shared().serves(environment):
+                self.process: Popen[bytes] | Child = shared().start(
+                    "tamis_worker", command, env=environment, cwd=folder, stdout=log, stderr=log
+                )
+            else:
+                self.process = Popen(
+                    [*prefix, sys.executable, "-m", "tamis_worker", *command],
+                    env=environment,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
         wait_until(
             lambda: ready.exists() or self.process.poll() is not None,
             within=READY_WITHIN,
