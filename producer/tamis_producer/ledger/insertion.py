@@ -110,11 +110,17 @@ def _copy_items(connection: Connection, batch: NewBatch) -> None:
     batch_id = str(batch.id)
     with (
         driver.cursor() as cursor,
-        cursor.copy("COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN") as copy,
+        cursor.copy("COPY payloads (batch_id, idx, payload, origin) FROM STDIN") as copy,
+    ):
+        for index, item in enumerate(batch.items):
+            copy.write_row((batch_id, index, item.payload, item.origin))
+    with (
+        driver.cursor() as cursor,
+        cursor.copy("COPY item_states (batch_id, idx, item_id, state) FROM STDIN") as copy,
     ):
         for index, item in enumerate(batch.items):
             state = ItemStatus.PENDING if item.exclusion is None else ItemStatus.EXCLUDED_BY_FILTER
-            copy.write_row((batch_id, index, item.item_id, item.payload, state.value, item.origin))
+            copy.write_row((batch_id, index, item.item_id, state.value))
     excluded = [(index, item.exclusion) for index, item in enumerate(batch.items) if item.exclusion is not None]
     with (
         driver.cursor() as cursor,

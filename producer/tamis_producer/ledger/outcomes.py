@@ -20,7 +20,7 @@ from tamis_schemas import (
     Summary,
     Usage,
 )
-from tamis_schemas.ledger import batches, exclusions, items, results, summaries
+from tamis_schemas.ledger import batches, exclusions, items, payloads, results, summaries
 from tamis_schemas.operations import operation_name
 
 from .evaluations import evaluations_of, said
@@ -42,12 +42,13 @@ def stream_results(
     human = standing(batch_id)
     statement = (
         select(
-            *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
+            *(items.c.idx, items.c.item_id, payloads.c.origin, items.c.state, payloads.c.payload),
             *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
             exclusion_reason(batch_id).label("excluded_because"),
             *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
         )
         .join(batches, batches.c.id == items.c.batch_id)
+        .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
         .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .outerjoin(human, human.c.idx == items.c.idx)
