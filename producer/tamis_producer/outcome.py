@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Judge, UncertainReason
 from tamis_schemas.exclusion import DUPLICATE
-from tamis_schemas.ledger import exclusions, items, results
+from tamis_schemas.ledger import exclusions, items, payloads, results
 from tamis_schemas.operations import operation_name
 
 from .ledger.exclusion_reasons import exclusion_reason
@@ -74,7 +74,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     return (
         select(
             items.c.idx,
-            func.coalesce(items.c.origin, items.c.idx).label("record"),
+            func.coalesce(payloads.c.origin, items.c.idx).label("record"),
             system.label("system"),
             case((human.c.id.is_(None), system), else_=final).label("outcome"),
             case((human.c.id.is_(None), None), (changed, CHANGED), else_=CONFIRMED).label("human"),
@@ -83,6 +83,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
             (func.coalesce(unverified, False) if operation == INCLUSION else literal(False)).label("unverified"),
             case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
         )
+        .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
         .outerjoin(human, human.c.idx == items.c.idx)

@@ -18,11 +18,12 @@ DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the op
 _ENDS = text("""
 SELECT i.idx, i.state, r.round, r.error_kind, past.rounds, past.kinds,
        i.state = 'decided' AND r.value #>> '{}' IN ('true', :included) AS passed,
-       coalesce((SELECT sum(length(field.value)) FROM json_each_text(i.payload) AS field
+       coalesce((SELECT sum(length(field.value)) FROM json_each_text(p.payload) AS field
                  WHERE field.key <> 'id' AND left(field.key, 1) <> '_'), 0) AS characters,
-       coalesce(substring(i.payload ->> 'year' FROM :year),
-                substring(i.payload ->> 'publication_date' FROM :year))::int AS year
-FROM items i
+       coalesce(substring(p.payload ->> 'year' FROM :year),
+                substring(p.payload ->> 'publication_date' FROM :year))::int AS year
+FROM item_states i
+JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
 LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
 LEFT JOIN (
     SELECT idx, array_agg(round) AS rounds, array_agg(error_kind) AS kinds
@@ -33,7 +34,7 @@ ORDER BY i.idx
 """)
 _YEAR = r"(?:^|\D)((?:1[5-9]|2[01])\d\d)(?!\d)"
 _TO_TELL = text("""
-SELECT b.operation, b.round > 1 OR EXISTS (SELECT FROM items i WHERE i.batch_id = b.id AND i.state = 'failed')
+SELECT b.operation, b.round > 1 OR EXISTS (SELECT FROM item_states i WHERE i.batch_id = b.id AND i.state = 'failed')
        AS worth_telling
 FROM batches b WHERE b.id = :batch_id
 """)

@@ -11,7 +11,21 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Row, and_, exists, func, insert, null, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    and_,
+    exists,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from tamis_schemas import (
     BatchStatus,
@@ -24,7 +38,8 @@ from tamis_schemas import (
     UnknownBatch,
     dollars,
 )
-from tamis_schemas.ledger import batches, items, past_failures, results, reviews, shards, spending
+from tamis_schemas.ledger import batches, items, past_failures, results, reviews, shards, spending, tallies
+from tamis_schemas.ledger.costs import TALLIED_LIKELY_COST
 from tamis_schemas.status import check_batch_transition
 
 from .budget import amount_of, has_none
@@ -121,23 +136,30 @@ def later_stage(engine: Engine, batch_id: UUID) -> bool:
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
     """Every completed batch with failed items, of these kinds where some are given; the oldest first."""
     wanted = kinds_of(kinds)
-    of_kind = [] if wanted is None else [results.c.error_kind.in_(wanted)]
-    failed = (
-        select(items.c.batch_id, func.count().label("n"))
-        .join(batches, batches.c.id == items.c.batch_id)
-        .outerjoin(results, _result_of_item())
-        .where(batches.c.state == BatchStatus.COMPLETED, items.c.state == ItemStatus.FAILED, *of_kind)
-        .group_by(items.c.batch_id)
-        .subquery("failed")
+    # Counters name the batches with failures, so that neither batches without nor decided items are read.
+    some = select(tallies.c.batch_id).where(tallies.c.failed != 0).distinct().subquery("some")
+    tallied = (
+        select(func.sum(tallies.c.failed).label("n"), TALLIED_LIKELY_COST.label("mean"))
+        .where(tallies.c.batch_id == batches.c.id)
+        .lateral("tallied")
     )
-    mean = (
-        select(func.avg(results.c.cost))
-        .where(results.c.batch_id == batches.c.id, results.c.error_kind.is_(None), results.c.calls > 0)
-        .scalar_subquery()
-    )
+    n: ColumnElement[Any] = tallied.c.n
+    if wanted is not None:
+        of_kind = (
+            select(func.count())
+            .join(items, _result_of_item())
+            .where(
+                results.c.batch_id == batches.c.id,
+                results.c.error_kind.in_(wanted),
+                items.c.state == ItemStatus.FAILED,
+            )
+        )
+        n = of_kind.correlate(batches).scalar_subquery()
     statement = (
-        select(batches.c.id, batches.c.label, batches.c.operation, failed.c.n, mean.label("mean"))
-        .join(failed, failed.c.batch_id == batches.c.id)
+        select(batches.c.id, batches.c.label, batches.c.operation, n.label("n"), tallied.c.mean)
+        .join(some, some.c.batch_id == batches.c.id)
+        .join(tallied, true())
+        .where(batches.c.state == BatchStatus.COMPLETED)
         .order_by(batches.c.created_at)
     )
     return [
@@ -145,10 +167,11 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
             batch_id=row.id,
             label=row.label,
             operation=row.operation,
-            items=row.n,
+            items=int(row.n),
             likely_cost=None if row.mean is None else row.mean * row.n,
         )
         for row in connection.execute(statement)
+        if row.n
     ]
 
 

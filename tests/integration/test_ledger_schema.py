@@ -99,7 +99,7 @@ def test_a_ledger_that_does_not_answer_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("table", "states", "legal"),
-    [("items", ItemStatus, ITEM_TRANSITIONS), ("batches", BatchStatus, BATCH_TRANSITIONS)],
+    [("item_states", ItemStatus, ITEM_TRANSITIONS), ("batches", BatchStatus, BATCH_TRANSITIONS)],
     ids=["items", "batches"],
 )
 def test_the_ledger_refuses_every_transition_that_the_table_does_not_list(
@@ -117,7 +117,7 @@ def test_the_ledger_refuses_every_transition_that_the_table_does_not_list(
         )
     for before, after in permutations(states, 2):
         with engine.connect() as connection:  # rolled back each time
-            if table == "items":
+            if table == "item_states":
                 connection.execute(
                     text(
                         "INSERT INTO items (batch_id, idx, item_id, payload, state) VALUES (:id, 0, '', '{}', :state)"

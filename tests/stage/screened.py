@@ -18,7 +18,7 @@ from tamis_schemas import (
     Source,
     resolve_item_id,
 )
-from tamis_schemas.ledger import batches, exclusions, items, results, reviews
+from tamis_schemas.ledger import batches, exclusions, items, payloads, results, reviews
 from tamis_schemas.review_plan import ReviewStage
 
 CRITERIA = SearchCriteria(
@@ -127,6 +127,7 @@ def write_batch(
     )
     tables = _Rows.of(batch_id, written)
     filled = (
+        (payloads, tables.payloads),
         (items, tables.items),
         (exclusions, tables.exclusions),
         (results, tables.decided),
@@ -140,6 +141,7 @@ def write_batch(
 
 @dataclass
 class _Rows:
+    payloads: list[dict[str, Any]] = field(default_factory=list)
     items: list[dict[str, Any]] = field(default_factory=list)
     exclusions: list[dict[str, Any]] = field(default_factory=list)
     decided: list[dict[str, Any]] = field(default_factory=list)
@@ -150,15 +152,8 @@ class _Rows:
         rows = cls()
         for idx, one in enumerate(written):
             key = {"batch_id": batch_id, "idx": idx}
-            rows.items.append(
-                key
-                | {
-                    "item_id": resolve_item_id(one.item),
-                    "payload": one.item,
-                    "state": one.state.value,
-                    "origin": one.origin,
-                }
-            )
+            rows.payloads.append(key | {"payload": one.item, "origin": one.origin})
+            rows.items.append(key | {"item_id": resolve_item_id(one.item), "state": one.state.value})
             if one.exclusion is not None:
                 given = one.exclusion.model_dump(mode="json")
                 rows.exclusions.append(key | {"rule": one.exclusion.rule, "exclusion": given})

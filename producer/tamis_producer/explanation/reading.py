@@ -23,6 +23,7 @@ from tamis_schemas.ledger import (
     batches,
     items,
     past_failures,
+    payloads,
     prompts,
     transcripts,
 )
@@ -223,11 +224,11 @@ def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tupl
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin
-    first = (batches.c.stage == 0) & (items.c.idx == origin)
-    later = (batches.c.stage > 0) & (items.c.origin == origin)
+    first = (batches.c.stage == 0) & (payloads.c.idx == origin)
+    later = (batches.c.stage > 0) & (payloads.c.origin == origin)
     statement = (
-        select(batches.c.id, batches.c.stage, batches.c.operation, batches.c.params, items.c.idx)
-        .join(items, items.c.batch_id == batches.c.id)
+        select(batches.c.id, batches.c.stage, batches.c.operation, batches.c.params, payloads.c.idx)
+        .join(payloads, payloads.c.batch_id == batches.c.id)
         .where(batches.c.review_id == batch.review_id, batches.c.id != batch.id, first | later)
         .order_by(batches.c.stage)
     )

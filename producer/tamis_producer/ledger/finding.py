@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Table, select
 
 from tamis_schemas import (
     InvalidRequest,
     UnknownBatch,
 )
-from tamis_schemas.ledger import audits, batches, items, reviews
+from tamis_schemas.ledger import audits, batches, reviews
+
+DIGITS = 32  # of an id, hyphens apart
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID 
     if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
         listing = {"review": "review list", "audit": "audit list ID"}.get(noun, "batches")
         raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
-    text_id = func.cast(table.c.id, type_=items.c.item_id.type)
-    found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
+    span = beginning_with(wanted)
+    if span is None:
+        return None
+    found = connection.execute(select(table.c.id).where(table.c.id.between(*span)).limit(2)).scalars().all()
     if len(found) > 1:
         listing = {"reviews": "review list", "audits": "audit list ID"}.get(table.name, "batches")
         raise InvalidRequest(
@@ -69,3 +73,12 @@ def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID 
             "whole"
         )
     return UUID(str(found[0])) if found else None
+
+
+def beginning_with(prefix: str) -> tuple[UUID, UUID] | None:
+    """The first and the last id whose text begins with `prefix`, in small letters; None: no id does."""
+    digits = prefix.replace("-", "")
+    if len(digits) > DIGITS:
+        return None
+    first, last = (UUID(digits.ljust(DIGITS, filler)) for filler in "0f")
+    return (first, last) if str(first).startswith(prefix) else None  # its hyphens stand where those of an id do

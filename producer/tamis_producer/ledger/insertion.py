@@ -113,8 +113,13 @@ def _copy_items(connection: Connection, batch: NewBatch) -> None:
     while piece := list(islice(rows, COPIED_AT_ONCE)):
         copy_rows(
             connection,
-            "COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN",
-            ((batch_id, index, item.item_id, item.payload, _state(item), item.origin) for index, item in piece),
+            "COPY payloads (batch_id, idx, payload, origin) FROM STDIN",
+            ((batch_id, index, item.payload, item.origin) for index, item in piece),
+        )
+        copy_rows(
+            connection,
+            "COPY item_states (batch_id, idx, item_id, state) FROM STDIN",
+            ((batch_id, index, item.item_id, _state(item)) for index, item in piece),
         )
         excluded = [(index, item.exclusion) for index, item in piece if item.exclusion is not None]
         if excluded:

@@ -21,7 +21,7 @@ from tamis_schemas import (
     Summary,
     Usage,
 )
-from tamis_schemas.ledger import batches, exclusions, items, overrides, results, summaries
+from tamis_schemas.ledger import batches, exclusions, items, overrides, payloads, results, summaries
 from tamis_schemas.operations import operation_name
 
 from .evaluations import evaluations_of, said
@@ -70,12 +70,13 @@ def _read(
     human = standing(batch_id, of_page(overrides.c.idx))
     statement = (
         select(
-            *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
+            *(items.c.idx, items.c.item_id, payloads.c.origin, items.c.state, payloads.c.payload),
             *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
             exclusion_reason(batch_id).label("excluded_because"),
             *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
         )
         .join(batches, batches.c.id == items.c.batch_id)
+        .join(payloads, _same_item(payloads) & of_page(payloads.c.idx))
         .outerjoin(exclusions, _same_item(exclusions) & of_page(exclusions.c.idx))
         .outerjoin(results, _same_item(results) & of_page(results.c.idx))
         .outerjoin(human, human.c.idx == items.c.idx)

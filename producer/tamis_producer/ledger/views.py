@@ -1,10 +1,9 @@
 """How batches and reviews stand."""
 
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, func, select, true
 
 from tamis_schemas import (
     BatchStatus,
@@ -17,11 +16,13 @@ from tamis_schemas import (
     SteeringView,
     possibly_unbilled_cost,
 )
-from tamis_schemas.ledger import batches, items, results, reviews, spending, workers
-from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
+from tamis_schemas.ledger import batches, reviews, spending, tallies, workers
+from tamis_schemas.ledger.costs import TALLIED_MEAN_PAID
 
 from ..view import BatchView, Budget, ReviewView
 from ..worker_view import NotWorking, WorkerState
+
+SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
 
 
 def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
@@ -52,36 +53,18 @@ def read_views(
     elif review_id is not None:
         wanted = select(batches).where(batches.c.review_id == review_id)
     b = wanted.subquery("b")
-    # One statement, so that all of it is one snapshot and the accounting identity holds in every read.
-    counted = (
-        select(items.c.batch_id, items.c.state, func.count().label("n"), LOST_CLAIMS.label("lost"))
-        .where(items.c.batch_id.in_(select(b.c.id)))
-        .group_by(items.c.batch_id, items.c.state)
-        .subquery("counted")
-    )
-    tokens = (
+    # One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items
+    # nor results are read, but their counters: that costs the same however many there are.
+    c = tallies.c
+    tallied = (
         select(
-            results.c.batch_id,
-            func.sum(results.c.prompt_tokens).label("prompt"),
-            func.sum(results.c.completion_tokens).label("completion"),
-            PAID.label("cost"),
-            UNPRICED.label("unpriced"),
-            UNANSWERED.label("unanswered"),
-            MEAN_PAID.label("mean_paid"),
-            func.count().filter(results.c.round == b.c.round).label("in_round"),
+            *(func.coalesce(func.sum(c[status.value]), 0).label(f"n_{status.value}") for status in ItemStatus),
+            *(func.coalesce(func.sum(c[name]), 0).label(name) for name in SUMS),
+            TALLIED_MEAN_PAID.label("mean_paid"),
+            func.coalesce(func.sum(c.ended).filter(c.round == b.c.round), 0).label("in_round"),
         )
-        .join(b, b.c.id == results.c.batch_id)
-        .group_by(results.c.batch_id)
-        .subquery("tokens")
-    )
-    by_state = (
-        select(
-            counted.c.batch_id,
-            func.jsonb_object_agg(counted.c.state, counted.c.n).label("counts"),
-            func.sum(counted.c.lost).label("lost"),
-        )
-        .group_by(counted.c.batch_id)
-        .subquery("by_state")
+        .where(c.batch_id == b.c.id)
+        .lateral("tallied")
     )
     live = select(func.count()).where(workers.c.lease_until > func.now()).scalar_subquery()
     holding = (
@@ -99,23 +82,15 @@ def read_views(
     statement = (
         select(
             b,
-            by_state.c.counts,
-            by_state.c.lost,
-            tokens.c.prompt,
-            tokens.c.completion,
-            tokens.c.cost,
-            tokens.c.unpriced,
-            tokens.c.unanswered,
-            tokens.c.mean_paid,
-            tokens.c.in_round,
+            *tallied.c,
             spending.c.reserved,
             spending.c.spent,
             live.label("live_workers"),
             holding.label("not_working"),
             func.extract("epoch", func.coalesce(b.c.finished_at, func.now()) - b.c.started_at).label("elapsed"),
         )
-        .outerjoin(by_state, by_state.c.batch_id == b.c.id)
-        .outerjoin(tokens, tokens.c.batch_id == b.c.id)
+        .select_from(b)
+        .join(tallied, true())
         .outerjoin(spending, spending.c.batch_id == b.c.id)
         .order_by(b.c.created_at.desc())
     )
@@ -123,8 +98,7 @@ def read_views(
 
 
 def _view(row: Row[Any]) -> BatchView:
-    unanswered, lost = row.unanswered or 0, int(row.lost or 0)
-    counts = dict.fromkeys((status.value for status in ItemStatus), 0) | (row.counts or {})
+    unanswered, lost = int(row.unanswered), int(row.lost_claims)
     return BatchView(
         id=str(row.id),
         label=row.label,
@@ -133,11 +107,11 @@ def _view(row: Row[Any]) -> BatchView:
         steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
         state=BatchStatus(row.state),
         round=row.round,
-        counts=Counts(n_items=row.n_items, **counts),
-        prompt_tokens=row.prompt or 0,
-        completion_tokens=row.completion or 0,
-        cost=row.cost or Decimal(0),
-        unpriced=row.unpriced or 0,
+        counts=Counts(n_items=row.n_items, **{s.value: row._mapping[f"n_{s.value}"] for s in ItemStatus}),
+        prompt_tokens=row.prompt_tokens,
+        completion_tokens=row.completion_tokens,
+        cost=row.cost,
+        unpriced=row.unpriced,
         unanswered=unanswered,
         lost_claims=lost,
         possibly_unbilled_cost=possibly_unbilled_cost(unanswered + lost, row.mean_paid),
@@ -151,5 +125,5 @@ def _view(row: Row[Any]) -> BatchView:
         stage=row.stage,
         pause=None if row.pause is None else Pause.model_validate(row.pause),
         priority=Priority(row.priority),
-        ended_in_round=row.in_round or 0,
+        ended_in_round=row.in_round,
     )

@@ -145,7 +145,7 @@ def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
                count(*) FILTER (WHERE v.value -> 'quote' ->> 'state' = 'altered') AS altered,
                count(DISTINCT r.idx) FILTER (WHERE r.detail ->> 'flagged' = 'true') AS flagged
         FROM results r
-        JOIN items i ON i.batch_id = r.batch_id AND i.idx = r.idx AND i.state = :decided
+        JOIN item_states i ON i.batch_id = r.batch_id AND i.idx = r.idx AND i.state = :decided
         LEFT JOIN LATERAL json_each(
             CASE WHEN json_typeof(r.detail -> 'verdicts') = 'object' THEN r.detail -> 'verdicts' END
         ) v ON true

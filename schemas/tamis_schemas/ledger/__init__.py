@@ -14,6 +14,7 @@ from .tables import (
     metadata,
     overrides,
     past_failures,
+    payloads,
     prompts,
     repairs,
     results,
@@ -21,6 +22,7 @@ from .tables import (
     shards,
     spending,
     summaries,
+    tallies,
     transcripts,
     workers,
 )
@@ -39,6 +41,7 @@ __all__ = [
     "metadata",
     "overrides",
     "past_failures",
+    "payloads",
     "prompts",
     "repairs",
     "results",
@@ -46,6 +49,7 @@ __all__ = [
     "shards",
     "spending",
     "summaries",
+    "tallies",
     "transcripts",
     "workers",
 ]

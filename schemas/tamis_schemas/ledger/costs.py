@@ -1,8 +1,8 @@
-"""What a batch's results cost, in SQL: expressions over `results`, wherever they are summed up."""
+"""What a batch's results cost, in SQL: over `results`, where rows are read, and over their counters."""
 
-from sqlalchemy import func
+from sqlalchemy import case, func
 
-from .tables import items, results
+from .tables import items, results, tallies
 
 PAID = func.coalesce(func.sum(results.c.cost), 0)  # dollars, as far as prices are known
 UNPRICED = func.count().filter(results.c.cost.is_(None), results.c.calls > 0)  # items without a known price
@@ -14,3 +14,10 @@ MEAN_PAID = func.coalesce(
     func.avg(results.c.cost).filter(results.c.cost > 0),
     func.min(results.c.cost).filter(results.c.calls > results.c.unanswered),
 )
+# The same over `tallies`.
+TALLIED_MEAN_PAID = func.coalesce(
+    func.sum(tallies.c.cost) / func.nullif(func.sum(tallies.c.priced), 0),
+    case((func.sum(tallies.c.free) > 0, 0)),
+)
+# Dollars that an item without an error cost, over `tallies`: what another one may cost. NULL: none has a known price.
+TALLIED_LIKELY_COST = func.sum(tallies.c.decided_cost) / func.nullif(func.sum(tallies.c.decided_priced), 0)

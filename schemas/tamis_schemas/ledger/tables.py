@@ -113,6 +113,7 @@ batches = Table(
     UniqueConstraint("review_id", "stage", name="uq_batches_review_id_stage"),
     Index("ix_batches_created_at", "created_at"),
     Index("ix_batches_listed", "created_at", postgresql_where=text("service IS NULL")),
+    Index("ix_batches_unfinished", "created_at", postgresql_where=text("finished_at IS NULL")),
 )
 # A key of another one who submits is no conflict.
 Index(
@@ -137,15 +138,28 @@ shards = Table(
     PrimaryKeyConstraint("batch_id", "round", "shard"),
     _one_of("state", ShardStatus),
     Index("ix_shards_open", "state", postgresql_where=text("state <> 'aggregated'")),
+    Index("ix_shards_aggregated", "dispatched_at", postgresql_where=text("state = 'aggregated'")),
 )
 
+payloads = Table(  # what items are, which never changes
+    "payloads",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
+    Column("origin", Integer),  # in a later stage of a review: the record's place in the first one
+    PrimaryKeyConstraint("batch_id", "idx"),
+)
+
+# How items stand. Narrow rows, and no index but the key: an UPDATE finds room on the row's own page, and touches no
+# index (HOT). So no column that changes may ever be indexed, in the condition of a partial index neither. The view
+# `items` joins the two tables, for whoever reads SQL and for statements of the release before.
 items = Table(
-    "items",
+    "item_states",
     metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
     Column("idx", Integer, nullable=False),
     Column("item_id", Text, nullable=False),
-    Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
     Column("state", Text, nullable=False, server_default=ItemStatus.PENDING.value),
     Column("attempts", Integer, nullable=False, server_default="0"),  # claims in this round
     Column("fence", Integer, nullable=False, server_default="0"),  # claims ever: only the last one may write
@@ -153,10 +167,34 @@ items = Table(
     Column("worker", Text),  # who holds the claim; it is valid as long as that worker's lease
     Column("claimed_at", _INSTANT),
     Column("republished_at", _INSTANT),  # when a message of its own replaced one that was lost
-    Column("origin", Integer),  # in a later stage of a review: the record's place in the first one
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("state", ItemStatus),
 )
+
+# How many items of a batch stand how, and what they cost: the sums over a batch's rows. Each connection adds to a row
+# of its own, so that none waits for another; a row may be negative. Triggers write it (revision 0009), nobody else.
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("batch_id", Uuid, nullable=False),  # no foreign key: its check would lock the batch's row
+    Column("round", Integer, nullable=False),  # of the results; 0: of the items, and of bills without a result
+    Column("backend", Integer, nullable=False),  # process id of the connection; 0: of all that were before
+    *(
+        Column(name, BigInteger, nullable=False, server_default="0")
+        for name in (*(status.value for status in ItemStatus), "lost_claims", "ended")
+    ),
+    Column("prompt_tokens", Numeric, nullable=False, server_default="0"),
+    Column("completion_tokens", Numeric, nullable=False, server_default="0"),
+    Column("cost", Numeric, nullable=False, server_default="0"),  # dollars, as far as prices are known
+    Column("priced", BigInteger, nullable=False, server_default="0"),  # items that something was paid for
+    Column("free", BigInteger, nullable=False, server_default="0"),  # items whose answered calls cost nothing
+    Column("unpriced", BigInteger, nullable=False, server_default="0"),  # items without a known price
+    Column("unanswered", BigInteger, nullable=False, server_default="0"),  # calls
+    Column("decided_cost", Numeric, nullable=False, server_default="0"),  # of items without an error, and with calls
+    Column("decided_priced", BigInteger, nullable=False, server_default="0"),  # such items whose price is known
+    PrimaryKeyConstraint("batch_id", "round", "backend"),
+)
+Index("ix_tallies_failed", tallies.c.batch_id, postgresql_where=tallies.c.failed != 0)
 
 exclusions = Table(
     "exclusions",
@@ -202,6 +240,7 @@ results = Table(
     CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name="error_has_kind"),
     CheckConstraint("error_kind IS NULL OR value IS NULL", name="error_no_decision"),
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
+    Index("ix_results_failed", "batch_id", "idx", postgresql_where=text("error_kind IS NOT NULL")),
 )
 
 transcripts = Table(  # what was asked and answered for each claim that came to an end
@@ -216,7 +255,10 @@ transcripts = Table(  # what was asked and answered for each claim that came to 
     PrimaryKeyConstraint("batch_id", "idx", "fence"),
     # The item's row, not the batch's: whoever writes holds it already, and no two workers meet there.
     ForeignKeyConstraint(
-        ["batch_id", "idx"], ["items.batch_id", "items.idx"], name="fk_transcripts_items", ondelete="CASCADE"
+        ["batch_id", "idx"],
+        ["item_states.batch_id", "item_states.idx"],
+        name="fk_transcripts_items",
+        ondelete="CASCADE",
     ),
 )
 
@@ -277,7 +319,7 @@ overrides = Table(  # what people decided, beside the results; the last one of a
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     ForeignKeyConstraint(
-        ["batch_id", "idx"], ["items.batch_id", "items.idx"], name="fk_overrides_items", ondelete="CASCADE"
+        ["batch_id", "idx"], ["item_states.batch_id", "item_states.idx"], name="fk_overrides_items", ondelete="CASCADE"
     ),
     Index("ix_overrides_item", "batch_id", "idx", "id"),
 )

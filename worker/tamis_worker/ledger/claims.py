@@ -45,7 +45,7 @@ WITH wanted AS (
            i.state = 'running' AS held
     FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:doubted AS bool[]))
          AS w(batch_id, idx, doubted)
-    JOIN items i USING (batch_id, idx)
+    JOIN item_states i USING (batch_id, idx)
     JOIN batches b ON b.id = i.batch_id AND b.state = 'running'
     WHERE ((i.state = 'running' AND i.worker = :worker AND w.doubted)
         OR (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
@@ -57,14 +57,14 @@ WITH wanted AS (
     ORDER BY i.batch_id, i.idx
     FOR UPDATE OF i SKIP LOCKED
 )
-UPDATE items i
+UPDATE item_states i
 SET state = 'running', fence = i.fence + 1,
     attempts = i.attempts + CASE WHEN wanted.again THEN 0 ELSE 1 END,
     lost_claims = i.lost_claims + CASE WHEN wanted.held AND NOT wanted.again THEN 1 ELSE 0 END,
     worker = :worker, claimed_at = now()
-FROM wanted
+FROM wanted JOIN payloads p USING (batch_id, idx)
 WHERE i.batch_id = wanted.batch_id AND i.idx = wanted.idx
-RETURNING i.batch_id, i.idx, i.fence, i.item_id, i.payload, wanted.round
+RETURNING i.batch_id, i.idx, i.fence, i.item_id, p.payload, wanted.round
 """)
 
 
@@ -102,7 +102,7 @@ async def claim(
 _LOST = text("""
 SELECT i.batch_id, i.idx
 FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS held(batch_id, idx)
-JOIN items i USING (batch_id, idx)
+JOIN item_states i USING (batch_id, idx)
 WHERE i.state <> 'running' OR i.worker IS DISTINCT FROM :worker
 """)
 

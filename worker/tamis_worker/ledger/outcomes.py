@@ -46,7 +46,7 @@ WITH given AS (
         reasoning_tokens bigint, tier text, cost numeric, calls int, unanswered int, cached bool, latency_ms int,
         cut json, deviations json)
 ), accepted AS (
-    UPDATE items i SET state = given.state, worker = NULL
+    UPDATE item_states i SET state = given.state, worker = NULL
     FROM given
     WHERE i.batch_id = given.batch_id AND i.idx = given.idx AND i.fence = given.fence AND i.state = 'running'
     RETURNING i.batch_id, i.idx, i.fence

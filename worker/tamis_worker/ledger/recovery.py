@@ -71,15 +71,14 @@ DELETE FROM workers k WHERE k.lease_until < now() - interval '1 hour'
 # An item whose workers keep dying is the likely cause: after `max_claims` claims it is given up, with a row.
 _GIVE_UP = text("""
 WITH poison AS (
-    UPDATE items i
+    UPDATE item_states i
     SET state = 'failed', worker = NULL,
         lost_claims = i.lost_claims + CASE WHEN i.state = 'running' THEN 1 ELSE 0 END  -- of a pending one it is counted
-    FROM batches b
-    WHERE b.id = i.batch_id AND b.state IN ('running', 'paused') AND i.attempts >= :max_claims
+    FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state IN ('running', 'paused')
+    WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+      AND i.attempts >= :max_claims
       AND (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
               SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())))
-      AND EXISTS (SELECT FROM shards s WHERE s.batch_id = i.batch_id AND s.round = b.round
-                  AND s.state = 'dispatched' AND i.idx >= s.first_idx AND i.idx < s.end_idx)
     RETURNING i.batch_id, i.idx, i.fence, b.round, i.attempts
 )
 INSERT INTO results (batch_id, idx, fence, round, error_kind, error, prompt_tokens, completion_tokens, calls)
@@ -93,7 +92,7 @@ RETURNING batch_id, idx
 """)
 
 _RELEASE_DEAD = text("""
-UPDATE items i SET state = 'pending', worker = NULL, republished_at = now(), lost_claims = i.lost_claims + 1
+UPDATE item_states i SET state = 'pending', worker = NULL, republished_at = now(), lost_claims = i.lost_claims + 1
 FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round
 WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
   AND i.state = 'running'
@@ -103,7 +102,7 @@ RETURNING i.batch_id, b.operation, b.state AS batch_state, i.idx, i.item_id
 
 # Of a cancelled batch nothing stays pending, whoever held it when it was cancelled.
 _CANCEL_RELEASED = text("""
-UPDATE items i SET state = 'cancelled'
+UPDATE item_states i SET state = 'cancelled'
 FROM batches b
 WHERE b.state = 'cancelled' AND b.finished_at IS NULL AND i.batch_id = b.id AND i.state = 'pending'
 """)
@@ -111,7 +110,7 @@ WHERE b.state = 'cancelled' AND b.finished_at IS NULL AND i.batch_id = b.id AND 
 _UNFINISHED = text("""
 SELECT b.id FROM batches b
 WHERE b.state = 'cancelled' AND b.finished_at IS NULL
-  AND NOT EXISTS (SELECT FROM items i WHERE i.batch_id = b.id AND i.state IN ('pending', 'running'))
+  AND NOT EXISTS (SELECT FROM item_states i WHERE i.batch_id = b.id AND i.state IN ('pending', 'running'))
 ORDER BY b.created_at
 """)
 
@@ -121,25 +120,31 @@ WITH published AS (
            greatest(s.dispatched_at, i.republished_at) AS published_at
     FROM shards s
     JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state = 'running'
-    JOIN items i ON i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+    JOIN item_states i ON i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
     WHERE s.state = 'dispatched'
-), reached AS (  -- of each queue, the latest publication of which something was claimed a while ago
-    SELECT priority, lane, max(published_at) AS upto FROM (
-        SELECT priority, lane, published_at FROM published
-        WHERE claimed_at >= published_at AND claimed_at < now() - make_interval(secs => :grace)
-        UNION ALL
-        SELECT b.priority, coalesce(b.lane, 0), s.dispatched_at FROM shards s JOIN batches b ON b.id = s.batch_id
-        WHERE s.state = 'aggregated' AND s.aggregated_at < now() - make_interval(secs => :grace)
-          AND s.aggregated_at > now() - interval '1 day'
-    ) AS seen
+), waiting AS (  -- of each queue, the publication that has waited longest
+    SELECT priority, lane, min(published_at) AS since FROM published
+    WHERE state = 'pending' AND published_at < now() - make_interval(secs => :grace)
     GROUP BY priority, lane
+), reached AS (  -- of each such queue, the latest publication of which something was claimed a while ago
+    SELECT priority, lane, greatest(
+        (SELECT max(p.published_at) FROM published p
+         WHERE p.priority = q.priority AND p.lane = q.lane
+           AND p.claimed_at >= p.published_at AND p.claimed_at < now() - make_interval(secs => :grace)),
+        (SELECT s.dispatched_at FROM shards s JOIN batches b ON b.id = s.batch_id
+         WHERE s.state = 'aggregated' AND s.dispatched_at > q.since
+           AND s.aggregated_at < now() - make_interval(secs => :grace)
+           AND s.aggregated_at > now() - interval '1 day'
+           AND b.priority = q.priority AND coalesce(b.lane, 0) = q.lane
+         ORDER BY s.dispatched_at DESC LIMIT 1)
+    ) AS upto FROM waiting q
 ), lost AS (
     SELECT p.* FROM published p LEFT JOIN reached r USING (priority, lane)
     WHERE p.state = 'pending' AND p.published_at < now() - make_interval(secs => :grace)
       AND (p.published_at < r.upto
            OR (p.priority, p.lane) IN (SELECT * FROM unnest(CAST(:priorities AS text[]), CAST(:lanes AS int[]))))
 )
-UPDATE items i SET republished_at = now() FROM lost
+UPDATE item_states i SET republished_at = now() FROM lost
 WHERE i.batch_id = lost.batch_id AND i.idx = lost.idx AND i.state = 'pending'
 RETURNING i.batch_id, lost.operation, i.idx, i.item_id
 """)
@@ -148,14 +153,15 @@ _UNCLOSED = text("""
 SELECT s.batch_id, s.round, s.shard, b.traceparent
 FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state IN ('running', 'paused')
 WHERE s.state = 'dispatched' AND s.dispatched_at < now() - make_interval(secs => :grace)
-  AND NOT EXISTS (SELECT FROM items i WHERE i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
-                  AND i.state IN ('pending', 'running'))
+  AND NOT EXISTS (SELECT FROM item_states i WHERE i.batch_id = s.batch_id
+                  AND i.idx >= s.first_idx AND i.idx < s.end_idx AND i.state IN ('pending', 'running'))
 ORDER BY s.batch_id, s.shard
 """)
 
 _UNDISPATCHED = text("""
 SELECT b.id FROM batches b
-WHERE b.state IN ('pending', 'running') AND b.created_at < now() - make_interval(secs => :grace)
+WHERE b.finished_at IS NULL AND b.state IN ('pending', 'running')
+  AND b.created_at < now() - make_interval(secs => :grace)
   AND EXISTS (SELECT FROM shards s WHERE s.batch_id = b.id AND s.round = b.round AND s.state = 'waiting')
   AND (SELECT count(*) FROM shards s WHERE s.batch_id = b.id AND s.round = b.round AND s.state = 'dispatched')
       < b.window_size

@@ -24,11 +24,11 @@ FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:fences AS
 WHERE i.batch_id = r.batch_id AND i.idx = r.idx AND i.fence = r.fence
 """
 _GIVE_BACK = text(f"""
-UPDATE items i SET state = 'pending', worker = NULL, attempts = i.attempts - 1, republished_at = now()
+UPDATE item_states i SET state = 'pending', worker = NULL, attempts = i.attempts - 1, republished_at = now()
 {_GIVEN} AND i.state = 'running'
 RETURNING i.batch_id, i.idx
 """)  # noqa: S608 - put together from constants
-_CANCEL = text(f"UPDATE items i SET state = 'cancelled' {_GIVEN} AND i.state = 'pending'")  # noqa: S608 - as above
+_CANCEL = text(f"UPDATE item_states i SET state = 'cancelled' {_GIVEN} AND i.state = 'pending'")  # noqa: S608 - as above
 
 
 # A bill alone: neither a value nor an error, no model and no prompt, so that nothing counts it as an answer.

@@ -1,5 +1,6 @@
 """Closing shards and batches: completion is a fact in the ledger, however often and by whomever it is established."""
 
+import logging
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,8 @@ from tamis_schemas.status import check_batch_transition
 
 from .connection import transaction
 from .figures import summarise
+
+log = logging.getLogger(__name__)
 
 
 class Closing(StrEnum):
@@ -105,6 +108,9 @@ async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
             .values(batch_id=batch.id, round=batch.round, summary=summary.model_dump(mode="json"))
             .on_conflict_do_nothing()
         )
+    # Last of all: nobody may wait for this transaction's counters while it waits for anybody.
+    if (await connection.execute(select(func.settle_tallies(batch.id)))).scalar_one():
+        log.warning("the counters of batch %s were wrong, and are counted anew", batch.id)
 
 
 async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:
