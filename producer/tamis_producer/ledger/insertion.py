@@ -14,6 +14,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import batches, shards, spending
 
 from ..new_batch import NewBatch
+from .copying import copying
 
 
 def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
@@ -105,20 +106,12 @@ def _shard_rows(batch: NewBatch) -> list[dict[str, Any]]:
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    driver = connection.connection.driver_connection
-    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
     batch_id = str(batch.id)
-    with (
-        driver.cursor() as cursor,
-        cursor.copy("COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN") as copy,
-    ):
+    with copying(connection, "COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN") as copy:
         for index, item in enumerate(batch.items):
             state = ItemStatus.PENDING if item.exclusion is None else ItemStatus.EXCLUDED_BY_FILTER
             copy.write_row((batch_id, index, item.item_id, item.payload, state.value, item.origin))
     excluded = [(index, item.exclusion) for index, item in enumerate(batch.items) if item.exclusion is not None]
-    with (
-        driver.cursor() as cursor,
-        cursor.copy("COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN") as copy,
-    ):
+    with copying(connection, "COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN") as copy:
         for index, exclusion in excluded:
             copy.write_row((batch_id, index, exclusion.rule, exclusion.model_dump_json()))
