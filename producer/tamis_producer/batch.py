@@ -27,15 +27,16 @@ from . import audits, control, overrides, rounds
 from .control import priority_of
 from .explanation import Explanation, read_explanation
 from .ledger import (
+    PAGE,
     ledger_errors,
     read_audits,
     read_item_ids,
     read_operation,
     read_overrides,
+    read_results,
     read_summaries,
     read_summary,
     read_views,
-    stream_results,
 )
 from .overrides import HumanDecision
 from .retry_bias import read_retry_bias
@@ -192,12 +193,22 @@ class Batch:
             return rounds.later_stage(connection, self._id)
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-        """Every item in item order, or those at some places; streamed. An item that is not terminal has no result yet.
+        """Every item in item order, or those at some places; an item that is not terminal has no result yet.
+
+        They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
+        stands when its page is read, so while a batch runs a later page may be further than an earlier one.
 
         Raises `LedgerUnavailable`.
         """
+        wanted = None if places is None else sorted(places)
+        after = None
+        while page := self._page(after, wanted):
+            yield from page
+            after = page[-1].index
+
+    def _page(self, after: int | None, places: Sequence[int] | None) -> list[ItemResult]:
         with ledger_errors(), self._client.engine.connect() as connection:
-            yield from stream_results(connection, self._id, places)
+            return read_results(connection, self._id, after, PAGE, places)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.

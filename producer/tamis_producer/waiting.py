@@ -38,6 +38,9 @@ class OnThread:
         return iter(items)
 
 
+ON_THREAD = OnThread()
+
+
 class OnLoop:
     """The event loop goes on; to be used in a greenlet alone."""
 

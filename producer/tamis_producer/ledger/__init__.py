@@ -4,12 +4,13 @@ from .audits import insert_audit, read_audit, read_audits
 from .connection import NOTICE_A_LOST_NETWORK, connect, connect_on_loop, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
-from .outcomes import read_item_ids, read_summaries, read_summary, stream_results
+from .outcomes import PAGE, read_item_ids, read_results, read_summaries, read_summary, stream_results
 from .overrides import read_operation, read_overrides
 from .views import read_reviews, read_views
 
 __all__ = [
     "NOTICE_A_LOST_NETWORK",
+    "PAGE",
     "check_budget",
     "connect",
     "connect_on_loop",
@@ -25,6 +26,7 @@ __all__ = [
     "read_item_ids",
     "read_operation",
     "read_overrides",
+    "read_results",
     "read_reviews",
     "read_summaries",
     "read_summary",

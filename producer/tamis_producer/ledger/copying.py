@@ -1,45 +1,37 @@
-"""COPY into the ledger, over the connection of a thread or that of an event loop."""
+"""COPY: many rows into a table, through a connection of either colour."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-import psycopg
-from sqlalchemy import Connection
-from sqlalchemy.util import await_
+from psycopg import AsyncConnection
+from sqlalchemy import AdaptedConnection, Connection
 
-
-class Copy(Protocol):
-    """A COPY under way."""
-
-    def write_row(self, row: Sequence[Any], /) -> None:
-        """One row, its values in the order of the columns."""
+from ..waiting import TURN
 
 
-class _AwaitedCopy:
-    def __init__(self, copy: psycopg.AsyncCopy) -> None:
-        self._copy = copy
+def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows by a `COPY ... FROM STDIN`, in the connection's transaction.
 
-    def write_row(self, row: Sequence[Any], /) -> None:
-        await_(self._copy.write_row(row))
-
-
-@contextmanager
-def copying(connection: Connection, statement: str) -> Iterator[Copy]:
-    """A COPY ... FROM STDIN in the connection's transaction; an exception inside takes all of it back."""
-    driver = connection.connection.driver_connection
-    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
-    cursor = driver.cursor()
-    opened = cursor.copy(statement)
-    if isinstance(driver, psycopg.Connection):
-        with cursor, opened as copy:
-            yield copy
+    The connection may be that of an `AsyncConnection`, inside its `run_sync`.
+    """
+    opened = connection.connection
+    if isinstance(opened.dbapi_connection, AdaptedConnection):
+        opened.dbapi_connection.run_async(lambda driver: _copy_rows(driver, statement, rows))
         return
-    copy = await_(opened.__aenter__())
-    try:
-        yield _AwaitedCopy(copy)
-    except BaseException as error:
-        await_(opened.__aexit__(type(error), error, error.__traceback__))
-        raise
-    await_(opened.__aexit__(None, None, None))
-    await_(cursor.close())
+    driver = opened.driver_connection
+    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+async def _copy_rows(driver: AsyncConnection[Any], statement: Any, rows: Iterable[Sequence[Any]]) -> None:
+    async with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        until = time.perf_counter() + TURN
+        for row in rows:
+            await copy.write_row(row)  # which waits only where the server is slow
+            if time.perf_counter() >= until:
+                await asyncio.sleep(0)
+                until = time.perf_counter() + TURN
