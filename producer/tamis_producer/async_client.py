@@ -72,6 +72,7 @@ class AsyncClient:
     audit = awaited(Client.audit)
     record_audit = awaited(Client.record_audit)
     workers = on_thread(Client.workers)
+    ready = on_thread(Client.ready)
     dispatch = awaited(Client.dispatch)
     conclude = awaited(Client.conclude)
 
@@ -86,6 +87,7 @@ class AsyncClient:
         await self._bridge.close()
 
     async def __aenter__(self) -> Self:
+        await self.ready()
         return self
 
     async def __aexit__(self, *exc: object) -> None:

@@ -16,7 +16,7 @@ from .waiting import ON_THREAD, Waiting
 
 AT_ONCE = 500  # values that are written and read together
 LARGEST_PIECE = 1_000_000  # characters; then fewer are
-IN_MEMORY = 4_000_000  # bytes, beyond which it is a file
+IN_MEMORY = 1_000_000  # bytes, beyond which it is a file: what is written at once, an event loop waits for
 
 T = TypeVar("T")
 
