@@ -13,7 +13,7 @@ from sqlalchemy.util import await_
 
 T = TypeVar("T")
 
-TURN = 0.004  # s of computing, after which other coroutines have their turn
+TURN = 0.002  # s of computing, after which other coroutines have their turn
 
 
 class Waiting(Protocol):
