@@ -119,13 +119,13 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
     }
 
 
-def forget_pools(app: Celery) -> object:
+def forget_pools(app: Celery) -> list[tuple[object, object]]:
     """Take the connections of an application out of kombu's pools, and give them back as they are.
 
     kombu shares its pools by URL, so that another application would find them; and it would close what is left in them
     in the child of a fork, which on RabbitMQ ends the connections of the parent.
     """
-    taken = []
+    taken: list[tuple[object, object]] = []
     for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
         if pool is None:
             continue

@@ -1,11 +1,13 @@
 """What a broker is told and asked, by what kind of server it is."""
 
 import pytest
+from kombu import pools
 
 from tamis_producer import ProducerSettings
-from tamis_producer.broker import PRODUCER_WAITS, make_app, place, what_is_wrong
+from tamis_producer.broker import PRODUCER_WAITS, forget_pools, make_app, place, what_is_wrong
 from tamis_schemas import wire
 
+GROUPS = (pools.connections, pools.producers)
 REDIS = "redis://:s3cret@redis.example/0"
 
 
@@ -76,3 +78,19 @@ def test_workers_wait_for_the_broker_with_patience() -> None:
     conf = make_app(settings(REDIS)).conf
     assert "max_retries" not in conf.broker_transport_options
     assert conf.broker_transport_options["socket_timeout"] >= 15
+
+
+def test_after_a_fork_the_pools_of_an_application_are_found_by_nobody_and_closed_by_nobody() -> None:
+    app = make_app(settings(REDIS))
+    shared = (app.pool, app.producer_pool)  # nothing is connected yet
+    theirs = [pool._resource for pool in shared]
+    assert all(any(one is pool for one in group.values()) for group, pool in zip(GROUPS, shared, strict=True))
+    kept = forget_pools(app)
+    assert not any(one is pool for group in GROUPS for one in group.values() for pool in shared)
+    assert {id(resource) for resource, _ in kept} == set(map(id, theirs))
+    assert all(pool._resource.empty() and not pool._dirty for pool in shared)  # what kombu closes in a child
+    assert make_app(settings(REDIS)).pool is not shared[0]
+
+
+def test_an_application_that_published_nothing_has_nothing_to_leave() -> None:
+    assert forget_pools(make_app(settings(REDIS))) == []
