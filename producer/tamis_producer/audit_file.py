@@ -44,7 +44,7 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
-def read_sample(path: Path, *, reviewer: str | None) -> FilledIn:
+def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
     """The decisions in a file; rows whose `include` is empty are not decided yet.
 
     `reviewer`: who decided where a row names nobody.

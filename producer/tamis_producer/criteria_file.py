@@ -37,7 +37,7 @@ TWO_YEARS = "date_range"
 LISTS = ("inclusion_criteria", "exclusion_criteria")
 
 
-def read_criteria(path: Path) -> SearchCriteria:
+def read_criteria(path: Path | str) -> SearchCriteria:
     """The criteria in a YAML or JSON file.
 
     Raises:

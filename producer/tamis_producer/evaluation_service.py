@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from tamis_schemas import NO_STEERING, EvaluationResult, FieldsResult, Steering, parse_operation
 from tamis_schemas.operations.extract import OutputType
 
-from .async_client import AsyncClient
 from .client import Client
+from .service_client import ServiceClient
 
 MAX_CONCURRENT = 50  # items of one call in flight (spec 1)
 
@@ -55,7 +55,7 @@ class AIEvaluationService:
             timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
             steering: of every batch, as of `Client.submit`.
         """
-        self._client = AsyncClient(client, timeout=timeout)
+        self._client = ServiceClient(client, timeout=timeout)
         self._model = model
         self._steering = steering
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from tamis_schemas import AnswerResult, OperationFailed, parse_operation
 
-from .async_client import AsyncClient, Rows
 from .client import Client
+from .service_client import Rows, ServiceClient
 
 ITEM_ID = "question"  # an answer without source data has no record to be named after
 
@@ -27,7 +27,7 @@ class IterativeAnswerService:
         """
         parse_operation(_params("-", "-", "-", score_threshold=score_threshold))
         self.score_threshold = score_threshold
-        self._client = AsyncClient(client, timeout=timeout)
+        self._client = ServiceClient(client, timeout=timeout)
 
     async def generate_answer(
         self,

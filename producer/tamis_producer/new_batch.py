@@ -31,6 +31,7 @@ from tamis_schemas.unstorable import UNSTORABLE
 
 from .bounds import LONGEST_ID, Bounds
 from .spool import Spool
+from .waiting import ON_THREAD, Waiting
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 SHOWN_ID = 80  # characters of an id in a message
@@ -122,12 +123,13 @@ class NewItems(Spool[NewItem]):
         *,
         bounds: Bounds | None = None,
         operations: Iterable[Operation] = (),
+        waiting: Waiting = ON_THREAD,
     ) -> None:
         """Those whose place, from 0, has an exclusion are kept out. Without bounds, the usual ones.
 
         Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
         """
-        super().__init__()
+        super().__init__(waiting)
         self._exclusions = exclusions or {}
         self._bounds = bounds or Bounds.usual()
         self._extracts = any(isinstance(operation, Extract | ExtractFields) for operation in operations)
@@ -173,6 +175,7 @@ def rows_of(
     *,
     bounds: Bounds | None = None,
     operations: Iterable[Operation] = (),
+    waiting: Waiting = ON_THREAD,
 ) -> NewItems:
     """The rows of items, as `NewItems` checks them.
 
@@ -183,8 +186,8 @@ def rows_of(
             chunks that are none, or an exclusion without an item.
         ConfigurationError: the folder for temporary files cannot take them.
     """
-    rows = NewItems(exclusions, bounds=bounds, operations=operations)
-    for item in items:
+    rows = NewItems(exclusions, bounds=bounds, operations=operations, waiting=waiting)
+    for item in waiting.in_turns(items):
         rows.add(item)
     rows.complete()
     return rows

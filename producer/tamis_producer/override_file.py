@@ -22,7 +22,9 @@ class DecisionTable:
     blank: int  # rows without a decision
 
 
-def read_decisions(path: Path, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None) -> DecisionTable:
+def read_decisions(
+    path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
+) -> DecisionTable:
     """The decisions in a table with a column `decision`, and `index` or `id`; rows without a decision are left out.
 
     Args:

@@ -24,7 +24,7 @@ class TableRow:
         return self.cells.get(column, "")
 
 
-def read_table(path: Path, known: Collection[str], required: Collection[str]) -> list[TableRow]:
+def read_table(path: Path | str, known: Collection[str], required: Collection[str]) -> list[TableRow]:
     """The rows of a table, in whatever encoding and with whatever delimiter a spreadsheet wrote it.
 
     Columns are found by name, in any case; what is not `known` is left alone. Empty rows are no rows.
@@ -33,6 +33,7 @@ def read_table(path: Path, known: Collection[str], required: Collection[str]) ->
         InputError: the file cannot be read as a table, a required column is missing or one stands there twice, a row is
             longer than the header; with the line.
     """
+    path = Path(path)
     text = read_text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(known)))
@@ -74,7 +75,7 @@ def _header(cells: list[str], known: Collection[str], required: Collection[str],
     return names
 
 
-def reviewer_of(row: TableRow, path: Path, usual: str | None) -> str:
+def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
     """Who decided in this row: its own column, else the `usual` reviewer. Raises `InputError` where nobody is named."""
     name = row["reviewer"] or usual
     if not name:

@@ -63,7 +63,7 @@ class PlannedReview:
     keep_duplicates: bool
 
 
-def read_plan(path: Path) -> PlannedReview:
+def read_plan(path: Path | str) -> PlannedReview:
     """The plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
 
     Raises:

@@ -32,7 +32,7 @@ def known_prices(own: Path | None) -> Prices:
     return packaged if own is None else packaged.before(read_prices(own).models)
 
 
-def read_prices(path: Path) -> PriceTable:
+def read_prices(path: Path | str) -> PriceTable:
     """The prices in a file; raises as `known_prices` does."""
     from .yaml_file import read_yaml
 

@@ -73,12 +73,13 @@ def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
+def replacing(path: Path | str) -> Iterator[TextIO]:
     """A stream whose text becomes the file at `path` when all of it is written; until then nothing changes there.
 
     Raises:
         InputError: the file cannot be written.
     """
+    path = Path(path)
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -11,7 +11,7 @@ from tamis_schemas import InputError
 from .intake.decode import read_text
 
 
-def read_schema(path: Path) -> dict[str, Any]:
+def read_schema(path: Path | str) -> dict[str, Any]:
     """The mapping in a file. Raises `InputError` with the line where the file is neither JSON nor YAML."""
     text = read_text(path)
     try:

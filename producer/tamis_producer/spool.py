@@ -12,9 +12,11 @@ from typing import Generic, Self, TypeVar
 
 from tamis_schemas import ConfigurationError
 
+from .waiting import ON_THREAD, Waiting
+
 AT_ONCE = 500  # values that are written and read together
 LARGEST_PIECE = 1_000_000  # characters; then fewer are
-IN_MEMORY = 4_000_000  # bytes, beyond which it is a file
+IN_MEMORY = 1_000_000  # bytes, beyond which it is a file: what is written at once, an event loop waits for
 
 T = TypeVar("T")
 
@@ -25,7 +27,9 @@ class Spool(Generic[T]):
     As a context manager it is closed at the end, else when nobody holds it any more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: Waiting = ON_THREAD) -> None:
+        """`waiting`: how its readers wait; on an event loop others have their turn between two values."""
+        self._waiting = waiting
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed in `close`
         self._last: list[T] = []
         self._last_size = 0
@@ -53,6 +57,9 @@ class Spool(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         """Every value from the first one; several readers may take turns."""
+        return self._waiting.in_turns(self._read())
+
+    def _read(self) -> Iterator[T]:
         place = 0
         while place < self._end:
             self._file.seek(place)

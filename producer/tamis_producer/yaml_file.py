@@ -61,12 +61,13 @@ class YamlFile:
                 raise InputError(f"unknown field; {hint}", path=self.path, line=line, field=field)
 
 
-def read_yaml(path: Path, *, what: str, example: str) -> YamlFile:
+def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
     """The mapping in a YAML or JSON file; `what` it holds and an `example` of it are for the messages.
 
     Raises:
         InputError: naming the line, where the file cannot be read, is no YAML, or holds no mapping.
     """
+    path = Path(path)
     root = _parsed(read_text(path), path, what, example)
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"

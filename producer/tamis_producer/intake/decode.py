@@ -74,19 +74,19 @@ class Decoded:
     sha256: str  # of the bytes
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path | str) -> str:
     """The text of a file that a person writes, of 5 MB at most; else as `read_decoded`."""
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
-def read_decoded(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> Decoded:
+def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decoded:
     """The text of a file, and how it was got. No more than `max_bytes` are ever read.
 
     Raises:
         InputError: where there is no such file, it may not be read, is empty, too large, or is no text.
     """
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             raw = file.read(max_bytes + 1) if os.fstat(file.fileno()).st_size <= max_bytes else None
     except FileNotFoundError as error:
         raise InputError("there is no such file", path=path) from error

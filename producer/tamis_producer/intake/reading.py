@@ -23,7 +23,7 @@ class Intake:
     sha256: str  # of the file's bytes
 
 
-def read_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
+def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
     """Every record of a file in RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL, in the file's order.
 
     The records are as `read_records` says; a file of more than `max_bytes` is not read.
@@ -31,6 +31,7 @@ def read_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
     Raises:
         InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
     """
+    path = Path(path)
     decoded = read_decoded(path, max_bytes=max_bytes)
     recognised = recognise(decoded.text)
     reader = READERS.get(recognised)
@@ -51,7 +52,7 @@ def read_file(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
     return Intake(records, said or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
 
 
-def read_records(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
+def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
     """Every record of a RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL file, in the file's order.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int where it is one), `journal`, `keywords`

@@ -14,7 +14,7 @@ from .source import source_format
 
 def write_records(
     records: Iterable[Mapping[str, Any]],
-    path: Path,
+    path: Path | str,
     *,
     format: Format | str | None = None,  # noqa: A002 - the word that a caller expects
 ) -> None:
@@ -38,7 +38,7 @@ def write_records(
         WRITERS[chosen](records, stream)
 
 
-def _chosen(records: Iterable[Mapping[str, Any]], path: Path, wanted: Format | str | None) -> Format:
+def _chosen(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)

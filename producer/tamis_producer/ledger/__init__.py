@@ -1,7 +1,7 @@
 """The producer's side of the ledger: write a batch, read how it stands, stream what came out."""
 
 from .audits import insert_audit, read_audit, read_audits
-from .connection import NOTICE_A_LOST_NETWORK, connect, ledger_errors
+from .connection import NOTICE_A_LOST_NETWORK, connect, connect_on_loop, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
 from .outcomes import (
@@ -22,6 +22,7 @@ __all__ = [
     "PAGE",
     "check_budget",
     "connect",
+    "connect_on_loop",
     "find_audit",
     "find_batch",
     "find_either",

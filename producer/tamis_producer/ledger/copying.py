@@ -1,10 +1,14 @@
 """COPY: many rows into a table, through a connection of either colour."""
 
+import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
 from sqlalchemy import AdaptedConnection, Connection
+
+from ..waiting import TURN
 
 
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -25,5 +29,9 @@ def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[An
 
 async def _copy_rows(driver: AsyncConnection[Any], statement: Any, rows: Iterable[Sequence[Any]]) -> None:
     async with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        until = time.perf_counter() + TURN
         for row in rows:
-            await copy.write_row(row)
+            await copy.write_row(row)  # which waits only where the server is slow
+            if time.perf_counter() >= until:
+                await asyncio.sleep(0)
+                until = time.perf_counter() + TURN

@@ -50,7 +50,7 @@ class GoldLabels:
         return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
 
 
-def read_labels(path: Path, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
+def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
     """The labels of a file: the one that was screened, with a column of labels, or one of ids and labels alone.
 
     Args:
@@ -63,6 +63,7 @@ def read_labels(path: Path, column: str | None = None, *, max_bytes: int = MAX_F
     Raises:
         InputError: naming file, line and field, where the file cannot be read, has no such column, or a label is none.
     """
+    path = Path(path)
     bare = _bare(path, max_bytes)
     records = read_records(path, max_bytes=max_bytes) if bare is None else bare
     if column is None:

@@ -1,11 +1,13 @@
 """What a broker is told and asked, by what kind of server it is."""
 
 import pytest
+from kombu import pools
 
 from tamis_producer import ProducerSettings
-from tamis_producer.broker import make_app, place, what_is_wrong
+from tamis_producer.broker import PRODUCER_WAITS, forget_pools, make_app, place, what_is_wrong
 from tamis_schemas import wire
 
+GROUPS = (pools.connections, pools.producers)
 REDIS = "redis://:s3cret@redis.example/0"
 
 
@@ -55,3 +57,40 @@ def test_what_rabbitmq_refuses_is_said_without_what_was_sent(reply_code: int, sa
     outer.__cause__ = Refusal(reply_code)
     assert says in what_is_wrong(outer)
     assert "s3cret" not in what_is_wrong(outer)
+
+
+@pytest.mark.parametrize("url", [REDIS, "amqp://user:s3cret@rabbit.example/tamis"])
+def test_whoever_submits_waits_less_than_a_second_for_each_step_and_tries_nothing_twice(url: str) -> None:
+    conf = make_app(settings(url), within=PRODUCER_WAITS).conf
+    options = conf.broker_transport_options
+    assert PRODUCER_WAITS < 1
+    assert options["max_retries"] == 0
+    steps = ("socket_timeout", "socket_connect_timeout", "read_timeout", "write_timeout")
+    assert {options[name] for name in steps} == {PRODUCER_WAITS}
+    assert conf.broker_connection_timeout == conf.redis_socket_timeout == PRODUCER_WAITS
+    assert conf.redis_socket_connect_timeout == PRODUCER_WAITS
+    assert conf.result_backend_transport_options["retry_policy"] == {"max_retries": 0}
+    assert conf.result_backend_transport_options["global_keyprefix"] == wire.KEY_PREFIX
+    assert conf.task_publish_retry_policy == {"max_retries": 0}
+
+
+def test_workers_wait_for_the_broker_with_patience() -> None:
+    conf = make_app(settings(REDIS)).conf
+    assert "max_retries" not in conf.broker_transport_options
+    assert conf.broker_transport_options["socket_timeout"] >= 15
+
+
+def test_after_a_fork_the_pools_of_an_application_are_found_by_nobody_and_closed_by_nobody() -> None:
+    app = make_app(settings(REDIS))
+    shared = (app.pool, app.producer_pool)  # nothing is connected yet
+    theirs = [pool._resource for pool in shared]
+    assert all(any(one is pool for one in group.values()) for group, pool in zip(GROUPS, shared, strict=True))
+    kept = forget_pools(app)
+    assert not any(one is pool for group in GROUPS for one in group.values() for pool in shared)
+    assert {id(resource) for resource, _ in kept} == set(map(id, theirs))
+    assert all(pool._resource.empty() and not pool._dirty for pool in shared)  # what kombu closes in a child
+    assert make_app(settings(REDIS)).pool is not shared[0]
+
+
+def test_an_application_that_published_nothing_has_nothing_to_leave() -> None:
+    assert forget_pools(make_app(settings(REDIS))) == []
