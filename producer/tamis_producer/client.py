@@ -51,6 +51,7 @@ from .new_batch import NewBatch, parameters, rows_of
 from .review import Review
 from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
+from .single_calls import SingleCalls
 from .stages import begin
 from .view import BatchView, ReviewView
 from .worked_examples import with_examples
@@ -83,6 +84,7 @@ class Client:
         """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
         self.settings = settings or ProducerSettings.load()
         self.engine: Engine = connect(self.settings.database)
+        self.calls = SingleCalls(self)
         self._broker = self.settings.broker
         self._lock = Lock()
         self._made: Dispatcher | None = None
@@ -350,6 +352,7 @@ class Client:
 
     def close(self) -> None:
         """Give every connection back."""
+        self.calls.close()
         self.engine.dispose()
         with self._lock:
             made, self._made = self._made, None

@@ -180,7 +180,8 @@ def test_every_method_takes_what_spec_1_says_and_its_batch_form_items_and_50_at_
     def taken(method: str) -> list[tuple[str, object]]:
         function = getattr(AIEvaluationService, method)
         assert inspect.iscoroutinefunction(function)
-        parameters = list(inspect.signature(function).parameters.values())[1:]
+        *parameters, fresh = list(inspect.signature(function).parameters.values())[1:]
+        assert (fresh.name, fresh.default, fresh.kind) == ("fresh", False, inspect.Parameter.KEYWORD_ONLY)
         assert {parameter.kind for parameter in parameters} == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
         return [(parameter.name, parameter.default) for parameter in parameters]
 

@@ -166,6 +166,7 @@ def test_the_parameters_are_those_of_spec_2() -> None:
         "model": None,  # spec 2 has "gpt-4o"
         "score_threshold": None,
         "parallel_attempts": 1,
+        "fresh": False,  # spec 2 has no cache
     }
     assert list(parameters)[1:4] == ["instruct", "resp_format", "eval_crit"]
 

@@ -1,7 +1,8 @@
 """The producer's side of the ledger: write a batch, read how it stands, stream what came out."""
 
 from .audits import insert_audit, read_audit, read_audits
-from .connection import NOTICE_A_LOST_NETWORK, connect, ledger_errors
+from .calls import CallResult, Hindrance, read_call_results, read_hindrance
+from .connection import NOTICE_A_LOST_NETWORK, connect, connect_to_listen, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
 from .outcomes import read_item_ids, read_summaries, read_summary, stream_results
@@ -10,8 +11,11 @@ from .views import read_reviews, read_views
 
 __all__ = [
     "NOTICE_A_LOST_NETWORK",
+    "CallResult",
+    "Hindrance",
     "check_budget",
     "connect",
+    "connect_to_listen",
     "find_audit",
     "find_batch",
     "find_either",
@@ -21,6 +25,8 @@ __all__ = [
     "ledger_errors",
     "read_audit",
     "read_audits",
+    "read_call_results",
+    "read_hindrance",
     "read_item_ids",
     "read_operation",
     "read_overrides",

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tamis_schemas import (
     ConfigurationError,
@@ -48,6 +49,20 @@ def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
+
+
+def connect_to_listen(database_url: str) -> AsyncEngine:
+    """An engine for one event loop that reads and listens: each statement is a transaction of its own.
+
+    A connection that was lost is noticed by the first statement over it.
+    """
+    return create_async_engine(
+        database_url,
+        hide_parameters=True,
+        pool_size=2,  # one listens
+        isolation_level="AUTOCOMMIT",
+        connect_args=dict(NOTICE_A_LOST_NETWORK),
+    )
 
 
 @contextmanager
