@@ -117,7 +117,8 @@ class Client:
             model: the model to ask; None: the one of the settings, else the workers' own.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
-            use_cache: take answers to the same questions from the ledger, at no cost.
+            use_cache: take answers to the same questions from the ledger, at no cost. Without it every question is
+                asked anew; the new answers are kept in the place of older ones.
             shard_size: items of one shard; None: as in the settings.
             window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
             exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They

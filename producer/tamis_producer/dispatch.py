@@ -46,6 +46,7 @@ class Shard:
     queue: str
     items: tuple[ItemAddress, ...]
     traceparent: str | None = None  # of the trace that the batch was submitted in
+    last: bool = False  # the window is full with it, or no shard waits behind it
 
 
 class Dispatcher:
@@ -76,6 +77,8 @@ class Dispatcher:
                 self._put_back(shard)
                 raise
             dispatched += 1
+            if shard.last:
+                break
         return dispatched
 
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
@@ -122,14 +125,15 @@ class Dispatcher:
             ).scalar_one()
             if in_flight >= batch.window_size:
                 return None
-            waiting = connection.execute(
+            next_two = connection.execute(
                 select(shards)
                 .where(this_round, shards.c.state == ShardStatus.WAITING)
                 .order_by(shards.c.shard)
-                .limit(1)
-            ).one_or_none()
-            if waiting is None:
+                .limit(2)
+            ).all()
+            if not next_two:
                 return None
+            waiting = next_two[0]
             pending = connection.execute(
                 select(items.c.idx, items.c.item_id)
                 .where(
@@ -163,6 +167,7 @@ class Dispatcher:
                 queue=wire.ItemQueue(Priority(batch.priority), lane).name,
                 items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
                 traceparent=batch.traceparent,
+                last=len(next_two) == 1 or in_flight + 1 >= batch.window_size,
             )
 
     def _publish(self, shard: Shard) -> None:

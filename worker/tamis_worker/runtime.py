@@ -195,7 +195,7 @@ class Runtime:
         )
         await self._writers.start()
         patience = Patience.of(settings)
-        self._cache = Cache(self._groups_engine, self.backpressure)
+        self._cache = Cache(self._groups_engine, self.backpressure, days=settings.cache_days)
         await self._cache.start()
         self._budget = Budget(
             Spending(self.engine),
