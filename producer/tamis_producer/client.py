@@ -45,6 +45,7 @@ from .ledger import (
     ledger_errors,
     read_audit,
     read_reviews,
+    read_service_traffic,
     read_views,
 )
 from .new_batch import NewBatch, parameters, rows_of
@@ -53,7 +54,7 @@ from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
 from .single_calls import SingleCalls
 from .stages import begin
-from .view import BatchView, ReviewView
+from .view import BatchView, ReviewView, ServiceTraffic
 from .worked_examples import with_examples
 from .worker_view import WorkerView
 
@@ -270,9 +271,14 @@ class Client:
             return Batch(self, find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
-        """The latest batches, newest first. Raises `LedgerUnavailable`."""
+        """The latest batches, newest first, without those of services. Raises `LedgerUnavailable`."""
         with ledger_errors(), self.engine.connect() as connection:
             return read_views(connection, limit=limit)
+
+    def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
+        """The single calls of services in the last hours, counted by service and hour. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_service_traffic(connection, hours=hours)
 
     def retry(
         self,

@@ -7,6 +7,7 @@ from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
 from .outcomes import read_item_ids, read_summaries, read_summary, stream_results
 from .overrides import read_operation, read_overrides
+from .service_traffic import read_service_traffic
 from .views import read_reviews, read_views
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "read_operation",
     "read_overrides",
     "read_reviews",
+    "read_service_traffic",
     "read_summaries",
     "read_summary",
     "read_views",
