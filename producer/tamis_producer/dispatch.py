@@ -149,16 +149,14 @@ class Dispatcher:
                 update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
             )
             lane = batch.lane
+            changes: dict[str, Any] = {}
             if lane is None:  # its first dispatch, or its priority was changed
-                lane = _emptiest_lane(connection, batch.priority)
-                connection.execute(update(batches).where(batches.c.id == batch_id).values(lane=lane))
+                lane = changes["lane"] = _emptiest_lane(connection, batch.priority)
             if batch.state != BatchStatus.RUNNING:
                 check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
-                connection.execute(
-                    update(batches)
-                    .where(batches.c.id == batch_id)
-                    .values(state=BatchStatus.RUNNING, started_at=func.now())
-                )
+                changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
+            if changes:
+                connection.execute(update(batches).where(batches.c.id == batch_id).values(changes))
             return Shard(
                 batch_id=batch_id,
                 round=batch.round,

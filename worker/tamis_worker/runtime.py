@@ -218,7 +218,7 @@ class Runtime:
             server=LlmServer.of(self._endpoint),
             measures=self._measures,
         )
-        self._terms = TermsOfBatches(self.engine, settings.steering)
+        self._terms = TermsOfBatches(self._groups_engine, settings.steering)
         self.evaluator = Evaluator(
             self._writers,
             self._terms,
