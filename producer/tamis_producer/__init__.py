@@ -6,7 +6,9 @@ from tamis_schemas.lazy import exports
 
 __all__ = [
     "AIEvaluationService",
+    "AsyncBatch",
     "AsyncClient",
+    "AsyncReview",
     "Batch",
     "BatchView",
     "Client",
@@ -23,7 +25,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
+    from .async_batch import AsyncBatch
     from .async_client import AsyncClient
+    from .async_review import AsyncReview
     from .batch import Batch
     from .client import Client
     from .conversion import to_item
@@ -39,7 +43,9 @@ else:
     __getattr__ = exports(
         __name__,
         {
+            "async_batch": "AsyncBatch",
             "async_client": "AsyncClient",
+            "async_review": "AsyncReview",
             "batch": "Batch",
             "client": "Client",
             "conversion": "to_item",

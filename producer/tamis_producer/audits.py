@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, insert, select
 
 from tamis_schemas import Audit, BatchStatus, InclusionStatus, InvalidParameters, InvalidRequest, Override, Stratum
 from tamis_schemas.ledger import audit_decisions, batches
 
-from .ledger import insert_audit, ledger_errors, read_audit, read_audits
+from .ledger import insert_audit, read_audit, read_audits
 from .ledger.overrides import EXCLUDES, one_at_a_time, standing
 from .outcome import FILTER, Outcome, outcomes
-from .overrides import HumanDecision, RefusedDecision, checked_words, write
+from .overrides import HumanDecision, RefusedDecision, checked_words
+from .overrides import record as record_overrides
 from .random_order import check_draw, sample
 
 _OUTCOMES = {
@@ -41,7 +42,7 @@ class Recorded:
     overrides: tuple[Override, ...] = ()  # of the records that should have been included
 
 
-def draw(engine: Engine, batch_id: UUID, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
+def draw(connection: Connection, batch_id: UUID, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
     """A simple random sample, without replacement, of `n` excluded records of a batch; all where there are fewer.
 
     The population is what the software excluded and no human has decided about: by the rules of the initial filter, by
@@ -51,26 +52,22 @@ def draw(engine: Engine, batch_id: UUID, n: int, *, seed: int, stratum: Stratum 
     Raises:
         InvalidParameters: `n` below 1, or a seed that is none.
         InvalidRequest: the batch does not decide about records, is not completed, or excluded none.
-        LedgerUnavailable: the ledger does not answer.
     """
     check_draw(n, seed)
-    with ledger_errors(), engine.begin() as connection:
-        one_at_a_time(connection, batch_id)
-        population = _population(connection, batch_id, stratum)
-        places = sample(population, n, seed=seed)
-        for audit in read_audits(connection, batch_id):
-            same = (audit.seed, audit.stratum, audit.population) == (seed, stratum, len(population))
-            if same and [item.index for item in audit.items] == places:
-                return audit
-        audit_id = uuid4()
-        insert_audit(
-            connection, audit_id, batch_id, seed=seed, stratum=stratum, population=len(population), places=places
-        )
-        return read_audit(connection, audit_id)
+    one_at_a_time(connection, batch_id)
+    population = _population(connection, batch_id, stratum)
+    places = sample(population, n, seed=seed)
+    for audit in read_audits(connection, batch_id):
+        same = (audit.seed, audit.stratum, audit.population) == (seed, stratum, len(population))
+        if same and [item.index for item in audit.items] == places:
+            return audit
+    audit_id = uuid4()
+    insert_audit(connection, audit_id, batch_id, seed=seed, stratum=stratum, population=len(population), places=places)
+    return read_audit(connection, audit_id)
 
 
 def record(
-    engine: Engine,
+    connection: Connection,
     audit_id: UUID,
     decisions: Sequence[AuditDecision],
     *,
@@ -86,13 +83,11 @@ def record(
     Raises:
         RefusedDecision: a record that is not of the sample, no reviewer, two decisions on one record, or a changed one
             without `correct`.
-        LedgerUnavailable: the ledger does not answer.
     """
-    with ledger_errors(), engine.begin() as connection:
-        new = _write(connection, audit_id, decisions, correct=correct)
-        audit = read_audit(connection, audit_id)
-        included = _include(connection, audit) if include_missed else []
-        return Recorded(audit, new, tuple(included))
+    new = _write(connection, audit_id, decisions, correct=correct)
+    audit = read_audit(connection, audit_id)
+    included = _include(connection, audit) if include_missed else []
+    return Recorded(audit, new, tuple(included))
 
 
 def _include(connection: Connection, audit: Audit) -> list[Override]:
@@ -107,7 +102,7 @@ def _include(connection: Connection, audit: Audit) -> list[Override]:
         for item in audit.missed
         if item.index not in there
     ]
-    return write(connection, batch_id, decisions)
+    return record_overrides(connection, batch_id, decisions)
 
 
 def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:

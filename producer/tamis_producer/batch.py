@@ -27,15 +27,16 @@ from . import audits, control, overrides, rounds
 from .control import priority_of
 from .explanation import Explanation, read_explanation
 from .ledger import (
+    PAGE,
     ledger_errors,
     read_audits,
     read_item_ids,
     read_operation,
     read_overrides,
+    read_results,
     read_summaries,
     read_summary,
     read_views,
-    stream_results,
 )
 from .overrides import HumanDecision
 from .retry_bias import read_retry_bias
@@ -112,7 +113,7 @@ class Batch:
                     f"batch {self.id}: {done} of {view.counts.n_items} items done after {timeout:g} s; it goes on: "
                     f"`tamis status {self.id} --watch` follows it"
                 )
-            time.sleep(pause if left is None else min(pause, left))
+            self._client.waiting.sleep(pause if left is None else min(pause, left))
             pause = min(SLOWEST_POLL, pause * POLLS_GROW)
 
     def pause(self) -> None:
@@ -120,7 +121,8 @@ class Batch:
 
         Raises `IllegalTransition` where the batch is completed or cancelled, and `LedgerUnavailable`.
         """
-        control.pause(self._client.engine, self._id)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.pause(connection, self._id)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
         """Go on where the batch was paused; a batch that runs goes on as it is.
@@ -133,7 +135,8 @@ class Batch:
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.
         """
-        control.resume(self._client.engine, self._id, max_cost)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.resume(connection, self._id, max_cost)
         self._client.dispatch(self._id)
 
     def cancel(self) -> None:
@@ -141,7 +144,8 @@ class Batch:
 
         Raises `IllegalTransition` where the batch is completed, and `LedgerUnavailable`.
         """
-        control.cancel(self._client.engine, self._id)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.cancel(connection, self._id)
         self._client.conclude(self._id)
 
     def set_priority(self, priority: Priority | str) -> None:
@@ -150,7 +154,9 @@ class Batch:
         Raises `InvalidParameters` for a priority that there is not, `IllegalTransition` where the batch is completed or
         cancelled, and `LedgerUnavailable`.
         """
-        control.set_priority(self._client.engine, self._id, priority_of(priority))
+        named = priority_of(priority)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.set_priority(connection, self._id, named)
         self._client.dispatch(self._id)
 
     def retry(
@@ -173,7 +179,8 @@ class Batch:
             InvalidParameters: an unknown kind; or a budget that is none, or used up.
             LedgerUnavailable: the ledger does not answer.
         """
-        count = rounds.retry(self._client.engine, self._id, kinds, cancelled, max_cost)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            count = rounds.retry(connection, self._id, kinds, cancelled, max_cost)
         self._client.dispatch(self._id)
         return count
 
@@ -182,15 +189,26 @@ class Batch:
 
         Raises `LedgerUnavailable`.
         """
-        return rounds.later_stage(self._client.engine, self._id)
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return rounds.later_stage(connection, self._id)
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-        """Every item in item order, or those at some places; streamed. An item that is not terminal has no result yet.
+        """Every item in item order, or those at some places; an item that is not terminal has no result yet.
+
+        They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
+        stands when its page is read, so while a batch runs a later page may be further than an earlier one.
 
         Raises `LedgerUnavailable`.
         """
+        wanted = None if places is None else sorted(places)
+        after = None
+        while page := self._page(after, wanted):
+            yield from page
+            after = page[-1].index
+
+    def _page(self, after: int | None, places: Sequence[int] | None) -> list[ItemResult]:
         with ledger_errors(), self._client.engine.connect() as connection:
-            yield from stream_results(connection, self._id, places)
+            return read_results(connection, self._id, after, PAGE, places)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
@@ -260,7 +278,8 @@ class Batch:
 
         Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
         """
-        return overrides.record(self._client.engine, self._id, decisions)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            return overrides.record(connection, self._id, decisions)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
         """The human decisions that stand, in item order; with `history` every one ever made, withdrawals too.
@@ -275,7 +294,8 @@ class Batch:
 
         The same seed gives back the same audit.
         """
-        return audits.draw(self._client.engine, self._id, n, seed=seed, stratum=stratum)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            return audits.draw(connection, self._id, n, seed=seed, stratum=stratum)
 
     def draw_pilot(self, n: int, *, seed: int) -> Pilot:
         """A random sample of `n` records, copies left out, for a human to label; the same seed draws the same.

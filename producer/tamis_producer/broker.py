@@ -3,12 +3,13 @@
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import LifoQueue
 from typing import Any
 from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
-from kombu import Exchange, Queue
+from kombu import Exchange, Queue, pools
 from kombu.exceptions import ChannelError, OperationalError
 from kombu.transport import redis as redis_transport
 
@@ -26,6 +27,9 @@ AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 QUORUM = {"x-queue-type": "quorum"}
 # One that is short of memory or disk takes nothing and says nothing: without a bound a publisher would wait for ever.
 ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
+# For whoever submits: the broker has so long to accept a connection, and again for each answer, and nothing is tried
+# twice. What it does not take is in the ledger, and the workers dispatch it.
+PRODUCER_WAITS = 0.8  # s
 HEARTBEAT_ON_AMQP = 20  # s; a cable that is cut is noticed after two, and what that worker had is delivered to others
 REFUSED_ON_AMQP: dict[object, str] = {  # by the code of its reply
     403: "refuses this user, its password or what it asks for",
@@ -36,10 +40,12 @@ REDIS_PORT = 6379
 BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 
 
-def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
+def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
     """A Celery application for the broker in `settings`; connects to nothing yet.
 
     `concurrency` sizes the connection pools: the number of messages that this process may acknowledge at once.
+    `within`: seconds that the servers have to accept a connection, and again for each answer; nothing is tried twice.
+    None: they are waited for with patience.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
     app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
@@ -83,6 +89,16 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16) -> Celery:
         task_publish_retry_policy={"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3},
         worker_hijack_root_logger=False,
     )
+    if within is not None:
+        app.conf.update(
+            broker_connection_timeout=within,
+            broker_transport_options=app.conf.broker_transport_options | impatient(within),
+            redis_socket_timeout=within,
+            redis_socket_connect_timeout=within,
+            result_backend_transport_options=app.conf.result_backend_transport_options
+            | {"retry_policy": {"max_retries": 0}},
+            task_publish_retry_policy={"max_retries": 0},
+        )
     return app
 
 
@@ -101,6 +117,23 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
         "queue_order_strategy": f"{WeightedOrder.__module__}:{WeightedOrder.__name__}",
         "priority_steps": [0],  # priorities are queues of their own; one Redis list each
     }
+
+
+def forget_pools(app: Celery) -> object:
+    """Take the connections of an application out of kombu's pools, and give them back as they are.
+
+    kombu shares its pools by URL, so that another application would find them; and it would close what is left in them
+    in the child of a fork, which on RabbitMQ ends the connections of the parent.
+    """
+    taken = []
+    for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
+        if pool is None:
+            continue
+        for key in [key for key, shared in group.items() if shared is pool]:
+            dict.pop(group, key)
+        taken.append((pool._resource, pool._dirty))
+        pool._resource, pool._dirty = LifoQueue(), set()
+    return taken
 
 
 @contextmanager
@@ -154,14 +187,24 @@ def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
     return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
 
 
+def impatient(within: float) -> dict[str, Any]:
+    """Options of a transport that waits so many seconds for a connection or an answer, and tries nothing twice."""
+    return {
+        "max_retries": 0,
+        "interval_start": 0,
+        "socket_timeout": within,
+        "socket_connect_timeout": within,
+        "read_timeout": within,  # the same, as RabbitMQ's client names it
+        "write_timeout": within,
+    }
+
+
 def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
     """How many messages wait in each queue, asked over a connection of its own. Raises `BrokerUnavailable`.
 
     `within`: seconds that the server has to accept the connection, and again for each answer; nothing is tried twice.
     """
-    impatient = {"max_retries": 1, "interval_start": 0, "socket_timeout": within, "socket_connect_timeout": within}
-    impatient |= {"read_timeout": within, "write_timeout": within}  # the same, as RabbitMQ's client names it
-    options = app.conf.broker_transport_options | impatient
+    options = app.conf.broker_transport_options | impatient(within)
     with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:
         return {name: _depth(connection, name) for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)}
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -34,7 +34,9 @@ from . import audits, telemetry
 from .audits import AuditDecision, Recorded
 from .batch import Batch
 from .bounds import Bounds
+from .broker_absence import BrokerAbsence
 from .budget import budget_of
+from .forks import begin_anew_after_a_fork
 from .ledger import (
     connect,
     find_audit,
@@ -52,29 +54,35 @@ from .new_batch import NewBatch, parameters, rows_of
 from .review import Review
 from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
-from .single_calls import SingleCalls
 from .stages import begin
 from .view import BatchView, ReviewView, ServiceTraffic
+from .waiting import ON_THREAD, Waiting
 from .worked_examples import with_examples
 from .worker_view import WorkerView
 
 if TYPE_CHECKING:
     from .dispatch import Dispatcher
+    from .single_calls import SingleCalls
 
 log = logging.getLogger(__name__)
 
 
+Retriable = TypeVar("Retriable")
+
+
 @dataclass(frozen=True)
-class Retried:
+class Retried(Generic[Retriable]):
     """What came of retrying a batch together with others."""
 
-    batch: Batch
+    batch: Retriable
     items: int  # asked about again
     refused: str | None = None  # why there are none
 
 
 class Client:
-    """Enqueues batches and reads them back. Thread-safe; holds connections until `close`.
+    """Enqueues batches and reads them back; holds connections until `close`.
+
+    Thread-safe. One that was made before a fork works in the parent and in every child.
 
     >>> with Client() as client:
     ...     batch = client.submit(Filter(criteria="Is this about oncology?"), items)
@@ -84,11 +92,14 @@ class Client:
     def __init__(self, settings: ProducerSettings | None = None) -> None:
         """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
         self.settings = settings or ProducerSettings.load()
-        self.engine: Engine = connect(self.settings.database)
-        self.calls = SingleCalls(self)
+        self.engine: Engine = self._connect()
+        self.waiting: Waiting = ON_THREAD
         self._broker = self.settings.broker
         self._lock = Lock()
         self._made: Dispatcher | None = None
+        self._calls: SingleCalls | None = None
+        self._absence = BrokerAbsence()
+        begin_anew_after_a_fork(self)
 
     def submit(
         self,
@@ -114,7 +125,8 @@ class Client:
 
         Args:
             operation: what to ask of every item.
-            items: dicts of JSON values; their order is the order of the results.
+            items: dicts of JSON values; their order is the order of the results. An iterator is read once, and to its
+                end before anything is written: it may be slow, and larger than memory.
             model: the model to ask; None: the one of the settings, else the workers' own.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
@@ -142,6 +154,7 @@ class Client:
                 budget for a model whose price is not known. Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             InputError: TAMIS_PRICES names a file that cannot be read.
+            ConfigurationError: the folder for temporary files is full. Nothing is written.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
@@ -154,7 +167,6 @@ class Client:
             operation=params["operation"],
             params=params,
             model=asked,
-            items=rows_of(items, exclusions, bounds=bounds, operations=[operation]),
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.window),
             label=label,
@@ -167,8 +179,11 @@ class Client:
             callback=callback,
             api_key_id=api_key_id,
             service=service,
+            items=rows_of(  # last: it takes a while
+                items, exclusions, bounds=bounds, operations=[operation], waiting=self.waiting
+            ),
         )
-        with _submitting(batch) as submitted:
+        with batch.items, _submitting(batch) as submitted:
             traced = replace(batch, traceparent=telemetry.traceparent())
             with ledger_errors(), self.engine.begin() as connection:
                 batch_id = insert_batch(connection, traced)
@@ -201,11 +216,12 @@ class Client:
             budget_of(stage.max_cost, stage.model, self.settings.prices)
         bounds = Bounds.of(self.settings)
         params, *_ = [parameters(stage.operation, bounds=bounds) for stage in plan.stages]
+        operations = [stage.operation for stage in plan.stages]
         first = NewBatch(
             operation=params["operation"],
             params=params,
             model=plan.stages[0].model,
-            items=rows_of(items, exclusions, bounds=bounds, operations=[stage.operation for stage in plan.stages]),
+            items=rows_of(items, exclusions, bounds=bounds, operations=operations, waiting=self.waiting),
             shard_size=self.settings.shard_size,
             window=self.settings.window,
             label=f"{label}: {plan.stages[0].name}",
@@ -215,7 +231,7 @@ class Client:
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
         )
-        with _submitting(first) as submitted:
+        with first.items, _submitting(first) as submitted:
             traced = replace(first, traceparent=telemetry.traceparent())
             with ledger_errors(), self.engine.begin() as connection:
                 begun = begin(connection, plan, traced, label=label, again=again)
@@ -280,6 +296,16 @@ class Client:
         with ledger_errors(), self.engine.connect() as connection:
             return read_service_traffic(connection, hours=hours)
 
+    @property
+    def calls(self) -> "SingleCalls":
+        """What asks for single results; who only submits need not wait for asyncio to be imported."""
+        with self._lock:
+            if self._calls is None:
+                from .single_calls import SingleCalls
+
+                self._calls = SingleCalls(self)
+            return self._calls
+
     def retry(
         self,
         batch_id: str,
@@ -304,7 +330,7 @@ class Client:
         with ledger_errors(), self.engine.connect() as connection:
             return find_retryable(connection, kinds)
 
-    def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried]:
+    def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
         """A new round of every completed batch with failed items, of these kinds where some are given.
 
         What refuses (a budget that is used up, a batch that somebody else retried meanwhile) says why, and does not
@@ -346,7 +372,8 @@ class Client:
     ) -> Recorded:
         """Keep what a human says of an audit's records, all or nothing; arguments and errors as `audits.record`."""
         found = UUID(self.audit(audit_id).id)
-        return audits.record(self.engine, found, decisions, correct=correct, include_missed=include_missed)
+        with ledger_errors(), self.engine.begin() as connection:
+            return audits.record(connection, found, decisions, correct=correct, include_missed=include_missed)
 
     def workers(self) -> list[WorkerView]:
         """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
@@ -357,37 +384,65 @@ class Client:
 
         return read_workers(self.engine, self._broker)
 
+    def ready(self) -> None:
+        """Import now what the first submission would import: Celery takes half a second."""
+        self._dispatcher()
+
     def close(self) -> None:
         """Give every connection back."""
-        self.calls.close()
-        self.engine.dispose()
         with self._lock:
             made, self._made = self._made, None
+            calls, self._calls = self._calls, None
+        if calls is not None:
+            calls.close()
+        self.engine.dispose()
         if made is not None:
             made.close()
 
     def dispatch(self, batch_id: UUID) -> None:
         """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
-        try:
-            self._dispatcher().fill_window(batch_id)
-        except BrokerUnavailable as error:
-            log.warning("batch %s is in the ledger; the workers will dispatch it: %s", batch_id, error)
+        with self._broker_may_be_away("batch %s is in the ledger; the workers will dispatch it: %s", batch_id) as there:
+            if there:
+                self._dispatcher().fill_window(batch_id)
 
     def conclude(self, batch_id: UUID) -> None:
         """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
+        with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
+            if there:
+                self._dispatcher().conclude(batch_id)
+
+    def forget(self) -> object:
+        """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
+        theirs = (self.engine.pool, self._calls, self._made, None if self._made is None else self._made.forget())
+        self.engine.dispose(close=False)
+        self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
+        self._calls = None
+        return theirs
+
+    def _connect(self) -> Engine:
+        return connect(self.settings.database)
+
+    @contextmanager
+    def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
+        """Whether the broker is worth asking; where it does not answer, the workers see to what is to be published."""
+        if self._absence.lasts:
+            log.warning(message, batch_id, "the broker did not answer a moment ago")
+            yield False
+            return
         try:
-            self._dispatcher().conclude(batch_id)
+            yield True
         except BrokerUnavailable as error:
-            log.warning("batch %s is cancelled; the workers will summarise it: %s", batch_id, error)
+            self._absence.begins()
+            log.warning(message, batch_id, error)
 
     def _dispatcher(self) -> "Dispatcher":
         """Made when something is published: who only reads need not wait for Celery to be imported."""
         with self._lock:
             if self._made is None:
-                from .broker import make_app
+                from .broker import PRODUCER_WAITS, make_app
                 from .dispatch import Dispatcher
 
-                self._made = Dispatcher(self.engine, make_app(self.settings))
+                self._made = Dispatcher(self.engine, make_app(self.settings, within=PRODUCER_WAITS))
             return self._made
 
     def __enter__(self) -> Self:

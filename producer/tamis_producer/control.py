@@ -1,14 +1,14 @@
 """Pausing, resuming and cancelling a batch, and its priority: facts in the ledger, which the workers follow.
 
 Calls in flight are finished and their results kept; what waits is given back by the workers within seconds. Each is
-idempotent: done twice, it has the effect of once.
+idempotent: done twice, it has the effect of once. Each runs in the caller's transaction.
 """
 
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Row, and_, func, null, select, update
+from sqlalchemy import Connection, Row, and_, func, null, select, update
 
 from tamis_schemas import (
     BatchStatus,
@@ -25,26 +25,23 @@ from tamis_schemas.ledger import batches, items, reviews, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
 from .budget import amount_of, has_none
-from .ledger import ledger_errors
-from .stages import advance
+from .stages import begin_next
 
 REQUESTED = Pause(kind=PauseKind.REQUESTED)
 
 
-def pause(engine: Engine, batch_id: UUID) -> None:
+def pause(connection: Connection, batch_id: UUID) -> None:
     """No item of the batch is begun any more. A batch that is paused stays as it is, with its reason.
 
     Raises:
         IllegalTransition: it is completed or cancelled.
-        LedgerUnavailable: the ledger does not answer.
     """
-    with ledger_errors(), engine.begin() as connection:
-        batch = _locked(connection, batch_id, "pause")
-        if batch.state != BatchStatus.PAUSED:
-            _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
+    batch = _locked(connection, batch_id, "pause")
+    if batch.state != BatchStatus.PAUSED:
+        _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
 
 
-def resume(engine: Engine, batch_id: UUID, max_cost: Decimal | None = None) -> None:
+def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> None:
     """The batch goes on, with a new budget where one is given; its window is to be filled afterwards.
 
     What was in flight when it was paused is dispatched again with its shard: its messages are gone by now, or find
@@ -54,26 +51,24 @@ def resume(engine: Engine, batch_id: UUID, max_cost: Decimal | None = None) -> N
         InvalidParameters: `max_cost` is no amount, or no larger one where the budget is used up; or the batch has no
             budget.
         IllegalTransition: it is completed or cancelled.
-        LedgerUnavailable: the ledger does not answer.
     """
     amount = None if max_cost is None else amount_of(max_cost)
-    with ledger_errors(), engine.begin() as connection:
-        batch = _locked(connection, batch_id, "resume")
-        if amount is not None and batch.max_cost is None:
-            raise has_none(batch_id)
-        paused = None if batch.pause is None else Pause.model_validate(batch.pause)
-        if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
-            _check_larger(batch, amount)
-        if amount is not None:
-            _set(connection, batch_id, max_cost=amount)
-        if batch.state != BatchStatus.PAUSED:
-            return
-        started_at = func.coalesce(batches.c.started_at, func.now())
-        _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
-        _take_back(connection, batch)
+    batch = _locked(connection, batch_id, "resume")
+    if amount is not None and batch.max_cost is None:
+        raise has_none(batch_id)
+    paused = None if batch.pause is None else Pause.model_validate(batch.pause)
+    if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
+        _check_larger(batch, amount)
+    if amount is not None:
+        _set(connection, batch_id, max_cost=amount)
+    if batch.state != BatchStatus.PAUSED:
+        return
+    started_at = func.coalesce(batches.c.started_at, func.now())
+    _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
+    _take_back(connection, batch)
 
 
-def set_priority(engine: Engine, batch_id: UUID, priority: Priority) -> None:
+def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
     """The batch waits with this priority from now on; its window is to be filled afterwards.
 
     What is in flight is dispatched again with its shard, to a queue of the new priority. The messages in the old queue
@@ -81,32 +76,28 @@ def set_priority(engine: Engine, batch_id: UUID, priority: Priority) -> None:
 
     Raises:
         IllegalTransition: it is completed or cancelled.
-        LedgerUnavailable: the ledger does not answer.
     """
-    with ledger_errors(), engine.begin() as connection:
-        batch = _locked(connection, batch_id, "prioritise")
-        if batch.priority != priority:
-            _set(connection, batch_id, priority=priority.value, lane=None)
-            _take_back(connection, batch)
+    batch = _locked(connection, batch_id, "prioritise")
+    if batch.priority != priority:
+        _set(connection, batch_id, priority=priority.value, lane=None)
+        _take_back(connection, batch)
 
 
-def cancel(engine: Engine, batch_id: UUID) -> None:
+def cancel(connection: Connection, batch_id: UUID) -> None:
     """What is pending becomes cancelled at once, and what is given back later; a worker writes the summary then.
 
     Raises:
         IllegalTransition: it is completed.
-        LedgerUnavailable: the ledger does not answer.
     """
-    with ledger_errors(), engine.begin() as connection:
-        batch = _locked(connection, batch_id, "cancel")
-        if batch.state == BatchStatus.CANCELLED:
-            return
-        _set(connection, batch_id, state=BatchStatus.CANCELLED, pause=null(), finished_at=None)
-        connection.execute(
-            update(items)
-            .where(items.c.batch_id == batch_id, items.c.state == ItemStatus.PENDING)
-            .values(state=ItemStatus.CANCELLED)
-        )
+    batch = _locked(connection, batch_id, "cancel")
+    if batch.state == BatchStatus.CANCELLED:
+        return
+    _set(connection, batch_id, state=BatchStatus.CANCELLED, pause=null(), finished_at=None)
+    connection.execute(
+        update(items)
+        .where(items.c.batch_id == batch_id, items.c.state == ItemStatus.PENDING)
+        .values(state=ItemStatus.CANCELLED)
+    )
 
 
 def priority_of(given: Priority | str) -> Priority:
@@ -118,33 +109,31 @@ def priority_of(given: Priority | str) -> Priority:
         raise InvalidParameters(f"priority: {given!r} is none of {known}") from error
 
 
-def current_stage(engine: Engine, review_id: UUID, verb: str) -> UUID:
+def current_stage(connection: Connection, review_id: UUID) -> UUID | None:
     """The batch that a review is in; where its last one is just completed, the next one is begun.
 
-    Raises:
-        IllegalTransition: the review is finished.
-        LedgerUnavailable: the ledger does not answer.
+    None: the review is finished.
     """
-    with ledger_errors(), engine.connect() as connection:
-        latest = (
-            select(batches.c.id, batches.c.state, reviews.c.finished_at)
-            .join(reviews, reviews.c.id == batches.c.review_id)
-            .where(reviews.c.id == review_id)
-            .order_by(batches.c.stage.desc())
-            .limit(1)
-        )
-        stage = connection.execute(latest).one()
-    begun = UUID(str(stage.id))
-    if stage.finished_at is None and stage.state == BatchStatus.COMPLETED:
-        begun = advance(engine, begun) or begun
-    elif stage.finished_at is None:
-        return begun
-    if begun == stage.id:
-        raise IllegalTransition(
-            f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
-            "came of it"
-        )
-    return begun
+    latest = (
+        select(batches.c.id, batches.c.state, reviews.c.finished_at)
+        .join(reviews, reviews.c.id == batches.c.review_id)
+        .where(reviews.c.id == review_id)
+        .order_by(batches.c.stage.desc())
+        .limit(1)
+    )
+    stage = connection.execute(latest).one()
+    latest_begun = UUID(str(stage.id))
+    if stage.finished_at is not None:
+        return None
+    return begin_next(connection, latest_begun) if stage.state == BatchStatus.COMPLETED else latest_begun
+
+
+def nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
+    """Of a review that is finished."""
+    return IllegalTransition(
+        f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
+        "came of it"
+    )
 
 
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:

@@ -19,7 +19,7 @@ from tamis_schemas.ledger.tables import ShardStatus
 from tamis_schemas.status import check_batch_transition
 
 from . import telemetry
-from .broker import broker_errors
+from .broker import broker_errors, forget_pools
 from .ledger import ledger_errors
 
 PUBLISH_BATCH = 500  # messages in one round trip to the broker
@@ -59,6 +59,10 @@ class Dispatcher:
     def close(self) -> None:
         """Give the broker's connections back."""
         self._app.close()
+
+    def forget(self) -> object:
+        """Leave the broker's connections to the process that this one was forked from; returns them."""
+        return forget_pools(self._app)
 
     def fill_window(self, batch_id: UUID) -> int:
         """Dispatch shards of a batch until its window is full; the number dispatched.

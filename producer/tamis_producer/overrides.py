@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Engine, Integer, Row, any_, insert, literal, null, select
+from sqlalchemy import ARRAY, Connection, Integer, Row, any_, insert, literal, null, select
 
 from tamis_schemas import InvalidParameters, InvalidRequest, ItemStatus, Operation, Override
 from tamis_schemas.ledger import items, overrides
 from tamis_schemas.unstorable import UNSTORABLE
 
 from .human_value import checked_value
-from .ledger import ledger_errors, read_operation
+from .ledger import read_operation
 from .ledger.overrides import one_at_a_time, read_overrides
 
 LONGEST_NOTE = 10_000  # characters
@@ -39,22 +39,16 @@ class RefusedDecision(InvalidParameters):
         super().__init__(message)
 
 
-def record(engine: Engine, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
+def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
     """What stands now on each of these items, in the order given; all is written, or nothing.
 
-    A decision that stands already, of the same reviewer with the same note, adds no second row.
+    Runs in the caller's transaction. A decision that stands already, of the same reviewer with the same note, adds no
+    second row.
 
     Raises:
         RefusedDecision: a value that the operation could not have given, an item that is not there or has not ended
             yet, nothing to withdraw, no reviewer, or two decisions on one item.
-        LedgerUnavailable: the ledger does not answer.
     """
-    with ledger_errors(), engine.begin() as connection:
-        return write(connection, batch_id, decisions)
-
-
-def write(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """As `record`, in the caller's transaction."""
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})

@@ -64,7 +64,7 @@ class Review:
                     f"review {self.id}: in stage {begun} of {planned} after {timeout:g} s; it goes on: "
                     f"`tamis review status {self.id} --watch` follows it"
                 )
-            time.sleep(pause if left is None else min(pause, left))
+            self._client.waiting.sleep(pause if left is None else min(pause, left))
             pause = min(SLOWEST_POLL, pause * POLLS_GROW)
 
     def wait(self, timeout: float | None = None) -> ReviewView:
@@ -92,10 +92,17 @@ class Review:
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
         while True:
-            stage = control.current_stage(self._client.engine, self._id, verb)
+            stage = self._stage(verb)
             try:
                 act(Batch(self._client, stage))
                 return
             except IllegalTransition:
-                if control.current_stage(self._client.engine, self._id, verb) == stage:
+                if self._stage(verb) == stage:
                     raise  # else it was completed just now, and the review is in its next stage
+
+    def _stage(self, verb: str) -> UUID:
+        with ledger_errors(), self._client.engine.begin() as connection:
+            stage = control.current_stage(connection, self._id)
+        if stage is None:
+            raise control.nothing_left(self._id, verb)
+        return stage

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Row, and_, exists, func, insert, null, or_, select, update
+from sqlalchemy import Connection, Row, and_, exists, func, insert, null, or_, select, update
 
 from tamis_schemas import (
     BatchStatus,
@@ -28,7 +28,6 @@ from tamis_schemas.ledger import batches, items, past_failures, results, reviews
 from tamis_schemas.status import check_batch_transition
 
 from .budget import amount_of, has_none
-from .ledger import ledger_errors
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def kinds_of(given: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] 
 
 
 def retry(
-    engine: Engine,
+    connection: Connection,
     batch_id: UUID,
     kinds: Collection[ErrorKind | str] | None = None,
     cancelled: bool = False,
@@ -69,53 +68,48 @@ def retry(
 ) -> int:
     """Begin a new round with exactly the failed items, of these kinds where some are given; how many.
 
-    `cancelled`: with the items that were cancelled as well. The batch runs afterwards, and its window is to be filled.
-    Of a review whose latest stage this is, the stages after it begin with what is decided now too.
+    Runs in the caller's transaction. `cancelled`: with the items that were cancelled as well. The batch runs
+    afterwards, and its window is to be filled. Of a review whose latest stage this is, the stages after it begin with
+    what is decided now too.
 
     Raises:
         IllegalTransition: the batch is not completed and not cancelled, or calls of it are still in flight.
         InvalidRequest: there is no such item; the message names what there is.
         InvalidParameters: an unknown kind; `max_cost` is no amount, or the batch has no budget; or its budget is used
             up, and it gets no larger one.
-        LedgerUnavailable: the ledger does not answer.
     """
     wanted = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
-    with ledger_errors(), engine.begin() as connection:
-        batch = _locked(connection, batch_id)
-        _check_budget(connection, batch, amount)
-        places = _reopened(connection, batch, wanted, cancelled=cancelled)
-        if not places:
-            raise InvalidRequest(_nothing(connection, batch, wanted, cancelled=cancelled))
-        check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
-        number = batch.round + 1
-        connection.execute(
-            update(batches)
-            .where(batches.c.id == batch_id)
-            .values(
-                state=BatchStatus.RUNNING,
-                round=number,
-                pause=null(),
-                lane=None,  # chosen anew: others may fill the one it had
-                started_at=func.now(),
-                finished_at=None,
-                max_cost=batch.max_cost if amount is None else amount,
-            )
+    batch = _locked(connection, batch_id)
+    _check_budget(connection, batch, amount)
+    places = _reopened(connection, batch, wanted, cancelled=cancelled)
+    if not places:
+        raise InvalidRequest(_nothing(connection, batch, wanted, cancelled=cancelled))
+    check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
+    number = batch.round + 1
+    connection.execute(
+        update(batches)
+        .where(batches.c.id == batch_id)
+        .values(
+            state=BatchStatus.RUNNING,
+            round=number,
+            pause=null(),
+            lane=None,  # chosen anew: others may fill the one it had
+            started_at=func.now(),
+            finished_at=None,
+            max_cost=batch.max_cost if amount is None else amount,
         )
-        connection.execute(insert(shards), _shard_rows(batch, number, places))
-        if batch.review_id is not None and not _has_later_stage(connection, batch):
-            connection.execute(update(reviews).where(reviews.c.id == batch.review_id).values(finished_at=None))
+    )
+    connection.execute(insert(shards), _shard_rows(batch, number, places))
+    if batch.review_id is not None and not _has_later_stage(connection, batch):
+        connection.execute(update(reviews).where(reviews.c.id == batch.review_id).values(finished_at=None))
     return len(places)
 
 
-def later_stage(engine: Engine, batch_id: UUID) -> bool:
-    """Whether the stage after this batch's own has begun: what a further round decides does not follow into it.
-
-    Raises `LedgerUnavailable`.
-    """
-    with ledger_errors(), engine.connect() as connection:
-        batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
-        return _has_later_stage(connection, batch)
+def later_stage(connection: Connection, batch_id: UUID) -> bool:
+    """Whether the stage after this batch's own has begun: what a further round decides does not follow into it."""
+    batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
+    return _has_later_stage(connection, batch)
 
 
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:

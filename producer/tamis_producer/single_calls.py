@@ -137,7 +137,8 @@ class SingleCalls:
     async def ask(self, question: Question, source: object, *, within: float | None = None) -> CallResult:
         """What came of one item, or of what `to_item` makes one of; as `ask_all`, which it may share a batch with."""
         (item,) = await _items([source])
-        rows_of([item], bounds=Bounds.of(self._client.settings), operations=[question.operation])
+        with rows_of([item], bounds=Bounds.of(self._client.settings), operations=[question.operation]):
+            pass  # it is one that may be submitted, and so together with others
         return await self._here().call(question, item, within)
 
     async def ask_all(

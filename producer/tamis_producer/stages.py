@@ -14,6 +14,7 @@ from tamis_schemas.review_plan import ReviewStage
 from .judging import judge_item
 from .ledger import check_budget, insert_batch, ledger_errors, stream_results
 from .new_batch import NewBatch, NewItem, Stage, parameters, to_json
+from .spool import Spool
 
 
 @dataclass(frozen=True)
@@ -58,63 +59,72 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
+    """As `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.begin() as connection:
+        return begin_next(connection, batch_id)
+
+
+def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
     """The batch that takes up what passed this one, begun now or before; None where there is none.
 
     None: the batch is of no review, not completed, or the last one. A review whose last stage is completed, or in which
     nothing passed on, is marked as finished. Done twice, also at the same time, it has the effect of once.
-
-    Raises `LedgerUnavailable`.
+    Runs in the caller's transaction.
     """
-    with ledger_errors(), engine.begin() as connection:
-        of_batch = (
-            select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
-            .join(reviews, reviews.c.id == batches.c.review_id)
-            .where(batches.c.id == batch_id)
-            .with_for_update(of=reviews)
-        )
-        done = connection.execute(of_batch).one_or_none()
-        if done is None or done.ended is not None:
-            return None
-        # Read anew under the lock: a round of the failed items may have been begun while this waited for it.
-        state = connection.execute(select(batches.c.state).where(batches.c.id == batch_id)).scalar_one()
-        if state != BatchStatus.COMPLETED:
-            return None
-        place = Stage(done.review_id, done.stage + 1)
-        following = select(batches.c.id).where(batches.c.review_id == place.review_id, batches.c.stage == place.number)
-        begun = connection.execute(following).scalar_one_or_none()
-        if begun is not None:
-            return UUID(str(begun))
-        plan = ReviewPlan.model_validate(done.plan)
-        rows = _passed(connection, plan, batch_id, place.number) if place.number < len(plan.stages) else []
-        if not rows:
-            connection.execute(update(reviews).where(reviews.c.id == place.review_id).values(finished_at=func.now()))
-            return None
-        stage = plan.stages[place.number]
-        params = parameters(stage.operation)
-        return insert_batch(
-            connection,
-            NewBatch(
-                operation=params["operation"],
-                params=params,
-                model=stage.model,
-                items=rows,
-                shard_size=done.shard_size,
-                window=done.window_size,
-                label=f"{done.review}: {stage.name}",
-                use_cache=done.use_cache,
-                priority=Priority(done.priority),
-                max_cost=stage.max_cost,
-                steering=stage.steering,
-                stage=place,
-                traceparent=done.traceparent,  # a review is one trace
-            ),
-        )
+    of_batch = (
+        select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
+        .join(reviews, reviews.c.id == batches.c.review_id)
+        .where(batches.c.id == batch_id)
+        .with_for_update(of=reviews)
+    )
+    done = connection.execute(of_batch).one_or_none()
+    if done is None or done.ended is not None:
+        return None
+    # Read anew under the lock: a round of the failed items may have been begun while this waited for it.
+    state = connection.execute(select(batches.c.state).where(batches.c.id == batch_id)).scalar_one()
+    if state != BatchStatus.COMPLETED:
+        return None
+    place = Stage(done.review_id, done.stage + 1)
+    following = select(batches.c.id).where(batches.c.review_id == place.review_id, batches.c.stage == place.number)
+    begun = connection.execute(following).scalar_one_or_none()
+    if begun is not None:
+        return UUID(str(begun))
+    plan = ReviewPlan.model_validate(done.plan)
+    rows = _passed(connection, plan, batch_id, place.number)
+    if not len(rows):
+        connection.execute(update(reviews).where(reviews.c.id == place.review_id).values(finished_at=func.now()))
+        return None
+    stage = plan.stages[place.number]
+    params = parameters(stage.operation)
+    return insert_batch(
+        connection,
+        NewBatch(
+            operation=params["operation"],
+            params=params,
+            model=stage.model,
+            items=rows,
+            shard_size=done.shard_size,
+            window=done.window_size,
+            label=f"{done.review}: {stage.name}",
+            use_cache=done.use_cache,
+            priority=Priority(done.priority),
+            max_cost=stage.max_cost,
+            steering=stage.steering,
+            stage=place,
+            traceparent=done.traceparent,  # a review is one trace
+        ),
+    )
 
 
-def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> list[NewItem]:
-    before, stage = plan.stages[number - 1], plan.stages[number]
-    results = stream_results(connection, batch_id)
-    return [item for row in results if before.lets_pass(row) and (item := _item(stage, row)) is not None]
+def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
+    """The items of a stage; none where the plan has no such stage."""
+    passed = Spool[NewItem]()
+    if number < len(plan.stages):
+        before, stage = plan.stages[number - 1], plan.stages[number]
+        for row in stream_results(connection, batch_id):
+            if before.lets_pass(row) and (item := _item(stage, row)) is not None:
+                passed.append(item, len(item.payload))
+    return passed
 
 
 def _item(stage: ReviewStage, row: ItemResult) -> NewItem | None:

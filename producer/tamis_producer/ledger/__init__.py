@@ -2,20 +2,22 @@
 
 from .audits import insert_audit, read_audit, read_audits
 from .calls import CallResult, Hindrance, read_call_results, read_hindrance
-from .connection import NOTICE_A_LOST_NETWORK, connect, connect_to_listen, ledger_errors
+from .connection import NOTICE_A_LOST_NETWORK, connect, connect_on_loop, connect_to_listen, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
-from .outcomes import read_item_ids, read_summaries, read_summary, stream_results
+from .outcomes import PAGE, read_item_ids, read_results, read_summaries, read_summary, stream_results
 from .overrides import read_operation, read_overrides
 from .service_traffic import read_service_traffic
 from .views import read_reviews, read_views
 
 __all__ = [
     "NOTICE_A_LOST_NETWORK",
+    "PAGE",
     "CallResult",
     "Hindrance",
     "check_budget",
     "connect",
+    "connect_on_loop",
     "connect_to_listen",
     "find_audit",
     "find_batch",
@@ -31,6 +33,7 @@ __all__ = [
     "read_item_ids",
     "read_operation",
     "read_overrides",
+    "read_results",
     "read_reviews",
     "read_service_traffic",
     "read_summaries",

@@ -6,17 +6,19 @@ What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tamis_schemas import (
     ConfigurationError,
 )
 from tamis_schemas.ledger.outages import outage, unusable
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 UNDEFINED_TABLE = "42P01"
 # A server whose machine or network is gone says nothing: without these, a statement waits for hours. (ms and s)
@@ -38,31 +40,53 @@ def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
     that is stopped in the middle of one does not keep its locks. None: no bound, for readers take their time.
     """
     options = {} if idle_within is None else {"options": f"-c idle_in_transaction_session_timeout={idle_within}s"}
-    try:
+    with _readable():
         return create_engine(
             database_url,
             hide_parameters=True,  # records and answers, in the messages of errors
             pool_pre_ping=True,
             connect_args={**NOTICE_A_LOST_NETWORK, **options},
         )
+
+
+def connect_on_loop(database_url: str) -> "AsyncEngine":
+    """The same for one event loop. Raises `ConfigurationError` where the URL is none."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # who has no event loop need not wait for it
+
+    with _readable():
+        return create_async_engine(
+            database_url,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            connect_args=dict(NOTICE_A_LOST_NETWORK),
+        )
+
+
+def connect_to_listen(database_url: str) -> "AsyncEngine":
+    """The same for one event loop that reads and listens: each statement is a transaction of its own.
+
+    A connection that was lost is noticed by the first statement over it.
+    """
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    with _readable():
+        return create_async_engine(
+            database_url,
+            hide_parameters=True,
+            pool_size=2,  # one listens
+            isolation_level="AUTOCOMMIT",
+            connect_args=dict(NOTICE_A_LOST_NETWORK),
+        )
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
-
-
-def connect_to_listen(database_url: str) -> AsyncEngine:
-    """An engine for one event loop that reads and listens: each statement is a transaction of its own.
-
-    A connection that was lost is noticed by the first statement over it.
-    """
-    return create_async_engine(
-        database_url,
-        hide_parameters=True,
-        pool_size=2,  # one listens
-        isolation_level="AUTOCOMMIT",
-        connect_args=dict(NOTICE_A_LOST_NETWORK),
-    )
 
 
 @contextmanager

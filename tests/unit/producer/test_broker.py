@@ -3,7 +3,7 @@
 import pytest
 
 from tamis_producer import ProducerSettings
-from tamis_producer.broker import make_app, place, what_is_wrong
+from tamis_producer.broker import PRODUCER_WAITS, make_app, place, what_is_wrong
 from tamis_schemas import wire
 
 REDIS = "redis://:s3cret@redis.example/0"
@@ -55,3 +55,24 @@ def test_what_rabbitmq_refuses_is_said_without_what_was_sent(reply_code: int, sa
     outer.__cause__ = Refusal(reply_code)
     assert says in what_is_wrong(outer)
     assert "s3cret" not in what_is_wrong(outer)
+
+
+@pytest.mark.parametrize("url", [REDIS, "amqp://user:s3cret@rabbit.example/tamis"])
+def test_whoever_submits_waits_less_than_a_second_for_each_step_and_tries_nothing_twice(url: str) -> None:
+    conf = make_app(settings(url), within=PRODUCER_WAITS).conf
+    options = conf.broker_transport_options
+    assert PRODUCER_WAITS < 1
+    assert options["max_retries"] == 0
+    steps = ("socket_timeout", "socket_connect_timeout", "read_timeout", "write_timeout")
+    assert {options[name] for name in steps} == {PRODUCER_WAITS}
+    assert conf.broker_connection_timeout == conf.redis_socket_timeout == PRODUCER_WAITS
+    assert conf.redis_socket_connect_timeout == PRODUCER_WAITS
+    assert conf.result_backend_transport_options["retry_policy"] == {"max_retries": 0}
+    assert conf.result_backend_transport_options["global_keyprefix"] == wire.KEY_PREFIX
+    assert conf.task_publish_retry_policy == {"max_retries": 0}
+
+
+def test_workers_wait_for_the_broker_with_patience() -> None:
+    conf = make_app(settings(REDIS)).conf
+    assert "max_retries" not in conf.broker_transport_options
+    assert conf.broker_transport_options["socket_timeout"] >= 15

@@ -1,0 +1,60 @@
+"""A batch as an asynchronous submitter holds it."""
+
+from uuid import UUID
+
+from .batch import Batch
+from .client import Client
+from .loop_client import Bridge
+from .mirroring import awaited, iterated, on_thread
+
+
+class AsyncBatch:
+    """A `Batch` whose methods are awaited; `results` and `watch` are iterated over with `async for`.
+
+    Arguments, results and errors are those of `Batch`. A call that is cancelled leaves the batch as it is.
+    """
+
+    def __init__(self, bridge: Bridge, batch_id: UUID) -> None:
+        self._bridge = bridge
+        self._id = batch_id
+
+    @property
+    def id(self) -> str:
+        """The batch's id, a UUID as text."""
+        return str(self._id)
+
+    operation = awaited(Batch.operation)
+    status = awaited(Batch.status)
+    wait = awaited(Batch.wait)
+    watch = iterated(Batch.watch)
+    pause = awaited(Batch.pause)
+    resume = awaited(Batch.resume)
+    cancel = awaited(Batch.cancel)
+    set_priority = awaited(Batch.set_priority)
+    retry = awaited(Batch.retry)
+    later_stage = awaited(Batch.later_stage)
+    results = iterated(Batch.results)
+    explain = awaited(Batch.explain)
+    item_ids = on_thread(Batch.item_ids)
+    summary = awaited(Batch.summary)
+    summaries = awaited(Batch.summaries)
+    failures = on_thread(Batch.failures)
+    override = awaited(Batch.override)
+    withdraw_override = awaited(Batch.withdraw_override)
+    decide = awaited(Batch.decide)
+    overrides = awaited(Batch.overrides)
+    draw_audit = on_thread(Batch.draw_audit)
+    draw_pilot = on_thread(Batch.draw_pilot)
+    audits = awaited(Batch.audits)
+    agreement = on_thread(Batch.agreement)
+
+    def __repr__(self) -> str:
+        return f"AsyncBatch({self.id!r})"
+
+    def _blocking(self, client: Client) -> Batch:
+        return Batch(client, self._id)
+
+
+def async_batch(bridge: Bridge, batch: Batch) -> AsyncBatch:
+    """The same batch, its methods awaited."""
+    return AsyncBatch(bridge, UUID(batch.id))

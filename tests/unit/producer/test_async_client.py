@@ -1,0 +1,35 @@
+"""The asynchronous classes against the synchronous ones: neither can lag behind the other."""
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+from tamis_producer import AsyncBatch, AsyncClient, AsyncReview, Batch, Client, Review
+
+OF_A_PROCESS = {"forget"}  # what a fork calls, on whoever holds the connections
+
+
+def methods(kind: type) -> dict[str, Callable[..., object]]:
+    found = inspect.getmembers(kind, inspect.isroutine)
+    return {name: method for name, method in found if not name.startswith("_") and name not in OF_A_PROCESS}
+
+
+@pytest.mark.parametrize(("kind", "mirror"), [(Client, AsyncClient), (Batch, AsyncBatch), (Review, AsyncReview)])
+def test_the_asynchronous_class_has_the_methods_of_the_synchronous_one_with_the_same_parameters(
+    kind: type, mirror: type
+) -> None:
+    assert methods(mirror).keys() == methods(kind).keys()
+    for name, method in methods(kind).items():
+        parameters = inspect.signature(method).parameters
+        assert inspect.signature(methods(mirror)[name]).parameters == parameters, name
+
+
+@pytest.mark.parametrize(("kind", "mirror"), [(Client, AsyncClient), (Batch, AsyncBatch), (Review, AsyncReview)])
+def test_every_method_is_awaited_or_iterated_over_and_says_what_it_does(kind: type, mirror: type) -> None:
+    for name, method in methods(mirror).items():
+        told = inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(inspect.unwrap(method))
+        if name != "snapshot":
+            iterated = inspect.isgeneratorfunction(methods(kind)[name])
+            assert inspect.isasyncgenfunction(method) if iterated else told, name
+        assert method.__doc__, name
