@@ -14,6 +14,7 @@ from .parts import Parts, parts
 from .recovery import recovery
 from .redis_memory import redis_memory
 from .report import Machine, Report, Table
+from .service import service
 from .submit_rate import submit_rate
 from .summary_delay import summary_delay
 from .tablizer import tablizer
@@ -28,6 +29,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "memory": redis_memory,
     "summary": summary_delay,
     "tablizer": tablizer,
+    "service": service,
     "scaling": scaling,
     "recovery": recovery,
 }

@@ -63,6 +63,7 @@ class AsyncClient:
     batch_or_review = awaited_as(Client.batch_or_review, _either)
     batch = awaited_as(Client.batch, async_batch)
     batches = awaited(Client.batches)
+    service_traffic = awaited(Client.service_traffic)
     retry = awaited_as(Client.retry, async_batch)
     retryable = awaited(Client.retryable)
     retry_all_failed = awaited_as(Client.retry_all_failed, _retried)

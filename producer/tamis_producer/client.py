@@ -47,6 +47,7 @@ from .ledger import (
     ledger_errors,
     read_audit,
     read_reviews,
+    read_service_traffic,
     read_views,
 )
 from .new_batch import NewBatch, parameters, rows_of
@@ -54,13 +55,14 @@ from .review import Review
 from .rounds import Retryable, find_retryable
 from .settings import ProducerSettings
 from .stages import begin
-from .view import BatchView, ReviewView
+from .view import BatchView, ReviewView, ServiceTraffic
 from .waiting import ON_THREAD, Waiting
 from .worked_examples import with_examples
 from .worker_view import WorkerView
 
 if TYPE_CHECKING:
     from .dispatch import Dispatcher
+    from .single_calls import SingleCalls
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +97,7 @@ class Client:
         self._broker = self.settings.broker
         self._lock = Lock()
         self._made: Dispatcher | None = None
+        self._calls: SingleCalls | None = None
         self._absence = BrokerAbsence()
         begin_anew_after_a_fork(self)
 
@@ -127,7 +130,8 @@ class Client:
             model: the model to ask; None: the one of the settings, else the workers' own.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
-            use_cache: take answers to the same questions from the ledger, at no cost.
+            use_cache: take answers to the same questions from the ledger, at no cost. Without it every question is
+                asked anew; the new answers are kept in the place of older ones.
             shard_size: items of one shard; None: as in the settings.
             window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
             exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They
@@ -283,9 +287,24 @@ class Client:
             return Batch(self, find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
-        """The latest batches, newest first. Raises `LedgerUnavailable`."""
+        """The latest batches, newest first, without those of services. Raises `LedgerUnavailable`."""
         with ledger_errors(), self.engine.connect() as connection:
             return read_views(connection, limit=limit)
+
+    def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
+        """The single calls of services in the last hours, counted by service and hour. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_service_traffic(connection, hours=hours)
+
+    @property
+    def calls(self) -> "SingleCalls":
+        """What asks for single results; who only submits need not wait for asyncio to be imported."""
+        with self._lock:
+            if self._calls is None:
+                from .single_calls import SingleCalls
+
+                self._calls = SingleCalls(self)
+            return self._calls
 
     def retry(
         self,
@@ -371,9 +390,12 @@ class Client:
 
     def close(self) -> None:
         """Give every connection back."""
-        self.engine.dispose()
         with self._lock:
             made, self._made = self._made, None
+            calls, self._calls = self._calls, None
+        if calls is not None:
+            calls.close()
+        self.engine.dispose()
         if made is not None:
             made.close()
 
@@ -391,9 +413,10 @@ class Client:
 
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
-        theirs = (self.engine.pool, self._made, None if self._made is None else self._made.forget())
+        theirs = (self.engine.pool, self._calls, self._made, None if self._made is None else self._made.forget())
         self.engine.dispose(close=False)
         self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
+        self._calls = None
         return theirs
 
     def _connect(self) -> Engine:

@@ -46,6 +46,7 @@ class Shard:
     queue: str
     items: tuple[ItemAddress, ...]
     traceparent: str | None = None  # of the trace that the batch was submitted in
+    last: bool = False  # the window is full with it, or no shard waits behind it
 
 
 class Dispatcher:
@@ -80,6 +81,8 @@ class Dispatcher:
                 self._put_back(shard)
                 raise
             dispatched += 1
+            if shard.last:
+                break
         return dispatched
 
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
@@ -126,14 +129,15 @@ class Dispatcher:
             ).scalar_one()
             if in_flight >= batch.window_size:
                 return None
-            waiting = connection.execute(
+            next_two = connection.execute(
                 select(shards)
                 .where(this_round, shards.c.state == ShardStatus.WAITING)
                 .order_by(shards.c.shard)
-                .limit(1)
-            ).one_or_none()
-            if waiting is None:
+                .limit(2)
+            ).all()
+            if not next_two:
                 return None
+            waiting = next_two[0]
             pending = connection.execute(
                 select(items.c.idx, items.c.item_id)
                 .where(
@@ -149,16 +153,14 @@ class Dispatcher:
                 update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
             )
             lane = batch.lane
+            changes: dict[str, Any] = {}
             if lane is None:  # its first dispatch, or its priority was changed
-                lane = _emptiest_lane(connection, batch.priority)
-                connection.execute(update(batches).where(batches.c.id == batch_id).values(lane=lane))
+                lane = changes["lane"] = _emptiest_lane(connection, batch.priority)
             if batch.state != BatchStatus.RUNNING:
                 check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
-                connection.execute(
-                    update(batches)
-                    .where(batches.c.id == batch_id)
-                    .values(state=BatchStatus.RUNNING, started_at=func.now())
-                )
+                changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
+            if changes:
+                connection.execute(update(batches).where(batches.c.id == batch_id).values(changes))
             return Shard(
                 batch_id=batch_id,
                 round=batch.round,
@@ -167,6 +169,7 @@ class Dispatcher:
                 queue=wire.ItemQueue(Priority(batch.priority), lane).name,
                 items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
                 traceparent=batch.traceparent,
+                last=len(next_two) == 1 or in_flight + 1 >= batch.window_size,
             )
 
     def _publish(self, shard: Shard) -> None:

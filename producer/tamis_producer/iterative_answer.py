@@ -5,29 +5,43 @@ from typing import Any
 from tamis_schemas import AnswerResult, OperationFailed, parse_operation
 
 from .client import Client
-from .service_client import Rows, ServiceClient
+from .ledger import CallResult
+from .service_client import ServiceClient
+from .single_calls import Question
 
+SERVICE = "answer"
 ITEM_ID = "question"  # an answer without source data has no record to be named after
 
 
 class IterativeAnswerService:
-    """Every answer is a batch of one item in the ledger."""
+    """Every answer is an item in the ledger; calls of the same question at the same time share a batch."""
 
     def __init__(
-        self, score_threshold: float = 0.8, *, client: Client | None = None, timeout: float | None = None
+        self,
+        score_threshold: float = 0.8,
+        *,
+        client: Client | None = None,
+        timeout: float | None = None,
+        service: str = SERVICE,
+        api_key_id: str | None = None,
     ) -> None:
         """
         Args:
             score_threshold: an answer of this score, from 0.0 to 1.0, is accepted.
             client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
             timeout: seconds to wait for one answer at most; None waits as long as it takes, for a worker too.
+            service: under which name its calls are shown together, by the hour, beside the batches that people follow.
+            api_key_id: the gateway's key on whose behalf it asks; None: no key.
 
         Raises:
             InvalidParameters: a threshold that is none.
         """
         parse_operation(_params("-", "-", "-", score_threshold=score_threshold))
         self.score_threshold = score_threshold
-        self._client = ServiceClient(client, timeout=timeout)
+        self._client = ServiceClient(client)
+        self._timeout = timeout
+        self._service = service
+        self._api_key_id = api_key_id
 
     async def generate_answer(
         self,
@@ -39,6 +53,7 @@ class IterativeAnswerService:
         score_threshold: float | None = None,
         *,
         parallel_attempts: int = 1,
+        fresh: bool = False,
     ) -> dict[str, Any]:
         """The first answer whose score reaches the threshold, else the best of all iterations.
 
@@ -51,6 +66,7 @@ class IterativeAnswerService:
                 only endpoints that serve this model could answer.
             score_threshold: instead of the service's own; 0.0 is a threshold, which every evaluated answer reaches.
             parallel_attempts: answers generated and evaluated side by side in each iteration, from 1 to 10.
+            fresh: past the answers that are kept of the same questions.
 
         Returns:
             A dict of `final_answer` (str), `iterations` (`IterationData` in the order made, failed ones among them),
@@ -74,7 +90,8 @@ class IterativeAnswerService:
                 parallel_attempts=parallel_attempts,
             )
         )
-        return dict(_answered(await self._client.rows(operation, [{"id": ITEM_ID}], model=model)))
+        question = Question(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
+        return dict(_answered(await self._client.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
@@ -85,10 +102,9 @@ def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -
     return {"operation": "answer", "instruct": instruct, "resp_format": resp_format, "eval_crit": eval_crit, **others}
 
 
-def _answered(came: Rows) -> AnswerResult:
-    (row,) = came.rows
-    if row.detail is not None:
-        return AnswerResult.model_validate(row.detail)
-    if row.error_kind is not None and row.result is not None:
-        raise OperationFailed(f"{row.error_kind}: {row.result.error}")
-    raise OperationFailed(came.reason(row))
+def _answered(came: CallResult) -> AnswerResult:
+    if came.detail is not None:
+        return AnswerResult.model_validate(came.detail)
+    if came.error_kind is not None and came.result is not None:
+        raise OperationFailed(f"{came.error_kind}: {came.result.error}")
+    raise OperationFailed(came.reason)

@@ -3,9 +3,9 @@
 from datetime import datetime
 from decimal import Decimal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 
-from tamis_schemas import BatchStatus, Cost, Counts, Pause, PossiblyUnbilled, Priority, SteeringView
+from tamis_schemas import BatchStatus, Cost, Counts, Pause, PossiblyUnbilled, Priority, SteeringView, cost_words
 
 from .worker_view import NotWorking, why_waiting
 
@@ -78,6 +78,26 @@ class BatchView(PossiblyUnbilled):
         if not self.rate:
             return None
         return (self.counts.pending + self.counts.running) / self.rate
+
+
+class ServiceTraffic(BaseModel):
+    """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
+
+    model_config = ConfigDict(frozen=True)
+
+    service: str
+    hour: datetime  # its beginning, by the database's clock
+    calls: int
+    failed: int
+    open: int  # that have not ended yet
+    cost: Cost  # dollars, as far as prices are known
+    unpriced: int  # calls without a known price
+
+    @computed_field  # type: ignore[prop-decorator] # as pydantic has it
+    @property
+    def paid(self) -> str:
+        """What they have cost up to now, in words."""
+        return cost_words(self.cost, self.unpriced)
 
 
 class ReviewView(BaseModel):

@@ -1,6 +1,7 @@
 """Names that travel between processes: tasks, queues and Redis keys. Each is built here and nowhere else.
 
-Redis holds nothing that the ledger does not know: losing all of it loses no item.
+Redis holds nothing that the ledger does not know: losing all of it loses no item. What Postgres notifies of is in the
+ledger too: who hears nothing looks.
 
 | key | what | lives |
 |---|---|---|
@@ -9,6 +10,11 @@ Redis holds nothing that the ledger does not know: losing all of it loses no ite
 | `tamis:limit:{<endpoint and model>}:*` | the shared rate limit | two minutes after its last use |
 | `tamis:probe` | nothing: whether it can be written is the question | a minute |
 | `tamis:worker:<id>` | how a worker is, for the time that the ledger is away | two leases after it was last said |
+
+| channel of Postgres | a batch's id is told with the commit |
+|---|---|
+| `tamis_batches` | in which it was paused, cancelled or, where it is no service's, completed |
+| `tamis_calls` | in which items of a service's batch have ended |
 """
 
 from collections.abc import Mapping
@@ -25,6 +31,8 @@ PROBE_KEY = f"{KEY_PREFIX}probe"
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
 WORKER_KEYS = f"{KEY_PREFIX}worker:"
+BATCHES_CHANNEL = "tamis_batches"
+CALLS_CHANNEL = "tamis_calls"
 SHORT_ID = 8  # characters of a batch's id: enough to tell the batches of one ledger apart
 LONGEST_LABEL = 80  # characters of an item's id
 

@@ -16,6 +16,7 @@ from sqlalchemy import text
 
 from llm_double import Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts, wait_until
+from stage.written import written_batches
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
 from tamis_schemas import EvaluationResult, FieldsResult, Filter, InvalidParameters, WaitTimeout
 from tamis_worker.embedded.llm import MODEL_NAME, Llm
@@ -180,7 +181,8 @@ def test_every_method_takes_what_spec_1_says_and_its_batch_form_items_and_50_at_
     def taken(method: str) -> list[tuple[str, object]]:
         function = getattr(AIEvaluationService, method)
         assert inspect.iscoroutinefunction(function)
-        parameters = list(inspect.signature(function).parameters.values())[1:]
+        *parameters, fresh = list(inspect.signature(function).parameters.values())[1:]
+        assert (fresh.name, fresh.default, fresh.kind) == ("fresh", False, inspect.Parameter.KEYWORD_ONLY)
         assert {parameter.kind for parameter in parameters} == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
         return [(parameter.name, parameter.default) for parameter in parameters]
 
@@ -332,21 +334,21 @@ WRONG: dict[str, tuple[Call, str]] = {
 async def test_a_wrong_call_is_an_error_and_nothing_is_written(client: Client, call: Call, said: str) -> None:
     with pytest.raises(InvalidParameters, match=said):
         await call(AIEvaluationService(client, timeout=5))
-    assert client.batches() == []
+    assert written_batches(client) == []
 
 
 @pytest.mark.parametrize("cut", [{"shard_size": 0}, {"window": -1}, {"window": True}, {"shard_size": 2.0}], ids=str)
 def test_a_batch_is_not_cut_into_shards_or_windows_below_1(client: Client, cut: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameters, match="no whole number from 1"):
         client.submit(Filter(criteria="Is it?"), [ITEM], **cut)
-    assert client.batches() == []
+    assert written_batches(client) == []
 
 
 async def test_no_items_give_no_results_and_no_batch(client: Client) -> None:
     service = AIEvaluationService(client)
     assert await service.filter_batch([], "Is it?") == []
     assert await service.extract_fields_batch(iter(()), FIELDS, "What?") == []
-    assert client.batches() == []
+    assert written_batches(client) == []
 
 
 async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
@@ -357,7 +359,7 @@ async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
         pytest.raises(WaitTimeout, match=r"0 of 2 items done after 0\.2 s; it goes on, once a worker runs") as caught,
     ):
         await AIEvaluationService(client, timeout=0.2).filter_batch(abstracts(2), "Is it?")
-    (view,) = client.batches()
+    (view,) = written_batches(client)
     assert view.id in str(caught.value)
     assert not view.state.terminal
     assert [record.getMessage() for record in caplog.records] == [
@@ -377,7 +379,7 @@ def test_a_cancelled_call_leaves_no_thread_that_waits(client: Client) -> None:
     runner = Thread(target=run, daemon=True)  # asyncio.run returns only when no thread of its own works any more
     runner.start()
     runner.join(20)
-    (view,) = client.batches()
+    (view,) = written_batches(client)
     cancel(client)  # a thread that should wait after all has its end
     assert ended
     assert not view.state.terminal
@@ -385,7 +387,7 @@ def test_a_cancelled_call_leaves_no_thread_that_waits(client: Client) -> None:
 
 async def test_a_cancelled_batch_gives_an_error_for_every_item_without_a_result(client: Client) -> None:
     call = asyncio.create_task(AIEvaluationService(client, timeout=60).filter_batch(abstracts(2), "Is it?"))
-    await asyncio.to_thread(wait_until, client.batches, within=20, what="the batch is in the ledger")
+    await asyncio.to_thread(wait_until, lambda: written_batches(client), within=20, what="the batch is in the ledger")
     cancel(client)
     assert [(result.value, result.error) for result in await call] == [
         (None, "not evaluated: the item is cancelled")

@@ -8,6 +8,7 @@ import pytest
 
 from llm_double import Fault, Kind, Scripted
 from stage import House
+from stage.written import written_batches
 from tamis_producer import Client, IterativeAnswerService
 from tamis_schemas import AnswerEvaluation, ErrorKind, InvalidParameters, IterationData, OperationFailed, WaitTimeout
 
@@ -166,6 +167,7 @@ def test_the_parameters_are_those_of_spec_2() -> None:
         "model": None,  # spec 2 has "gpt-4o"
         "score_threshold": None,
         "parallel_attempts": 1,
+        "fresh": False,  # spec 2 has no cache
     }
     assert list(parameters)[1:4] == ["instruct", "resp_format", "eval_crit"]
 
@@ -186,7 +188,7 @@ async def test_a_wrong_parameter_is_an_error_and_nothing_is_written(
 ) -> None:
     with pytest.raises(InvalidParameters, match=said):
         await IterativeAnswerService(client=client, timeout=5).generate_answer(**QUESTION | changes)
-    assert client.batches() == []
+    assert written_batches(client) == []
 
 
 def test_a_threshold_of_the_service_that_is_none_is_an_error_at_once() -> None:

@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from itertools import islice
 
-from sqlalchemy import Connection, Float, cast, func, select
+from sqlalchemy import Connection, Float, cast, func, select, true
 
 from tamis_producer.ledger import connect, ledger_errors
 from tamis_producer.price_file import known_prices
@@ -172,8 +173,10 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
         with ledger_errors(), engine.connect() as connection:
             keys = [asked.key for asked in questions] if planned.use_cache else []
             found: set[str] = set()
+            days = settings.cache_days
+            young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
             for start in range(0, len(keys), KEYS_AT_ONCE):
-                wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]))
+                wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
                 found.update(connection.execute(wanted).scalars())
             own = _own(settings, planned, model)  # of batches that name none
             return _experience(connection, planned.operation.operation, model, own, frozenset(found))

@@ -195,7 +195,7 @@ class Runtime:
         )
         await self._writers.start()
         patience = Patience.of(settings)
-        self._cache = Cache(self._groups_engine, self.backpressure)
+        self._cache = Cache(self._groups_engine, self.backpressure, days=settings.cache_days)
         await self._cache.start()
         self._budget = Budget(
             Spending(self.engine),
@@ -218,7 +218,7 @@ class Runtime:
             server=LlmServer.of(self._endpoint),
             measures=self._measures,
         )
-        self._terms = TermsOfBatches(self.engine, settings.steering)
+        self._terms = TermsOfBatches(self._groups_engine, settings.steering)
         self.evaluator = Evaluator(
             self._writers,
             self._terms,

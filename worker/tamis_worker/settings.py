@@ -88,6 +88,10 @@ class WorkerSettings(ProducerSettings):
     stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
     follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
 
+    cache_days: int | None = Field(default=None, ge=1)  # an answer older than that is asked for anew; unset: never
+    retention_days: int | None = Field(default=None, ge=1)  # finished batches older than that are purged; unset: none
+    retention_archive: Path | None = None  # the folder in which workers archive a batch before they purge it
+
     metrics_port: int | None = Field(default=None, ge=0, le=65_535)  # of /metrics; unset: none, 0: any that is free
     metrics_host: str = "127.0.0.1"  # where /metrics listens; it asks for no password
 

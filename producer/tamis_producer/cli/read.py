@@ -21,7 +21,7 @@ from .commands import Theme
 from .console import for_data
 from .facts import batch_facts, view_facts
 from .json_document import AsJson, print_json
-from .render import print_humans, print_summary, print_view, print_views
+from .render import print_humans, print_summary, print_traffic, print_view, print_views
 from .rounds import print_rounds, say_failed
 from .workers import overview
 
@@ -35,19 +35,27 @@ class ResultsFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@app.command(theme=Theme.READ, examples=("tamis batches", "tamis batches --limit 5 --json"))
+@app.command(theme=Theme.READ, examples=("tamis batches", "tamis batches --limit 5 --json", "tamis batches --services"))
 def batches(
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: AsJson = False
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """List the latest batches."""
+    """List the latest batches, and below them the calls of services in the last day, by service and hour."""
     with Client() as client:
-        views = client.batches(limit)
+        views = [] if services else client.batches(limit)
+        traffic = client.service_traffic() if services or not as_json else []
     if as_json:
-        print_json([view_facts(view) for view in views])
-    elif views:
+        print_json([one.model_dump(mode="json") for one in traffic] if services else [view_facts(one) for one in views])
+        return
+    if views:
         print_views(views, out)
-    else:
+    elif not services:
         out.print("no batches yet: `tamis screen FILE --criteria FILE` submits one")
+    if traffic:
+        print_traffic(traffic, out)
+    elif services:
+        out.print("no service was called in the last 24 hours")
 
 
 @app.command(

@@ -26,7 +26,7 @@ from tamis_schemas.evaluation import metric_rank
 from tamis_schemas.operations import operation_name
 from tamis_schemas.wire import SHORT_ID
 
-from ..view import BatchView, Budget
+from ..view import BatchView, Budget, ServiceTraffic
 from .progress import paused
 
 DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
@@ -166,6 +166,25 @@ def print_humans(batch_id: str, humans: Sequence[Override], console: Console) ->
         highlight=False,
         soft_wrap=True,
     )
+
+
+def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
+    """Calls of services, a line for each service and hour."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("service", "hour"):
+        table.add_column(name)
+    for name in ("calls", "failed", "open", "cost"):
+        table.add_column(name, justify="right")
+    for one in traffic:
+        table.add_row(
+            escape(one.service),
+            f"{one.hour:%Y-%m-%d %H:00}",
+            f"{one.calls:,}",
+            f"[red]{one.failed:,}[/]" if one.failed else "0",
+            f"{one.open:,}",
+            one.paid,
+        )
+    console.print(table, highlight=False)
 
 
 def print_views(views: list[BatchView], console: Console) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from ..api_keys import ApiKey, Scope
 from ..client import Client
 from ..redaction import shown_url
+from ..view import ServiceTraffic
 from . import problems
 from .access import client_of, holder_of
 from .progress import COMMENT, EVENTS, STREAMED, followed
@@ -22,6 +23,7 @@ router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
 LOOK_EVERY = 1.0  # s; one look counts the items of all batches that are listed
 SILENCE = 5.0  # s without news
 MOST_WATCHED = 100
+MOST_HOURS = 24 * 7
 
 Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
 Of = Annotated[Client, Depends(client_of)]
@@ -53,6 +55,13 @@ async def events(
 ) -> StreamingResponse:
     told = latest(client, limit, request.app.state.stops)
     return StreamingResponse(told, media_type=EVENTS, headers=STREAMED)
+
+
+@router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
+def service_traffic(
+    client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+) -> list[ServiceTraffic]:
+    return client.service_traffic(hours)
 
 
 async def latest(client: Client, limit: int, stops: Callable[[], bool]) -> AsyncIterator[str]:

@@ -1,7 +1,8 @@
 """The producer's side of the ledger: write a batch, read how it stands, stream what came out."""
 
 from .audits import insert_audit, read_audit, read_audits
-from .connection import NOTICE_A_LOST_NETWORK, connect, connect_on_loop, ledger_errors
+from .calls import CallResult, Hindrance, read_call_results, read_hindrance
+from .connection import NOTICE_A_LOST_NETWORK, connect, connect_on_loop, connect_to_listen, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
 from .outcomes import (
@@ -15,14 +16,18 @@ from .outcomes import (
     stream_results,
 )
 from .overrides import read_operation, read_overrides
+from .service_traffic import read_service_traffic
 from .views import read_reviews, read_views
 
 __all__ = [
     "NOTICE_A_LOST_NETWORK",
     "PAGE",
+    "CallResult",
+    "Hindrance",
     "check_budget",
     "connect",
     "connect_on_loop",
+    "connect_to_listen",
     "find_audit",
     "find_batch",
     "find_either",
@@ -33,12 +38,15 @@ __all__ = [
     "page_results",
     "read_audit",
     "read_audits",
+    "read_call_results",
+    "read_hindrance",
     "read_item_ids",
     "read_operation",
     "read_originals",
     "read_overrides",
     "read_results",
     "read_reviews",
+    "read_service_traffic",
     "read_summaries",
     "read_summary",
     "read_views",

@@ -62,6 +62,23 @@ def connect_on_loop(database_url: str) -> "AsyncEngine":
         )
 
 
+def connect_to_listen(database_url: str) -> "AsyncEngine":
+    """The same for one event loop that reads and listens: each statement is a transaction of its own.
+
+    A connection that was lost is noticed by the first statement over it.
+    """
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    with _readable():
+        return create_async_engine(
+            database_url,
+            hide_parameters=True,
+            pool_size=2,  # one listens
+            isolation_level="AUTOCOMMIT",
+            connect_args=dict(NOTICE_A_LOST_NETWORK),
+        )
+
+
 @contextmanager
 def _readable() -> Iterator[None]:
     try:

@@ -150,7 +150,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         origin=row.origin,
         status=row.state,
         item=row.payload,
-        result=_result(row) if ended else None,
+        result=result_of(row) if ended else None,
         decision=_decision(row) if inclusion and row.detail else None,
         detail=None if inclusion else row.detail,
         evaluations=evaluations_of(row.said, list(row.value) if isinstance(row.value, dict) else ()) if ended else [],
@@ -183,7 +183,8 @@ def _decision(row: Row[Any]) -> InclusionDecision:
     return decision.model_copy(update={"exclusion_reason": row.excluded_because})
 
 
-def _result(row: Row[Any]) -> EvaluationResult | FieldsResult:
+def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
+    """The result of an item that was decided or failed, of a row of `results` with the batch's operation."""
     shared = {"confidence": row.confidence or 0.0, "reasoning": row.reasoning, "error": row.error}
     if row.operation == operation_name(ExtractFields):
         return FieldsResult(fields=row.value, **shared)

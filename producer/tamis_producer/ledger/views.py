@@ -46,12 +46,14 @@ def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit
 def read_views(
     connection: Connection, *, batch_id: UUID | None = None, review_id: UUID | None = None, limit: int = 20
 ) -> list[BatchView]:
-    """How batches stand, newest first: the one asked for, those of a review, or the last `limit`."""
+    """How batches stand, newest first: the one asked for, those of a review, or the last `limit` of no service."""
     wanted = select(batches).order_by(batches.c.created_at.desc()).limit(limit)
     if batch_id is not None:
         wanted = select(batches).where(batches.c.id == batch_id)
     elif review_id is not None:
         wanted = select(batches).where(batches.c.review_id == review_id)
+    else:
+        wanted = wanted.where(batches.c.service.is_(None))  # the others are shown together, by `read_service_traffic`
     b = wanted.subquery("b")
     # One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items
     # nor results are read, but their counters: that costs the same however many there are.

@@ -1,10 +1,14 @@
 """An answer already received is never paid for again; errors are never kept."""
 
-import pytest
+from collections.abc import Callable
 
-from llm_double import Fault, Kind
-from stage import House, abstracts
-from tamis_schemas import Filter, Score
+import pytest
+from sqlalchemy import text
+
+from llm_double import Double, Fault, Kind, Scripted
+from stage import House, WorkerProcess, abstracts
+from tamis_producer import Client
+from tamis_schemas import EvaluationResult, Filter, Score
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 
@@ -43,13 +47,32 @@ def test_another_question_is_asked_anew(house: House, operation: Filter | Score,
     assert double.count() == 4
 
 
-def test_without_the_cache_everything_is_asked_and_nothing_kept(house: House) -> None:
+def test_without_the_cache_everything_is_asked_and_the_newest_answer_is_kept(house: House) -> None:
     client, double = house.client, house.fresh().double
-    for _ in range(2):
-        client.submit(ONCOLOGY, abstracts(3), use_cache=False).wait(timeout=60)
-    assert double.count() == 6
-    client.submit(ONCOLOGY, abstracts(3)).wait(timeout=60)
-    assert double.count() == 9
+    came = []
+    for value, use_cache in ((True, True), (False, False), (True, True)):
+        double.script(answers=[Scripted("oncology", {"reasoning": "-", "value": value, "confidence": 0.9})])
+        batch = client.submit(ONCOLOGY, abstracts(2), use_cache=use_cache)
+        batch.wait(timeout=60)
+        came.append([row.result.value for row in batch.results() if isinstance(row.result, EvaluationResult)])
+    assert came == [[True] * 2, [False] * 2, [False] * 2]
+    assert double.count() == 4
+
+
+def test_an_answer_older_than_the_setting_says_is_asked_for_anew_and_replaced(
+    client: Client, double: Double, start_worker: Callable[..., WorkerProcess]
+) -> None:
+    def calls_of_two_items() -> int:
+        before = double.count()
+        client.submit(ONCOLOGY, abstracts(2)).wait(timeout=60)
+        return double.count() - before
+
+    start_worker(cache_days="1")
+    counted = [calls_of_two_items(), calls_of_two_items()]
+    with client.engine.begin() as connection:
+        connection.execute(text("UPDATE llm_cache SET created_at = now() - interval '25 hours'"))
+    counted += [calls_of_two_items(), calls_of_two_items()]
+    assert counted == [2, 0, 2, 0]
 
 
 @pytest.mark.parametrize("kind", [Kind.REFUSAL, Kind.SERVER_ERROR, Kind.WRONG_SCHEMA, Kind.TRUNCATED])

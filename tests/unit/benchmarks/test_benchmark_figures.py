@@ -7,6 +7,7 @@ from benchmarks.limit import RPM, Span, steady_part
 from benchmarks.records import LENGTH, records, request_body
 from benchmarks.recovery import recovered
 from benchmarks.report import Machine, Report, Table, ratio, spread
+from benchmarks.service import nine_of_ten
 
 from llm_double import Second, Tally
 
@@ -35,6 +36,11 @@ def test_recovery_is_the_beginning_of_the_first_five_seconds_at_90_percent(
 ) -> None:
     counted = [Second(9, requests=1), *(Second(11 + n, requests=many) for n, many in enumerate(requests))]
     assert recovered(counted, ended=10.0) == seconds
+
+
+@pytest.mark.parametrize(("count", "bound"), [(10, 9), (20, 18), (11, 10), (1, 1)])  # ceil(0.9 n): 9, 18, 10, 1
+def test_nine_tenths_of_the_values_are_not_larger_than_one_of_them(count: int, bound: int) -> None:
+    assert nine_of_ten([float(value) for value in range(count, 0, -1)]) == bound
 
 
 def test_a_table_shows_numbers_to_the_right_with_digits_that_mean_something() -> None:

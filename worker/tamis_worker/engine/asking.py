@@ -165,18 +165,20 @@ class Asker:
         terms: BatchTerms,
         *,
         key: str | None,
+        fresh: bool = False,
         transcript: QuestionTranscript | None = None,
     ) -> T | Failure:
         """What `parse` makes of the answer, or why there is none.
 
         `terms` are those of the batch on whose behalf it is asked.
         `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
-        before it is used. None: neither. Each call and each answer that is used is put down in the transcript.
+        before it is used. None: neither. `fresh`: none is taken, and the new one takes the place of what is kept.
+        Each call and each answer that is used is put down in the transcript.
 
         Raises `Halted` where the worker stops meanwhile, or the batch is not to go on; the batch is paused before
         that where the endpoint refuses the key or the model, or the next call could cost more than its budget has left.
         """
-        if key is not None and (kept := await self._cache.find(key)) is not None:
+        if key is not None and not fresh and (kept := await self._cache.find(key)) is not None:
             try:
                 read = read_answer(kept.content, request.schema)
                 value = parse(read.value)

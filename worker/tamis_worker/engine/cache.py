@@ -27,8 +27,12 @@ class Keep:
 class Cache:
     """Answers by their question's key, in the ledger; looked up and written in groups."""
 
-    def __init__(self, engine: AsyncEngine, backpressure: Backpressure | None = None) -> None:
+    def __init__(
+        self, engine: AsyncEngine, backpressure: Backpressure | None = None, *, days: int | None = None
+    ) -> None:
+        """Answers older than so many `days` are not found; None: all are."""
         self._engine = engine
+        self._days = days
         self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit(
             "cache look-ups",
             self._find,
@@ -57,7 +61,7 @@ class Cache:
         return await self._finds.submit(key)
 
     async def keep(self, key: str, answer: Answer) -> None:
-        """Return once the answer is committed; the first one under a key stays. What the ledger refuses is not kept."""
+        """Return once the answer is committed, in the place of an older one. What the ledger refuses is not kept."""
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens)
         try:
@@ -66,7 +70,7 @@ class Cache:
             log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
-        found = await find_answers(self._engine, keys)
+        found = await find_answers(self._engine, keys, self._days)
         return [found.get(key) for key in keys]
 
     async def _keep(self, keeps: Sequence[Keep]) -> Sequence[None]:

@@ -102,12 +102,17 @@ class Conversation:
         request = chat_request(question, self._model, self._patience, self._terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
-        kept_under = key if self._terms.use_cache else None
         kept_in = None
         if self._transcript is not None:
             kept_in = self._transcript.question(request.schema_name, question.sample, key)
         read = await self._asker.ask(
-            request, question.parse, self._tally, self._terms, key=kept_under, transcript=kept_in
+            request,
+            question.parse,
+            self._tally,
+            self._terms,
+            key=key,
+            fresh=not self._terms.use_cache,
+            transcript=kept_in,
         )
         return Unanswered(read.kind, read.message) if isinstance(read, Failure) else Answered(read)
 

@@ -24,6 +24,7 @@ LARGEST_GROUP = 200
 GATHER = 0.002  # s; lets submitters that wake together share a group
 GATHER_BUSY = 0.04  # s; where entries come in a stream: a statement for many costs hardly more than one for one
 BUSY = 0.02  # s between two entries, on average
+QUIET = 0.04  # s between two entries, on average: none is to be expected, and somebody may wait for this one
 SMOOTHING = 0.1  # weight of the last interval in the average
 LONGEST_PAUSE = 2.0  # s between two tries while the ledger is away
 SLOW = 5.0  # s; a group that takes longer is a sign that the ledger cannot keep up, or is silent
@@ -165,7 +166,12 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Seconds to wait for more entries to share a statement, where one comes every `interval` seconds."""
+    """Seconds to wait for more entries to share a statement, where one comes every `interval` seconds.
+
+    With 0, those that come in the same turn of the loop share it all the same.
+    """
+    if interval >= QUIET:
+        return 0.0
     return busy if interval < BUSY else GATHER
 
 

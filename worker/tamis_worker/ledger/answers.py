@@ -24,25 +24,29 @@ class KeptAnswer:
 
 # Arrays, not rows: a statement whose text does not depend on how many there are is compiled and prepared once.
 _FIND = text("""
-SELECT key, content, model, prompt_tokens, completion_tokens FROM llm_cache WHERE key = ANY(CAST(:keys AS text[]))
+SELECT key, content, model, prompt_tokens, completion_tokens FROM llm_cache
+WHERE key = ANY(CAST(:keys AS text[]))
+  AND (CAST(:days AS int) IS NULL OR created_at > now() - make_interval(days => CAST(:days AS int)))
 """)
 _KEEP = text("""
 INSERT INTO llm_cache (key, content, model, prompt_tokens, completion_tokens)
 SELECT * FROM unnest(CAST(:keys AS text[]), CAST(:contents AS text[]), CAST(:models AS text[]),
                      CAST(:prompt_tokens AS int[]), CAST(:completion_tokens AS int[]))
-ON CONFLICT DO NOTHING
+ON CONFLICT (key) DO UPDATE SET
+    content = EXCLUDED.content, model = EXCLUDED.model, prompt_tokens = EXCLUDED.prompt_tokens,
+    completion_tokens = EXCLUDED.completion_tokens, created_at = now()
 """)
 
 
-async def find_answers(engine: AsyncEngine, keys: Sequence[str]) -> Mapping[str, KeptAnswer]:
-    """The answers kept under these keys. Raises `LedgerUnavailable`."""
+async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | None = None) -> Mapping[str, KeptAnswer]:
+    """The answers kept under these keys, those older than so many days left out. Raises `LedgerUnavailable`."""
     async with transaction(engine) as connection:
-        rows = (await connection.execute(_FIND, {"keys": list(keys)})).all()
+        rows = (await connection.execute(_FIND, {"keys": list(keys), "days": days})).all()
     return {row.key: KeptAnswer(row.content, row.model, row.prompt_tokens, row.completion_tokens) for row in rows}
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
-    """Keep answers under their keys; where a key has one already, that one stays. Raises `LedgerUnavailable`."""
+    """Keep answers under their keys, in the place of older ones. Raises `LedgerUnavailable`."""
     ordered = sorted(answers.items())  # one order for all workers: no two wait for each other
     columns = {
         "keys": [key for key, _ in ordered],

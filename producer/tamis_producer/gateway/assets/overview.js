@@ -1,6 +1,6 @@
 // The latest batches, as they go: one connection for all of them.
-import { follow } from "/assets/api.js";
-import { at, done, duration, make, nameOf, number, rate, say, showState, tellLost } from "/assets/words.js";
+import { ask, follow } from "/assets/api.js";
+import { at, complain, done, duration, make, nameOf, number, rate, say, showState, tellLost } from "/assets/words.js";
 
 const rows = new Map(); // id -> its row: kept, so that the focus stays where it is
 const states = new Map();
@@ -49,9 +49,30 @@ const tell = (standing) => {
   return row;
 };
 
+const hourOf = (traffic) => {
+  const name = make("th", "", traffic.service);
+  name.scope = "row";
+  const when = new Date(traffic.hour).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const cells = { Hour: when, Calls: number(traffic.calls), Failed: number(traffic.failed), Cost: traffic.paid };
+  const made = Object.entries(cells).map(([title, text]) => {
+    const cell = make("td", title === "Hour" ? "" : "number", text);
+    cell.dataset.name = title;
+    return cell;
+  });
+  return make("tr", "", name, ...made);
+};
+
+// Not followed: calls come and go by the hundred, and nobody watches one.
+const showServices = async () => {
+  const traffic = await (await ask("/v1/service-traffic")).json();
+  at("service-rows").replaceChildren(...traffic.map(hourOf));
+  at("services").hidden = !traffic.length;
+};
+
 export const overview = (maySubmit) => {
   at("overview").hidden = false;
   at("to-first").hidden = !maySubmit;
+  showServices().catch(complain);
   const told = ({ data }) => {
     const list = data.map(tell);
     const body = at("batch-rows");

@@ -48,7 +48,7 @@ class Asker:
         self.deviations: dict[str, tuple[str, ...]] = {}
 
     async def ask(
-        self, request: ChatRequest, parse: object, tally: Tally, terms: BatchTerms, *, key: object, transcript: object
+        self, request: ChatRequest, parse: object, tally: Tally, terms: BatchTerms, *, key: object, **more: object
     ) -> str:
         word = request.messages[0].content
         self.worked.append(tally.worked)

@@ -8,7 +8,7 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 from tamis_worker.engine.backpressure import Backpressure
-from tamis_worker.engine.group_commit import BUSY, GATHER, GATHER_BUSY, LARGEST_GROUP, GroupCommit, gathering
+from tamis_worker.engine.group_commit import BUSY, GATHER, GATHER_BUSY, LARGEST_GROUP, QUIET, GroupCommit, gathering
 
 
 class Ledger:
@@ -156,7 +156,7 @@ async def test_closing_cancels_what_still_waits() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "seconds"),
-    [(1.0, GATHER), (BUSY, GATHER), (BUSY / 2, GATHER_BUSY), (0.001, GATHER_BUSY), (0.0, GATHER_BUSY)],
+    [(1.0, 0.0), (QUIET, 0.0), (BUSY, GATHER), (BUSY / 2, GATHER_BUSY), (0.001, GATHER_BUSY), (0.0, GATHER_BUSY)],
 )
 def test_a_lone_entry_is_not_kept_waiting_and_a_stream_shares_statements(interval: float, seconds: float) -> None:
     assert gathering(interval) == seconds

@@ -1,0 +1,105 @@
+"""What a service's single call costs beyond the model's own time, and what many of them at once cost beside a batch."""
+
+import asyncio
+import math
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from openai import AsyncOpenAI
+
+from llm_double import Double
+from tamis_producer import AIEvaluationService
+
+from .options import Options
+from .parts import API_KEY, Parts
+from .records import QUESTION, records, request_body
+from .report import Cell, Table, ratio
+
+AT_ONCE = 40
+LATENCY = 0.05  # s, of one call
+CONCURRENCY = 50  # calls in flight: what spec 1 has for one batch
+SINGLE, SHORT_SINGLE = 60, 5  # calls one after the other, each beside a bare one
+ROUNDS, SHORT_ROUNDS = 9, 1  # of so many at once, each beside a batch
+WARM_UP = 3  # of each, which open every connection
+TIMEOUT = 60.0  # s
+COLUMNS = ("calls", "beside", "median ms", "beside ms", "more ms", "9 of 10 ms", "ratio")
+
+
+def service(parts: Parts, options: Options) -> list[Table]:
+    """Milliseconds of calls through the service, in turn with what they are compared with."""
+    at_once = options.items or AT_ONCE
+    single = options.repetitions or (SHORT_SINGLE if options.short else SINGLE)
+    rounds = options.repetitions or (SHORT_ROUNDS if options.short else ROUNDS)
+    slots: dict[str, Any] = {"concurrency": CONCURRENCY, "limit_concurrency": CONCURRENCY}
+    with (
+        parts.ledger() as ledger,
+        Double.start(remember=False, latency=LATENCY) as double,
+        parts.workers(1, ledger, double, **slots),
+    ):
+        options.say(f"service: {single} single calls, {rounds} times {at_once} at once")
+        evaluation = AIEvaluationService(ledger.client, timeout=TIMEOUT)
+        rows = asyncio.run(_rows(evaluation, double.base_url, single, rounds, at_once))
+    notes = [
+        f"one worker process, {LATENCY:g} s latency, {CONCURRENCY} calls in flight; nothing from the cache",
+        "each call is made in turn with the one beside it; `more ms` is the median of the differences",
+    ]
+    return [Table("Single calls of the services", COLUMNS, rows, notes)]
+
+
+async def _rows(
+    evaluation: AIEvaluationService, base_url: str, single: int, rounds: int, at_once: int
+) -> list[list[Cell]]:
+    async with AsyncOpenAI(base_url=base_url, api_key=API_KEY) as model:
+
+        async def bare(record: dict[str, Any]) -> None:
+            await model.chat.completions.create(**request_body(record))
+
+        async def through(record: dict[str, Any]) -> None:
+            result = await evaluation.filter(record, QUESTION.criteria)
+            assert result.error is None, result.error  # noqa: S101 - else it was no call that counts
+
+        async def together(given: list[dict[str, Any]]) -> None:
+            await asyncio.gather(*(through(record) for record in given))
+
+        async def batched(given: list[dict[str, Any]]) -> None:
+            await evaluation.filter_batch(given, QUESTION.criteria)
+
+        ones, bares = await _paired(through, bare, lambda n: records(1, seed=1000 + n)[0], single)
+        many, batches = await _paired(together, batched, lambda n: records(at_once, seed=10_000 + n), rounds)
+    return [
+        _row("one", "a bare one", ones, bares),
+        _row(f"{at_once} at once", f"one batch of {at_once}", many, batches),
+    ]
+
+
+async def _paired(
+    call: Callable[[Any], Awaitable[None]],
+    beside: Callable[[Any], Awaitable[None]],
+    given: Callable[[int], Any],
+    repeated: int,
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of each, in turn; never with the same records, which an answer is kept for."""
+    calls, others = [], []
+    for number in range(WARM_UP + repeated):
+        calls.append(await _milliseconds(call, given(2 * number)))
+        others.append(await _milliseconds(beside, given(2 * number + 1)))
+    return calls[WARM_UP:], others[WARM_UP:]
+
+
+async def _milliseconds(call: Callable[[Any], Awaitable[None]], given: Any) -> float:
+    began = time.perf_counter()
+    await call(given)
+    return 1000 * (time.perf_counter() - began)
+
+
+def _row(what: str, beside: str, calls: list[float], others: list[float]) -> list[Cell]:
+    more = [one - other for one, other in zip(calls, others, strict=True)]
+    medians = statistics.median(calls), statistics.median(others), statistics.median(more)
+    return [what, beside, *medians, nine_of_ten(more), ratio(calls, others)]
+
+
+def nine_of_ten(values: list[float]) -> float:
+    """What nine tenths of the values do not exceed; one of them."""
+    return sorted(values)[math.ceil(0.9 * len(values)) - 1]

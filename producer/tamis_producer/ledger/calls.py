@@ -1,0 +1,88 @@
+"""What came of single calls, read for many at once: the items that have ended, and what keeps the others."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Connection, Integer, Uuid, any_, exists, func, literal, select
+
+from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, FieldsResult, ItemStatus, Pause
+from tamis_schemas.ledger import batches, items, results, workers
+
+from .outcomes import result_of
+
+ENDED = [status.value for status in ItemStatus if status.terminal]
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """What came of one call; without a result it was not evaluated."""
+
+    status: ItemStatus
+    result: EvaluationResult | FieldsResult | None = None
+    detail: Mapping[str, Any] | None = None
+    error_kind: ErrorKind | None = None
+    pause: Pause | None = None  # why its batch went no further; the item is pending
+
+    @property
+    def reason(self) -> str:
+        """Why there is no result."""
+        if self.pause is not None:
+            return f"not evaluated: {self.pause.reason}"
+        return f"not evaluated: the item is {self.status}"  # its batch was cancelled
+
+
+@dataclass(frozen=True)
+class Hindrance:
+    """What keeps batches from going on."""
+
+    stuck: Mapping[UUID, Pause]  # they paused themselves, and their last call has ended
+    live_workers: int
+
+
+def read_call_results(
+    connection: Connection, wanted: Mapping[UUID, Collection[int]]
+) -> Mapping[tuple[UUID, int], CallResult]:
+    """Those of the wanted items, by batch and place, that have ended."""
+    pairs = [(batch_id, place) for batch_id, places in wanted.items() for place in places]
+    batch_ids, places = [batch_id for batch_id, _ in pairs], [place for _, place in pairs]
+    pairs_given = func.unnest(literal(batch_ids, ARRAY(Uuid)), literal(places, ARRAY(Integer)))
+    asked = pairs_given.table_valued("batch_id", "idx").render_derived("asked")
+    statement = (
+        select(
+            *(items.c.batch_id, items.c.idx, items.c.state, batches.c.operation, results.c.value),
+            *(results.c.confidence, results.c.reasoning, results.c.error, results.c.error_kind, results.c.detail),
+        )
+        .join(asked, (asked.c.batch_id == items.c.batch_id) & (asked.c.idx == items.c.idx))
+        .join(batches, batches.c.id == items.c.batch_id)
+        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .where(items.c.state.in_(ENDED))
+    )
+    return {(row.batch_id, row.idx): _call_result(row) for row in connection.execute(statement)}
+
+
+def read_hindrance(connection: Connection, batch_ids: Sequence[UUID]) -> Hindrance:
+    """What keeps these batches from going on, at one moment."""
+    running = exists().where(items.c.batch_id == batches.c.id, items.c.state == ItemStatus.RUNNING)
+    paused = select(batches.c.id, batches.c.pause).where(
+        batches.c.id == any_(literal([*batch_ids], ARRAY(Uuid))), batches.c.state == BatchStatus.PAUSED, ~running
+    )
+    pauses = {row.id: Pause.model_validate(row.pause) for row in connection.execute(paused) if row.pause is not None}
+    live = select(func.count()).where(workers.c.lease_until > func.now())
+    return Hindrance(
+        stuck={batch_id: pause for batch_id, pause in pauses.items() if pause.by_itself},
+        live_workers=connection.execute(live).scalar_one(),
+    )
+
+
+def _call_result(row: Any) -> CallResult:
+    status = ItemStatus(row.state)
+    if status not in (ItemStatus.DECIDED, ItemStatus.FAILED):
+        return CallResult(status)
+    return CallResult(
+        status,
+        result=result_of(row),
+        detail=row.detail,
+        error_kind=None if row.error_kind is None else ErrorKind(row.error_kind),
+    )
