@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeAlias
 
+from .ledger_cost import ledger_cost
 from .limit import limit
 from .options import Options
 from .parts import Parts, parts
@@ -32,6 +33,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "service": service,
     "scaling": scaling,
     "recovery": recovery,
+    "ledger": ledger_cost,
 }
 
 

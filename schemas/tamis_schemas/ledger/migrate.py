@@ -7,10 +7,11 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from ..errors import ConfigurationError
-from .outages import translated
+from .outages import LedgerConflict, translated
 from .revisions import MIGRATIONS, head, revisions
 
 MIGRATION_LOCK = 7_264_947  # a Postgres advisory lock: two starts at once migrate one after the other
+ATTEMPTS = 5  # a migration in whose way another transaction stood is begun anew
 
 
 def _config() -> Config:
@@ -26,6 +27,16 @@ def upgrade(database_url: str) -> None:
         LedgerUnavailable: Postgres does not answer.
         ConfigurationError: the ledger was written by a newer release, or the URL is wrong.
     """
+    # Workers of the release before go on meanwhile, and may hold what is needed here while they wait for what is held.
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return _upgrade(database_url)
+        except LedgerConflict:
+            continue
+    return _upgrade(database_url)
+
+
+def _upgrade(database_url: str) -> None:
     config = _config()
     engine = create_engine(database_url, poolclass=NullPool, hide_parameters=True)
     with translated(), engine.begin() as connection:
