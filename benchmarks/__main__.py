@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .limit import limit
+from .loop_stalls import loop_stalls
 from .options import Options
 from .parts import Parts, parts
 from .recovery import recovery
@@ -25,6 +26,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "limit": limit,
     "throughput": throughput,
     "submit": submit_rate,
+    "loop": loop_stalls,
     "memory": redis_memory,
     "summary": summary_delay,
     "tablizer": tablizer,
