@@ -27,13 +27,13 @@ from . import audits, control, overrides, rounds
 from .control import priority_of
 from .explanation import Explanation, read_explanation
 from .ledger import (
-    PAGE,
     ledger_errors,
+    page_results,
     read_audits,
     read_item_ids,
     read_operation,
+    read_originals,
     read_overrides,
-    read_results,
     read_summaries,
     read_summary,
     read_views,
@@ -200,15 +200,7 @@ class Batch:
 
         Raises `LedgerUnavailable`.
         """
-        wanted = None if places is None else sorted(places)
-        after = None
-        while page := self._page(after, wanted):
-            yield from page
-            after = page[-1].index
-
-    def _page(self, after: int | None, places: Sequence[int] | None) -> list[ItemResult]:
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_results(connection, self._id, after, PAGE, places)
+        return page_results(self._client.engine, self._id, places)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
@@ -304,7 +296,9 @@ class Batch:
         """
         from .pilot_file import draw_pilot  # with the readers of every format behind it
 
-        return draw_pilot(self.results(), n, seed=seed)
+        with ledger_errors(), self._client.engine.connect() as connection:
+            population = read_originals(connection, self._id)
+        return draw_pilot(population, n, seed=seed)
 
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""

@@ -1,10 +1,10 @@
 """Routes of batches: submit, list, look, read, control."""
 
-import io
 import tempfile
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Annotated, Literal
+from itertools import islice
+from typing import Annotated, Literal, TextIO
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -17,7 +17,7 @@ from ..api_keys import ApiKey, Scope
 from ..batch import Batch
 from ..client import Client
 from ..report import ReportForm, write_report
-from ..results_file import write_csv
+from ..results_file import csv_lines
 from . import problems
 from .access import client_of, holder_of
 from .description import BatchId, component
@@ -30,6 +30,7 @@ router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KE
 MOST_LISTED = 500
 CSV = "text/csv"
 PIECE = 65_536  # characters of a file that are sent at once
+LINES = 200  # of a table, likewise
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
     ReportForm.SVG: "image/svg+xml",
@@ -153,11 +154,16 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}} | problems.UNKNOWN,
 )
 def report(batch_id: BatchId, client: Of, _: Reader, form: ReportForm = ReportForm.HTML) -> Response:
-    written = io.StringIO()
-    write_report(client.engine, client.batch(batch_id).id, form, written)
+    whole = client.batch(batch_id).id
+    written = tempfile.TemporaryFile("w+", encoding="utf-8", newline="")  # noqa: SIM115 - closed by `_pieces`
+    try:
+        write_report(client.engine, whole, form, written)
+    except BaseException:
+        written.close()
+        raise
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
-    return Response(written.getvalue(), media_type=REPORT_TYPES[form], headers=sandbox)
+    return StreamingResponse(_pieces(written), media_type=REPORT_TYPES[form], headers=sandbox)
 
 
 @router.post("/{batch_id}/pause", summary="Begin no further item", responses=problems.UNKNOWN | problems.CONFLICT)
@@ -202,8 +208,13 @@ def _lines(batch: Batch) -> Iterator[str]:
 
 
 def _table(batch: Batch) -> Iterator[str]:
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as written:
-        write_csv(batch.results(), written)
+    lines = csv_lines(batch.results())
+    while piece := "".join(islice(lines, LINES)):
+        yield piece
+
+
+def _pieces(written: TextIO) -> Iterator[str]:
+    with written:
         written.seek(0)
         while piece := written.read(PIECE):
             yield piece

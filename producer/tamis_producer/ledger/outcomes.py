@@ -1,11 +1,12 @@
 """What came out: results in the order of the items, and summaries."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Integer, Row, Table, any_, literal, select
+from sqlalchemy import ARRAY, ColumnElement, Connection, Engine, Integer, Row, Table, any_, literal, select
 
 from tamis_schemas import (
     ErrorKind,
@@ -21,13 +22,16 @@ from tamis_schemas import (
     Summary,
     Usage,
 )
+from tamis_schemas.exclusion import DUPLICATE
 from tamis_schemas.ledger import batches, exclusions, items, overrides, results, summaries
 from tamis_schemas.operations import operation_name
 
+from .connection import ledger_errors
 from .evaluations import evaluations_of, said
 from .exclusion_reasons import exclusion_reason
 from .overrides import override_of, standing
 
+PLACES = 10_000  # fetched at once where nothing else of the items is
 PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
 _ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
 
@@ -41,10 +45,28 @@ def stream_results(
     it ends anew; its provenance is what was paid for it before.
     """
     wanted = None if places is None else sorted(places)
+    yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, wanted))
+
+
+def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
+    """The same, each page as it stands when the reader comes to it; nothing is held between two pages.
+
+    Raises `LedgerUnavailable`.
+    """
+    wanted = None if places is None else sorted(places)
+
+    def page(after: int | None) -> list[ItemResult]:
+        with ledger_errors(), engine.connect() as connection:
+            return read_results(connection, batch_id, after, PAGE, wanted)
+
+    yield from _in_pages(page)
+
+
+def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemResult]:
     after = None
-    while page := read_results(connection, batch_id, after, PAGE, wanted):
-        yield from page
-        after = page[-1].index
+    while found := page(after):
+        yield from found
+        after = found[-1].index
 
 
 def read_results(
@@ -93,6 +115,17 @@ def read_item_ids(connection: Connection, batch_id: UUID) -> list[str]:
     """The ids of a batch's items, in their order."""
     statement = select(items.c.item_id).where(items.c.batch_id == batch_id).order_by(items.c.idx)
     return list(connection.execute(statement).scalars())
+
+
+def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
+    """The places of the items that are no copies of others, in their order."""
+    statement = (
+        select(items.c.idx)
+        .outerjoin(exclusions, _same_item(exclusions))
+        .where(items.c.batch_id == batch_id, exclusions.c.rule.is_distinct_from(DUPLICATE))
+        .order_by(items.c.idx)
+    )
+    return array("i", connection.execute(statement.execution_options(yield_per=PLACES)).scalars())
 
 
 def _item_result(batch_id: UUID, row: Any) -> ItemResult:

@@ -6,17 +6,18 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from tamis_schemas import Criterion, Inclusion
+from tamis_schemas.ledger import batches
 
-from ..ledger import read_operation, stream_results
+from ..ledger import ledger_errors, page_results, read_operation
 from ..outcome import FILTER, INCLUSION, Outcome
-from .reading import snapshot
 from .record import Row, record_row
 from .steps import operation_noun
 
 AT_ONCE = 200  # rows in one piece of text
+MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
 
 # In the order in which the table sorts them.
 _NAMES = {
@@ -51,22 +52,26 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
 
 
 def table_json(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[str]:
-    """One JSON object in pieces, `{"operation": ..., "facts": ..., "rows": [...]}`, of one snapshot of the ledger.
+    """One JSON object in pieces, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`.
 
-    The rows are those of the whole batch in its order, or of the items at some places. Raises `LedgerUnavailable`.
+    The rows are those of the whole batch in its order, or of the items at some places; each as it stands when it is
+    read. Of the whole of a batch of more than `MOST_ROWS` there are none, and `left_out` says how many there would be.
+    Raises `LedgerUnavailable`.
     """
-    with snapshot(engine) as connection:
+    with ledger_errors(), engine.connect() as connection:
         operation = read_operation(connection, batch_id)
-        labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
-        facts = table_facts(labelled, [operation.operation])
-        yield f'{{"operation":{_json(operation.operation)},"facts":{_json(facts)},"rows":['
-        results = stream_results(connection, batch_id, places)
-        rows = (record_row(operation.operation, result) for result in results)
-        comma = ""
-        while piece := ",\n".join(map(_json, islice(rows, AT_ONCE))):
-            yield comma + piece
-            comma = ",\n"
-        yield "]}"
+        count = connection.execute(select(batches.c.n_items).where(batches.c.id == batch_id)).scalar_one()
+    labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
+    facts = table_facts(labelled, [operation.operation])
+    left_out = count if places is None and count > MOST_ROWS else 0
+    yield f'{{"operation":{_json(operation.operation)},"facts":{_json(facts)},"left_out":{left_out},"rows":['
+    results = page_results(engine, batch_id, [] if left_out else places)
+    rows = (record_row(operation.operation, result) for result in results)
+    comma = ""
+    while piece := ",\n".join(map(_json, islice(rows, AT_ONCE))):
+        yield comma + piece
+        comma = ",\n"
+    yield "]}"
 
 
 def _json(value: Row | str) -> str:

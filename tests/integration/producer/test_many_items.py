@@ -124,3 +124,11 @@ def test_a_page_begins_behind_a_place(client: Client) -> None:
     assert page(8, 2, [1, 4, 8]) == []
     assert [row.index for row in batch.results([8, 4, 4, 99])] == [4, 8]
     assert list(batch.results([])) == []
+
+
+def test_a_pilot_is_drawn_from_the_places_of_the_records_that_are_no_copies(client: Client) -> None:
+    rejected = Exclusion(rule="title_pattern", reason="A protocol.")
+    batch = client.submit(ONCOLOGY, many(9), exclusions={2: COPY, 5: rejected, 8: COPY})
+    pilot = batch.draw_pilot(100, seed=1)
+    assert (pilot.population, sorted(pilot.places)) == (7, [0, 1, 3, 4, 5, 6, 7])
+    assert batch.draw_pilot(3, seed=1).places == pilot.places[:3]
