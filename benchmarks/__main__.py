@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from .ledger_cost import ledger_cost
 from .limit import limit
+from .loop_stalls import loop_stalls
 from .options import Options
 from .parts import Parts, parts
 from .recovery import recovery
@@ -27,6 +28,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "limit": limit,
     "throughput": throughput,
     "submit": submit_rate,
+    "loop": loop_stalls,
     "memory": redis_memory,
     "summary": summary_delay,
     "tablizer": tablizer,

@@ -1,0 +1,38 @@
+"""What docs/python.md shows is run as it stands there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from stage import House
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "python.md"
+RECORDS = "TY  - JOUR\nID  - r1\nTI  - One\nER  - \nTY  - JOUR\nID  - r2\nTI  - Two\nER  - \n"
+
+
+def test_every_example_runs(house: House, tmp_path: Path) -> None:
+    (tmp_path / "records.ris").write_text(RECORDS)
+    blocks = [block.split("```")[0] for block in DOCUMENT.read_text("utf-8").split("```python\n")[1:]]
+    said = []
+    for block in blocks:
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block],
+            env=os.environ | house.environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert not ended.stderr
+        said.append(ended.stdout.splitlines())
+    script, service, fork = said
+    assert "n_items=2" in script[0]
+    assert [line.split()[0] for line in script[1:3]] == ["r1", "r2"]
+    assert "total=2" in script[3]
+    assert [line.split()[0] for line in service] == ["1", "1"]
+    assert fork == []
+    (control,) = [view for view in house.client.batches() if view.label == "control"]
+    assert control.state == "cancelled"
