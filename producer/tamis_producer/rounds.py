@@ -126,7 +126,8 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
         select(items.c.batch_id, func.count().label("n"))
         .join(batches, batches.c.id == items.c.batch_id)
         .outerjoin(results, _result_of_item())
-        .where(batches.c.state == BatchStatus.COMPLETED, items.c.state == ItemStatus.FAILED, *of_kind)
+        .where(batches.c.state == BatchStatus.COMPLETED, batches.c.purging_at.is_(None))
+        .where(items.c.state == ItemStatus.FAILED, *of_kind)
         .group_by(items.c.batch_id)
         .subquery("failed")
     )
@@ -158,7 +159,7 @@ def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
     if review is not None:  # first, in the order of whoever begins the next stage
         connection.execute(select(reviews.c.id).where(reviews.c.id == review).with_for_update())
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
-    if batch is None:
+    if batch is None or batch.purging_at is not None:
         raise UnknownBatch(f"there is no batch {batch_id}")
     match BatchStatus(batch.state):
         case BatchStatus.PENDING | BatchStatus.RUNNING:

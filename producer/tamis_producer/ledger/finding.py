@@ -61,7 +61,10 @@ def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID 
         listing = {"review": "review list", "audit": "audit list ID"}.get(noun, "batches")
         raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
     text_id = func.cast(table.c.id, type_=items.c.item_id.type)
-    found = connection.execute(select(table.c.id).where(text_id.startswith(wanted)).limit(2)).scalars().all()
+    matching = select(table.c.id).where(text_id.startswith(wanted)).limit(2)
+    if table is not audits:
+        matching = matching.where(table.c.purging_at.is_(None))
+    found = connection.execute(matching).scalars().all()
     if len(found) > 1:
         listing = {"reviews": "review list", "audits": "audit list ID"}.get(table.name, "batches")
         raise InvalidRequest(

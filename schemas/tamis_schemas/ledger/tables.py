@@ -108,6 +108,7 @@ batches = Table(
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
     Column("purging_at", _INSTANT),  # since when it is being deleted: nobody is shown what is left of it
+    Column("restored_at", _INSTANT),  # when it came back from an archive: its age counts from then
     _one_of("state", BatchStatus),
     _one_of("priority", Priority),
     CheckConstraint("max_cost >= 0", name="max_cost_range"),

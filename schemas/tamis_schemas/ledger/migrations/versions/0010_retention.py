@@ -137,6 +137,7 @@ def upgrade() -> None:
     """Add columns, triggers, indexes and views; workers of the release before neither see nor purge what is marked."""
     for table in ("reviews", "batches"):
         op.add_column(table, sa.Column("purging_at", INSTANT, nullable=True))
+    op.add_column("batches", sa.Column("restored_at", INSTANT, nullable=True))
     op.create_index("ix_batches_purging", "batches", ["purging_at"], postgresql_where=sa.text("purging_at IS NOT NULL"))
     op.create_index("ix_llm_cache_created_at", "llm_cache", ["created_at"])
     op.execute(RESULTS_GO_TOO)
@@ -157,5 +158,6 @@ def downgrade() -> None:
     op.execute("DROP FUNCTION delete_results()")
     op.drop_index("ix_llm_cache_created_at", table_name="llm_cache")
     op.drop_index("ix_batches_purging", table_name="batches")
+    op.drop_column("batches", "restored_at")
     for table in ("batches", "reviews"):
         op.drop_column(table, "purging_at")
