@@ -62,7 +62,12 @@ SCREENED = [
     Ledgered(
         _record(4),
         value="exclude",
-        detail={"status": "exclude", "criteria": [CRITERIA.inclusion_criteria[1]]},
+        detail={
+            "status": "exclude",
+            "criteria": [CRITERIA.inclusion_criteria[1]],
+            "confidence": 0.25,
+            "rationale": "because",
+        },
         confidence=0.25,
     ),
     failed(_record(5), "timeout"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from typing import Any, TypeAlias
 
 from psycopg import sql
@@ -38,15 +39,10 @@ def write_rows(connection: Connection, table: str, columns: Sequence[str], rows:
     """Add rows to a table, in portions: triggers see one portion at a time."""
     driver = connection.connection.driver_connection
     assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
-    more = True
-    while more:
-        more = False
+    while portion := list(islice(rows, PORTION)):  # read first: whoever gives a row may ask this connection too
         with driver.cursor() as cursor, cursor.copy(_copy_into(table, columns)) as copy:
-            for number, row in enumerate(rows, start=1):
+            for row in portion:
                 copy.write_row([_text(value) for value in row])
-                if number == PORTION:
-                    more = True
-                    break
 
 
 def in_one_notation(connection: Connection) -> None:
