@@ -53,6 +53,7 @@ from .llm.shared_dialects import SharedDialects
 from .loop import LoopThread, end_tasks
 from .presence import Presence
 from .reconciler import Reconciler
+from .retention import Retention
 from .settings import WorkerSettings
 from .telemetry.chat import Server as LlmServer
 from .telemetry.exposition import Exposition
@@ -251,6 +252,10 @@ class Runtime:
             asyncio.create_task(self._probe.run(), name="probe of the broker"),
             asyncio.create_task(self._follow_batches(), name="pauses and cancellations"),
         ]
+        policy = settings.retention
+        if policy.deletes:
+            retention = Retention(self.dispatch_engine, policy, interval=settings.sweep, backpressure=self.backpressure)
+            self._background.append(asyncio.create_task(retention.run(), name="retention"))
         commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
         for commit in commits:
             commit.measures = self._measures

@@ -16,6 +16,7 @@ from tamis_schemas import (
     ConfigurationError,
 )
 from tamis_schemas.ledger.outages import outage, unusable
+from tamis_schemas.ledger.pooler import address, session, set_in_transactions
 
 UNDEFINED_TABLE = "42P01"
 # A server whose machine or network is gone says nothing: without these, a statement waits for hours. (ms and s)
@@ -36,18 +37,21 @@ def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
     `idle_within`: seconds between two statements of a transaction, after which the server ends it, so that a process
     that is stopped in the middle of one does not keep its locks. None: no bound, for readers take their time.
     """
-    options = {} if idle_within is None else {"options": f"-c idle_in_transaction_session_timeout={idle_within}s"}
+    settings = {} if idle_within is None else {"idle_in_transaction_session_timeout": f"{idle_within}s"}
     try:
-        return create_engine(
-            database_url,
+        where = address(database_url)
+        engine = create_engine(
+            where.url,
             hide_parameters=True,  # records and answers, in the messages of errors
             pool_pre_ping=True,
-            connect_args={**NOTICE_A_LOST_NETWORK, **options},
+            connect_args={**NOTICE_A_LOST_NETWORK, **session(where, settings)},
         )
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
+    set_in_transactions(engine, where, settings)
+    return engine
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from ..ledger import ledger_errors
 from .archive import Archive, archive_rows
@@ -40,14 +40,15 @@ def purge(
     """
     _delete_marked(engine, progress)
     for subject in subjects:
-        kept = archive_and_mark(engine, subject, archive=archive, form=form)
+        with ledger_errors(), engine.begin() as connection:
+            kept = archive_locked(connection, subject, archive=archive, form=form)
         if kept is not None:
             _delete_marked(engine, progress)
             yield kept
 
 
-def archive_and_mark(
-    engine: Engine,
+def archive_locked(
+    connection: Connection,
     subject: Subject,
     *,
     archive: Path | None,
@@ -56,14 +57,13 @@ def archive_and_mark(
 ) -> Purged | None:
     """Archive one, where a folder is given, and mark it: nobody sees it any more. None where it may not go now.
 
-    Both in one transaction: nobody can decide about a record between the archive and the end.
+    Both in the caller's transaction: nobody can decide about a record between the archive and the end.
     """
-    with ledger_errors(), engine.begin() as connection:
-        found = lock(connection, subject)
-        if found is None:
-            return None
-        written = None if archive is None else archive_rows(connection, found, archive, form, going_on=going_on)
-        mark(connection, found)
+    found = lock(connection, subject)
+    if found is None:
+        return None
+    written = None if archive is None else archive_rows(connection, found, archive, form, going_on=going_on)
+    mark(connection, found)
     return Purged(found, written)
 
 
