@@ -1,6 +1,7 @@
 """PgBouncer in transaction mode before the ledger: a batch, a purge and the doctor through it."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sqlalchemy import text
 from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.pgbouncer import PgBouncer, needs_pgbouncer
+from stage.proven_dialect import prove_dialect
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.retention import find_subjects, purge, restore
@@ -32,11 +34,13 @@ def test_a_batch_is_submitted_evaluated_purged_and_restored_through_it(
     broker_url: str,
     environment: dict[str, str],
     double: Double,
-    start_worker: Callable[..., WorkerProcess],
     tmp_path: Path,
 ) -> None:
     upgrade(pgbouncer.url())
-    worker = start_worker(database_url=pgbouncer.url(), lease="2", sweep="0.5", retention_days="1000")
+    prove_dialect({**os.environ, **environment})
+    through = {"TAMIS_DATABASE_URL": pgbouncer.url(), "TAMIS_LEASE": "2", "TAMIS_SWEEP": "0.5"}
+    more = {"TAMIS_RETENTION_DAYS": "1000", "TAMIS_CACHE_DAYS": "1000"}
+    worker = WorkerProcess(tmp_path, "worker", environment | through | more, finds_out=True)
     settings = ProducerSettings(broker_url=broker_url, database_url=pgbouncer.url(), shard_size=10, window=2)
     with Client(settings) as client:
         batch = client.submit(Filter(criteria="Is it?"), abstracts(60))
@@ -48,6 +52,7 @@ def test_a_batch_is_submitted_evaluated_purged_and_restored_through_it(
         assert len(list(purge(client.engine, subjects, archive=tmp_path / "old"))) == 1
         assert not restore(client.engine, tmp_path / "old" / f"batch-{batch.id}").there
         assert [one.model_dump_json() for one in client.batch(batch.id).results()] == before
+    assert worker.stop() == 0
     for sign in ("Traceback", "prepared statement", "startup parameter"):
         assert sign not in worker.text()
 
