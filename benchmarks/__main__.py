@@ -14,6 +14,7 @@ from .parts import Parts, parts
 from .recovery import recovery
 from .redis_memory import redis_memory
 from .report import Machine, Report, Table
+from .retention import retention
 from .submit_rate import submit_rate
 from .summary_delay import summary_delay
 from .tablizer import tablizer
@@ -30,6 +31,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "tablizer": tablizer,
     "scaling": scaling,
     "recovery": recovery,
+    "retention": retention,
 }
 
 

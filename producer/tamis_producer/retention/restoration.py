@@ -85,12 +85,15 @@ def _free_keys(connection: Connection, one: TableFile, rows: Iterator[Row], chan
     """The batches' rows; an idempotency key that another batch has used since stays with that one."""
     for row in rows:
         given = _named(one, row)
+        if given["idempotency_key"] is None:
+            yield row
+            continue
         used = select(batches.c.id).where(
             func.coalesce(batches.c.api_key_id, "") == (given.get("api_key_id") or ""),
             batches.c.idempotency_key == given["idempotency_key"],
         )
         taken = connection.execute(used).scalar_one_or_none()
-        if given["idempotency_key"] is not None and taken is not None:
+        if taken is not None:
             changed.append(f"its idempotency key belongs to batch {taken} now")
             given["idempotency_key"] = None
         yield tuple(given.values())

@@ -12,6 +12,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, Text, cast, func, select, text, update
 
+from stage.kept import QUESTION, finish, write_kept_review
+from stage.screened import Ledgered, write_batch
 from tamis_producer import overrides
 from tamis_producer.explanation import read_explanation
 from tamis_producer.ledger import read_overrides, read_summaries, stream_results
@@ -125,6 +127,7 @@ def test_what_others_use_since_stays_theirs(engine: Engine, review_id: UUID, tmp
             ),
             {"content": content},
         )
+        write_kept_review(connection)  # its batches have no key, as one of those to be restored
     notes = restore(engine, tmp_path / f"review-{review_id}").notes
     assert [note.split(" ")[0:3] for note in notes] == [["the", "same", "plan"], ["its", "idempotency", "key"]]
     with engine.connect() as connection:
@@ -214,9 +217,6 @@ def test_what_is_being_purged_is_not_restored_beside_itself(engine: Engine, revi
 
 
 def test_more_rows_than_one_portion_come_back_in_their_order(engine: Engine, tmp_path: Path) -> None:
-    from stage.kept import QUESTION, finish
-    from stage.screened import Ledgered, write_batch
-
     with engine.begin() as connection:
         rows = [Ledgered({"id": f"r{n}"}, value=n % 2 == 0, confidence=n / 5000) for n in range(4_500)]
         batch_id = write_batch(connection, rows, operation=QUESTION)
