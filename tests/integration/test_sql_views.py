@@ -1,6 +1,9 @@
 """The views for people who ask in SQL: the same as the code says of the same batches."""
 
+import re
 from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -126,3 +129,25 @@ def test_a_batch_that_is_being_purged_is_in_no_view(engine: Engine) -> None:
     with engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM pass_rates")).scalar_one() == 0
         assert connection.execute(text("SELECT count(*) FROM item_decisions")).scalar_one() == 0
+
+
+def test_the_examples_of_the_document_run_as_a_reader(engine: Engine, of_each_kind: list[tuple[UUID, str]]) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text("utf-8")
+    examples = re.findall(r"```sql\n(.*?)```", document, re.DOTALL)
+    asking = [one for one in examples if one.startswith("SELECT")]
+    (granting,) = [one for one in examples if one not in asking]
+    with engine.begin() as connection:
+        connection.execute(update(batches).where(batches.c.operation == "inclusion").values(label="citations.ris"))
+        finish(connection, of_each_kind[1][0], 6, passed=3, of=5)
+        for statement in granting.split(";"):
+            if statement.strip():
+                connection.execute(text(statement))
+        try:
+            connection.execute(text("SET LOCAL ROLE tamis_reader"))
+            rows = [connection.execute(text(one)).all() for one in asking]
+        finally:
+            connection.rollback()
+    assert len(rows) == 4
+    assert all(rows), "an example shows nothing"
+    (rate,) = rows[0]
+    assert tuple(rate) == ("filter", 1, 5, *(Decimal(x) for x in ("60.0", "23.1", "88.2")))  # 3 of 5, after Wilson
