@@ -16,6 +16,7 @@ from .parts import Parts, parts
 from .recovery import recovery
 from .redis_memory import redis_memory
 from .report import Machine, Report, Table
+from .retention import retention
 from .service import service
 from .submit_rate import submit_rate
 from .summary_delay import summary_delay
@@ -36,6 +37,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "scaling": scaling,
     "recovery": recovery,
     "ledger": ledger_cost,
+    "retention": retention,
 }
 
 

@@ -139,7 +139,7 @@ def nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
     """The batch, which nobody else changes before this transaction ends."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
-    if batch is None:
+    if batch is None or batch.purging_at is not None:
         raise UnknownBatch(f"there is no batch {batch_id}")
     if batch.state == BatchStatus.COMPLETED or (batch.state == BatchStatus.CANCELLED and verb != "cancel"):
         raise IllegalTransition(

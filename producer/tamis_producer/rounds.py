@@ -152,7 +152,7 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
         select(batches.c.id, batches.c.label, batches.c.operation, n.label("n"), tallied.c.mean)
         .join(some, some.c.batch_id == batches.c.id)
         .join(tallied, true())
-        .where(batches.c.state == BatchStatus.COMPLETED)
+        .where(batches.c.state == BatchStatus.COMPLETED, batches.c.purging_at.is_(None))
         .order_by(batches.c.created_at)
     )
     return [
@@ -174,7 +174,7 @@ def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
     if review is not None:  # first, in the order of whoever begins the next stage
         connection.execute(select(reviews.c.id).where(reviews.c.id == review).with_for_update())
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
-    if batch is None:
+    if batch is None or batch.purging_at is not None:
         raise UnknownBatch(f"there is no batch {batch_id}")
     match BatchStatus(batch.state):
         case BatchStatus.PENDING | BatchStatus.RUNNING:

@@ -7,11 +7,16 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+from sqlalchemy import text
+from sqlalchemy.exc import ProgrammingError
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
+from stage.kept import write_kept_review
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.audits import AuditDecision
+from tamis_producer.ledger import connect
+from tamis_producer.retention import find_subjects, purge
 from tamis_schemas import Filter
 from tamis_worker.embedded.flower import Flower
 from tamis_worker.embedded.valkey import Valkey
@@ -99,6 +104,33 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
     for log in (worker.text(), (tmp_path / "log" / "flower.log").read_text()):
         assert "NOPERM" not in log
         assert "permission denied" not in log
+
+
+def test_a_role_that_purges_needs_no_more_rights_than_the_document_says(ledger: str) -> None:
+    owner = ledger.replace("+psycopg", "").replace("://tamis_app@", "://postgres@")
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("CREATE ROLE tamis_purge LOGIN")
+        for statement in (block("sql").replace("tamis_app", "tamis_purge") + block("postgres")).split(";"):
+            if statement.strip():
+                connection.execute(statement.encode())
+    engine = connect(ledger.replace("://tamis_app@", "://tamis_purge@"))
+    try:
+        owners = connect(ledger.replace("://tamis_app@", "://postgres@"))
+        with owners.begin() as connection:
+            review_id = write_kept_review(connection)
+        owners.dispose()
+        with engine.connect() as connection:
+            subjects = find_subjects(connection, ids=[str(review_id)])
+        assert len(list(purge(engine, subjects))) == 1
+        with engine.connect() as connection:
+            assert connection.execute(text("SELECT count(*) FROM overrides")).scalar_one() == 0
+            with pytest.raises(ProgrammingError, match="permission denied"):
+                connection.execute(text("DELETE FROM overrides"))
+    finally:
+        engine.dispose()
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute("DROP OWNED BY tamis_purge")
+            connection.execute("DROP ROLE tamis_purge")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tamis_producer.broker import waiting_messages
 from tamis_producer.dispatch import Dispatcher, ItemAddress
 from tamis_producer.ledger import connect as connect_producer
+from tamis_producer.ledger.connection import DISPATCH
 from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS
@@ -53,6 +54,7 @@ from .llm.shared_dialects import SharedDialects
 from .loop import LoopThread, end_tasks
 from .presence import Presence
 from .reconciler import Reconciler
+from .retention import Retention
 from .settings import WorkerSettings
 from .telemetry.chat import Server as LlmServer
 from .telemetry.exposition import Exposition
@@ -66,7 +68,6 @@ T = TypeVar("T")
 STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has to write
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
 BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
-DISPATCH_IDLE_WITHIN = 30  # s; between two statements the items of a whole batch may be made ready
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +118,7 @@ class Runtime:
         self._background: list[asyncio.Task[None]] = []
         self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
-        self.dispatch_engine = connect_producer(settings.database, idle_within=DISPATCH_IDLE_WITHIN)
+        self.dispatch_engine = connect_producer(settings.database, DISPATCH)
         self.dispatcher = Dispatcher(self.dispatch_engine, app)
 
     def start(self) -> None:
@@ -251,6 +252,10 @@ class Runtime:
             asyncio.create_task(self._probe.run(), name="probe of the broker"),
             asyncio.create_task(self._follow_batches(), name="pauses and cancellations"),
         ]
+        policy = settings.retention
+        if policy.deletes:
+            retention = Retention(self.dispatch_engine, policy, interval=settings.sweep, backpressure=self.backpressure)
+            self._background.append(asyncio.create_task(retention.run(), name="retention"))
         commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
         for commit in commits:
             commit.measures = self._measures

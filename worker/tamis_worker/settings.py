@@ -5,6 +5,7 @@ import json
 import os
 import re
 from contextlib import suppress
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -21,6 +22,7 @@ from tamis_schemas.steering import Patience as TierPatience
 from .evaluation.recall import RECALL_THRESHOLD
 from .llm.api_key import TTL, words_of
 from .llm.prompt_cache import Breakpoint
+from .retention_policy import Policy
 
 OPENAI_URL = "https://api.openai.com/v1"
 FLOWER_PASSWORD_LENGTH = 12
@@ -179,6 +181,15 @@ class WorkerSettings(ProducerSettings):
             tier=self.tier,
             tier_patience=self.tier_patience,
             tier_fallback=self.tier_fallback,
+        )
+
+    @property
+    def retention(self) -> Policy:
+        """What is deleted after how long."""
+        return Policy(
+            batches=None if self.retention_days is None else timedelta(days=self.retention_days),
+            answers=None if self.cache_days is None else timedelta(days=self.cache_days),
+            archive=self.retention_archive,
         )
 
     @property

@@ -163,6 +163,18 @@ COMMANDS = (
         Theme.RUN,
         "List the workers that are there: what each does, and why, where it does nothing.",
     ),
+    Listed(
+        "purge",
+        "purge",
+        Theme.RUN,
+        "Delete finished batches and reviews and everything that belongs to them; with --archive they can come back.",
+    ),
+    Listed(
+        "restore",
+        "purge",
+        Theme.RUN,
+        "Bring back what `tamis purge --archive` has put into a folder, whole; what is there already stays as it is.",
+    ),
     Listed("serve", "serve", Theme.RUN, "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."),
     Listed("keys", "serve", Theme.RUN, "Keys of the HTTP gateway."),
     Listed(

@@ -5,17 +5,19 @@ What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import URL, Engine, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from tamis_schemas import (
     ConfigurationError,
 )
 from tamis_schemas.ledger.outages import outage, unusable
+from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -33,33 +35,53 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
+@dataclass(frozen=True)
+class PoolKind:
+    """How a kind of process uses the ledger: what Postgres calls it, and how long it may take."""
+
+    name: str  # in `pg_stat_activity`, unless the URL gives another
+    statement_within: int  # s; a longer one is ended
+    idle_within: int  # s between two statements of a transaction; then it is ended: who is stopped keeps no locks
+    kept: int = 5  # connections that stay open while nobody needs them
+    most: int = 15  # at once
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """As the server's settings."""
+        return {
+            "statement_timeout": f"{self.statement_within}s",
+            "idle_in_transaction_session_timeout": f"{self.idle_within}s",
+        }
+
+
+CLIENT = PoolKind("tamis client", statement_within=1_800, idle_within=300)
+GATEWAY = PoolKind("tamis gateway", statement_within=120, idle_within=60, kept=3)
+# Between two statements the items of a whole batch may be made ready.
+DISPATCH = PoolKind("tamis dispatch", statement_within=120, idle_within=30)
+LISTENER = PoolKind("tamis listener", statement_within=60, idle_within=60, kept=2, most=12)  # one listens
+
+
+def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
     """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none.
 
-    `idle_within`: seconds between two statements of a transaction, after which the server ends it, so that a process
-    that is stopped in the middle of one does not keep its locks. None: no bound, for readers take their time.
+    What the URL itself says of timeouts, in `options`, goes over what is usual for the kind.
     """
-    options = {} if idle_within is None else {"options": f"-c idle_in_transaction_session_timeout={idle_within}s"}
     with _readable():
-        return create_engine(
-            database_url,
-            hide_parameters=True,  # records and answers, in the messages of errors
-            pool_pre_ping=True,
-            connect_args={**NOTICE_A_LOST_NETWORK, **options},
-        )
+        where = address(database_url)
+        engine = create_engine(where.url, pool_pre_ping=True, **_usual(where, kind))
+    set_in_transactions(engine, where, kind.limits)
+    return engine
 
 
-def connect_on_loop(database_url: str) -> "AsyncEngine":
+def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine":
     """The same for one event loop. Raises `ConfigurationError` where the URL is none."""
     from sqlalchemy.ext.asyncio import create_async_engine  # who has no event loop need not wait for it
 
     with _readable():
-        return create_async_engine(
-            database_url,
-            hide_parameters=True,
-            pool_pre_ping=True,
-            connect_args=dict(NOTICE_A_LOST_NETWORK),
-        )
+        where = address(database_url)
+        engine = create_async_engine(where.url, pool_pre_ping=True, **_usual(where, kind))
+    set_in_transactions(engine.sync_engine, where, kind.limits)
+    return engine
 
 
 def connect_to_listen(database_url: str) -> "AsyncEngine":
@@ -70,13 +92,25 @@ def connect_to_listen(database_url: str) -> "AsyncEngine":
     from sqlalchemy.ext.asyncio import create_async_engine
 
     with _readable():
-        return create_async_engine(
-            database_url,
-            hide_parameters=True,
-            pool_size=2,  # one listens
-            isolation_level="AUTOCOMMIT",
-            connect_args=dict(NOTICE_A_LOST_NETWORK),
-        )
+        where = address(database_url)
+        return create_async_engine(where.url, isolation_level="AUTOCOMMIT", **_usual(where, LISTENER))
+
+
+def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
+    driver = session(where, kind.limits)
+    if "options" in driver:
+        driver["options"] = f"{driver['options']} {_options(where.url)}".rstrip()
+    return {
+        "hide_parameters": True,  # records and answers, in the messages of errors
+        "pool_size": kind.kept,
+        "max_overflow": kind.most - kind.kept,
+        "connect_args": {**NOTICE_A_LOST_NETWORK, "fallback_application_name": kind.name, **driver},
+    }
+
+
+def _options(url: URL) -> str:
+    given = url.query.get("options", ())
+    return given if isinstance(given, str) else " ".join(given)
 
 
 @contextmanager

@@ -65,7 +65,10 @@ def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID 
     span = beginning_with(wanted)
     if span is None:
         return None
-    found = connection.execute(select(table.c.id).where(table.c.id.between(*span)).limit(2)).scalars().all()
+    matching = select(table.c.id).where(table.c.id.between(*span)).limit(2)
+    if table is not audits:
+        matching = matching.where(table.c.purging_at.is_(None))
+    found = connection.execute(matching).scalars().all()
     if len(found) > 1:
         listing = {"reviews": "review list", "audits": "audit list ID"}.get(table.name, "batches")
         raise InvalidRequest(

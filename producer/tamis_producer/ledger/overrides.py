@@ -6,7 +6,16 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, func, null, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
-from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Operation, Override, parse_operation
+from tamis_schemas import (
+    Filter,
+    Inclusion,
+    InclusionStatus,
+    ItemStatus,
+    Operation,
+    Override,
+    UnknownBatch,
+    parse_operation,
+)
 from tamis_schemas.ledger import batches, items, overrides, results
 from tamis_schemas.operations import operation_name
 
@@ -83,6 +92,9 @@ def read_operation(connection: Connection, batch_id: UUID) -> Operation:
 def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
     """Wait for whoever is writing human decisions of this batch; held to the end of the transaction.
 
-    A lock on the rows would make workers wait, who claim them.
+    A lock on the rows would make workers wait, who claim them. Raises `UnknownBatch` where the batch is being purged.
     """
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
+    purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))
+    if connection.execute(purging).first() is not None:
+        raise UnknownBatch(f"batch {batch_id} is being purged: nothing is kept of it")

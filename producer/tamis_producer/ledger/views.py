@@ -14,6 +14,7 @@ from tamis_schemas import (
     ReviewPlan,
     Steering,
     SteeringView,
+    UnknownBatch,
     possibly_unbilled_cost,
 )
 from tamis_schemas.ledger import batches, reviews, spending, tallies, workers
@@ -26,11 +27,15 @@ SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", 
 
 
 def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
-    """How reviews stand, newest first: the one asked for, or the last `limit`."""
-    wanted = select(reviews).order_by(reviews.c.created_at.desc()).limit(limit)
+    """How reviews stand, newest first: the one asked for, or the last `limit`.
+
+    Raises `UnknownBatch` where the one asked for is not there, or is being purged.
+    """
+    kept = reviews.c.purging_at.is_(None)
+    wanted = select(reviews).where(kept).order_by(reviews.c.created_at.desc()).limit(limit)
     if review_id is not None:
-        wanted = select(reviews).where(reviews.c.id == review_id)
-    return [
+        wanted = select(reviews).where(reviews.c.id == review_id, kept)
+    found = [
         ReviewView(
             id=str(row.id),
             label=row.label,
@@ -41,15 +46,22 @@ def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit
         )
         for row in connection.execute(wanted).all()
     ]
+    if review_id is not None and not found:
+        raise UnknownBatch(f"there is no review {review_id}")
+    return found
 
 
 def read_views(
     connection: Connection, *, batch_id: UUID | None = None, review_id: UUID | None = None, limit: int = 20
 ) -> list[BatchView]:
-    """How batches stand, newest first: the one asked for, those of a review, or the last `limit` of no service."""
-    wanted = select(batches).order_by(batches.c.created_at.desc()).limit(limit)
+    """How batches stand, newest first: the one asked for, those of a review, or the last `limit` of no service.
+
+    Raises `UnknownBatch` where the one asked for is not there, or is being purged.
+    """
+    kept = batches.c.purging_at.is_(None)
+    wanted = select(batches).where(kept).order_by(batches.c.created_at.desc()).limit(limit)
     if batch_id is not None:
-        wanted = select(batches).where(batches.c.id == batch_id)
+        wanted = select(batches).where(batches.c.id == batch_id, kept)
     elif review_id is not None:
         wanted = select(batches).where(batches.c.review_id == review_id)
     else:
@@ -96,7 +108,10 @@ def read_views(
         .outerjoin(spending, spending.c.batch_id == b.c.id)
         .order_by(b.c.created_at.desc())
     )
-    return [_view(row) for row in connection.execute(statement)]
+    found = [_view(row) for row in connection.execute(statement)]
+    if batch_id is not None and not found:
+        raise UnknownBatch(f"there is no batch {batch_id}")
+    return found
 
 
 def _view(row: Row[Any]) -> BatchView:

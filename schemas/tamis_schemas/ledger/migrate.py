@@ -8,6 +8,7 @@ from sqlalchemy.pool import NullPool
 
 from ..errors import ConfigurationError
 from .outages import LedgerConflict, translated
+from .pooler import address, session
 from .revisions import MIGRATIONS, head, revisions
 
 MIGRATION_LOCK = 7_264_947  # a Postgres advisory lock: two starts at once migrate one after the other
@@ -38,7 +39,8 @@ def upgrade(database_url: str) -> None:
 
 def _upgrade(database_url: str) -> None:
     config = _config()
-    engine = create_engine(database_url, poolclass=NullPool, hide_parameters=True)
+    where = address(database_url)
+    engine = create_engine(where.url, poolclass=NullPool, hide_parameters=True, connect_args=session(where, {}))
     with translated(), engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
         current = MigrationContext.configure(connection).get_current_revision()

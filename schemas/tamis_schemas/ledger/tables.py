@@ -72,6 +72,7 @@ reviews = Table(
     Column("plan", JSON, nullable=False),  # a `ReviewPlan`
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("finished_at", _INSTANT),  # the last stage is completed, or nothing passed on to the next
+    Column("purging_at", _INSTANT),  # since when it is being deleted with its batches: nobody is shown it any more
     Index("ix_reviews_open", "created_at", postgresql_where=text("finished_at IS NULL")),
 )
 
@@ -106,12 +107,15 @@ batches = Table(
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
+    Column("purging_at", _INSTANT),  # since when it is being deleted: nobody is shown what is left of it
+    Column("restored_at", _INSTANT),  # when it came back from an archive: its age counts from then
     _one_of("state", BatchStatus),
     _one_of("priority", Priority),
     CheckConstraint("max_cost >= 0", name="max_cost_range"),
     CheckConstraint("(review_id IS NULL) = (stage IS NULL)", name="stage_of_review"),
     UniqueConstraint("review_id", "stage", name="uq_batches_review_id_stage"),
     Index("ix_batches_created_at", "created_at"),
+    Index("ix_batches_purging", "purging_at", postgresql_where=text("purging_at IS NOT NULL")),
     Index("ix_batches_listed", "created_at", postgresql_where=text("service IS NULL")),
     Index("ix_batches_unfinished", "created_at", postgresql_where=text("finished_at IS NULL")),
 )
@@ -396,6 +400,7 @@ llm_cache = Table(
     Column("prompt_tokens", Integer, nullable=False),  # what it cost the first time
     Column("completion_tokens", Integer, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Index("ix_llm_cache_created_at", "created_at"),
 )
 
 dialects = Table(  # how an endpoint wants a model to be asked, as its answers have shown; for all workers

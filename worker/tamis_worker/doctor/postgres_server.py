@@ -2,11 +2,13 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from tamis_producer.ledger import connect, ledger_errors
 from tamis_schemas import TamisError
+from tamis_schemas.ledger.pooler import address
 
 from .finding import Finding, failure, ok, warning
 
@@ -27,6 +29,8 @@ class LedgerReading:
     connections: int  # in use
     connections_at_most: int  # for ordinary users
     read_only: bool
+    pooler: bool = False  # something stands before it that gives sessions of its own, as PgBouncer does
+    pooled: bool = False  # and the URL says that transactions are pooled
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,20 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
                 connections=int(one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")),
                 connections_at_most=int(one("SHOW max_connections")) - int(one("SHOW superuser_reserved_connections")),
                 read_only=one("SHOW transaction_read_only") == "on",
+                pooler=_stands_between(connection),
+                pooled=address(url).pooled,
             )
     except TamisError as error:
         return error
     finally:
         engine.dispose()
+
+
+def _stands_between(connection: Connection) -> bool:
+    """Whether the session is another one than the driver was told when it connected."""
+    driver: Any = connection.connection.driver_connection
+    server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+    return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revisions) -> list[Finding]:
@@ -88,6 +101,12 @@ def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revision
     if reading.read_only:
         mend = "name the primary in TAMIS_DATABASE_URL, or have its operator let it write"
         found.append(failure(subject, "it is read-only: a standby, or set so", mend))
+    if reading.pooler and not reading.pooled:
+        what = "a pooler (PgBouncer) stands before Postgres, and TAMIS_DATABASE_URL does not say so"
+        mend = "add ?pgbouncer=true to TAMIS_DATABASE_URL where it pools transactions: docs/operations.md"
+        found.append(warning(subject, what, mend))
+    elif reading.pooler:
+        found.append(ok(subject, "a pooler (PgBouncer) stands before Postgres, as TAMIS_DATABASE_URL says"))
     return [*found, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
 
 

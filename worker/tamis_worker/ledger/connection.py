@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from tamis_producer.ledger import NOTICE_A_LOST_NETWORK
 from tamis_schemas.ledger.outages import outage
+from tamis_schemas.ledger.pooler import address, session, set_in_transactions
 
 CONNECTIONS = 6  # claims, results, heartbeat, aggregates, reconciler, one spare
 ANSWER_WITHIN = 30  # s; a statement that takes longer is the server's trouble, not ours to wait for
@@ -20,7 +21,10 @@ GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its 
 # A process that is stopped as a whole in the middle of a transaction (SIGSTOP, a machine that sleeps) keeps its locks,
 # the one of the sweep among them. It loses them before its lease is over, with the usual lease.
 IDLE_WITHIN = 10  # s between two statements of a transaction
-OPTIONS = f"-c statement_timeout={ANSWER_WITHIN}s -c idle_in_transaction_session_timeout={IDLE_WITHIN}s"
+SETTINGS = {
+    "statement_timeout": f"{ANSWER_WITHIN}s",
+    "idle_in_transaction_session_timeout": f"{IDLE_WITHIN}s",
+}
 
 log = logging.getLogger(__name__)
 
@@ -31,25 +35,28 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
     With `single_statements` every statement is a transaction of its own, in one round trip instead of four; a
     connection that was lost is noticed by the first statement over it, which raises `LedgerUnavailable`.
     """
+    where = address(database_url)
     if single_statements:
         return create_async_engine(
-            database_url,
+            where.url,
             hide_parameters=True,  # records and answers, in the messages of errors
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=ANSWER_WITHIN,
             isolation_level="AUTOCOMMIT",
-            connect_args={**NOTICE_A_LOST_NETWORK, "options": OPTIONS},
+            connect_args={**NOTICE_A_LOST_NETWORK, **session(where, SETTINGS)},
         )
-    return create_async_engine(
-        database_url,
+    engine = create_async_engine(
+        where.url,
         hide_parameters=True,
         pool_size=CONNECTIONS,
         max_overflow=2,
         pool_timeout=ANSWER_WITHIN,
         pool_pre_ping=True,
-        connect_args={**NOTICE_A_LOST_NETWORK, "options": OPTIONS},
+        connect_args={**NOTICE_A_LOST_NETWORK, **session(where, SETTINGS)},
     )
+    set_in_transactions(engine.sync_engine, where, SETTINGS)
+    return engine
 
 
 @asynccontextmanager

@@ -1,0 +1,33 @@
+"""Retention: what may be deleted, archived and verified before, and brought back."""
+
+from .aged import AGED, ANSWERS, Aged, prune, prune_all
+from .archive import Archive, ArchiveFormat, find_archives, read_archive, verify
+from .deletion import delete_slice
+from .purge import Purged, archive_locked, purge
+from .restoration import Restored, restore
+from .space import give_back, space_taken
+from .subjects import Subject, find_subjects, measure
+
+__all__ = [
+    "AGED",
+    "ANSWERS",
+    "Aged",
+    "Archive",
+    "ArchiveFormat",
+    "Purged",
+    "Restored",
+    "Subject",
+    "archive_locked",
+    "delete_slice",
+    "find_archives",
+    "find_subjects",
+    "give_back",
+    "measure",
+    "prune",
+    "prune_all",
+    "purge",
+    "read_archive",
+    "restore",
+    "space_taken",
+    "verify",
+]

@@ -1,0 +1,93 @@
+"""Deletion: mark first, so that nobody is shown half a batch; then slice by slice, each in a transaction of its own.
+
+A purge that is killed leaves a marked batch behind, which the next one goes on with.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import Connection, delete, exists, func, null, select, update
+
+from tamis_schemas import UnknownBatch
+from tamis_schemas.ledger import batches, reviews
+
+from ..ledger.overrides import one_at_a_time
+from .holdings import loose_tables, sliced_tables
+from .subjects import Subject, find_again
+
+SLICE = 2_000  # places of a batch; their rows are gone within a second, and so are the locks on them
+PURGE_LOCK = 7_264_949  # a Postgres advisory lock: two purges delete one after the other
+
+
+def lock(connection: Connection, subject: Subject) -> Subject | None:
+    """The subject as it stands now, which nobody changes before this transaction ends; None where it may not go.
+
+    Whoever writes decisions of people waits, and so does who would retry what failed.
+    """
+    try:
+        for batch_id in sorted(subject.batch_ids):
+            one_at_a_time(connection, batch_id)
+    except UnknownBatch:  # another purge was quicker
+        return None
+    if subject.review_id is not None:  # first, in the order of whoever begins the next stage
+        connection.execute(select(reviews.c.id).where(reviews.c.id == subject.review_id).with_for_update())
+    connection.execute(select(batches.c.id).where(batches.c.id.in_(subject.batch_ids)).with_for_update())
+    return find_again(connection, subject)
+
+
+def mark(connection: Connection, subject: Subject) -> None:
+    """Have nobody see it any more; in the transaction that has locked it.
+
+    Its idempotency key and the content by which a review is found again are free from now on.
+    """
+    marked = update(batches).where(batches.c.id.in_(subject.batch_ids))
+    connection.execute(marked.values(purging_at=func.now(), idempotency_key=null()))
+    if subject.review_id is not None:
+        of_review = update(reviews).where(reviews.c.id == subject.review_id)
+        connection.execute(of_review.values(purging_at=func.now(), content_sha256=f"purged {subject.review_id}"))
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What one transaction has deleted."""
+
+    items: int
+    batch_ended: bool = False  # with it the last row of a batch went
+
+
+def delete_slice(connection: Connection, *, places: int = SLICE) -> Slice | None:
+    """Delete the next rows of what is marked, in the caller's transaction; None where nothing is marked any more."""
+    connection.execute(select(func.pg_advisory_xact_lock(PURGE_LOCK)))
+    marked = select(batches.c.id).where(batches.c.purging_at.is_not(None)).order_by(batches.c.purging_at, batches.c.id)
+    batch_id = connection.execute(marked.limit(1)).scalar_one_or_none()
+    if batch_id is None:
+        return None
+    first = _first_place(connection, batch_id)
+    if first is None:
+        _delete_batch(connection, batch_id)
+        return Slice(items=0, batch_ended=True)
+    end, deleted = first + places, 0
+    for table in sliced_tables():
+        of_slice = delete(table).where(table.c.batch_id == batch_id, table.c.idx >= first, table.c.idx < end)
+        deleted = max(deleted, connection.execute(of_slice).rowcount)
+    return Slice(items=deleted)
+
+
+def _first_place(connection: Connection, batch_id: UUID) -> int | None:
+    places = (
+        connection.execute(select(func.min(table.c.idx)).where(table.c.batch_id == batch_id)).scalar_one()
+        for table in sliced_tables()
+    )
+    return min((place for place in places if place is not None), default=None)
+
+
+def _delete_batch(connection: Connection, batch_id: UUID) -> None:
+    """What it has beside its items, and with its last stage a review."""
+    for table in loose_tables():
+        connection.execute(delete(table).where(table.c.batch_id == batch_id))
+    review_id = connection.execute(
+        delete(batches).where(batches.c.id == batch_id).returning(batches.c.review_id)
+    ).scalar_one()
+    if review_id is not None:
+        left = exists().where(batches.c.review_id == review_id)
+        connection.execute(delete(reviews).where(reviews.c.id == review_id, ~left))

@@ -1,0 +1,152 @@
+"""What may be purged: a batch of its own, or a review with all its stages, that is finished."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, Select, Text, and_, cast, func, or_, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+
+from tamis_schemas import BatchStatus, IllegalTransition, InvalidRequest
+from tamis_schemas.ledger import batches, reviews
+
+from ..ledger import find_either
+from .holdings import holdings
+
+ENDED = tuple(status.value for status in BatchStatus if status.terminal)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A batch of its own, or a review with its stages: what is archived, deleted and restored as a whole."""
+
+    review_id: UUID | None
+    batch_ids: tuple[UUID, ...]  # in the order of the stages
+    label: str | None
+    items: int
+    ended_at: datetime | None  # its last batch; or when it was restored, where that was later. None: not ended
+
+    @property
+    def id(self) -> UUID:
+        return self.batch_ids[0] if self.review_id is None else self.review_id
+
+    @property
+    def noun(self) -> str:
+        return "batch" if self.review_id is None else "review"
+
+
+def find_subjects(
+    connection: Connection,
+    *,
+    ids: Sequence[str] = (),
+    older_than: timedelta | None = None,
+    label: str | None = None,
+    limit: int | None = None,
+) -> list[Subject]:
+    """What may be purged of what is asked for, the one that ended first coming first.
+
+    Args:
+        connection: to the ledger.
+        ids: batches and reviews by the beginnings of their ids; each must be finished, and no stage of a review.
+        older_than: only what ended so long ago.
+        label: only what people call so.
+        limit: so many at most.
+
+    Raises:
+        UnknownBatch: nothing has this id.
+        InvalidRequest: a batch is a stage of a review, or several ids begin so.
+        IllegalTransition: what is named by its id is not finished.
+    """
+    wanted = _subjects()
+    if ids:
+        chosen = {_subject_id(connection, one) for one in ids}
+        wanted = wanted.where(func.coalesce(batches.c.review_id, batches.c.id).in_(chosen))
+    if label is not None:
+        wanted = wanted.where(func.coalesce(reviews.c.label, batches.c.label) == label)
+    if older_than is not None:
+        before = func.now() - older_than
+        # What was begun later than that is not looked at; a review must be seen with all its stages.
+        wanted = wanted.where(or_(batches.c.review_id.is_not(None), batches.c.created_at < before))
+        wanted = wanted.having(before > _ENDED_AT)
+    if not ids:
+        wanted = wanted.having(_MAY_GO)
+    found = [_subject(row) for row in connection.execute(wanted.limit(limit))]
+    for one in found:
+        if one.ended_at is None:
+            raise IllegalTransition(
+                f"{one.noun} {one.id} is not finished: `tamis cancel {one.id}` ends it, then it can be purged"
+            )
+    return found
+
+
+def find_again(connection: Connection, subject: Subject) -> Subject | None:
+    """The same one as it stands now; None where it is gone, goes already, or is not finished any more."""
+    wanted = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
+    row = connection.execute(wanted).one_or_none()
+    return None if row is None else _subject(row)
+
+
+def measure(connection: Connection, subject: Subject) -> int:
+    """The bytes of everything that belongs to it, as Postgres keeps them; indexes and free space not counted.
+
+    Reads every row of it.
+    """
+    return sum(
+        connection.execute(
+            select(func.coalesce(func.sum(func.pg_column_size(one.table.table_valued())), 0)).where(one.condition)
+        ).scalar_one()
+        for one in holdings(subject.batch_ids, subject.review_id)
+    )
+
+
+_BATCH_ENDED = and_(batches.c.state.in_(ENDED), batches.c.finished_at.is_not(None))
+_ENDED_AT = func.max(func.greatest(batches.c.finished_at, batches.c.restored_at, reviews.c.finished_at))
+# A review goes on from stage to stage, unless it is finished or one of its stages was cancelled.
+_GOES_ON = and_(
+    batches.c.review_id.is_not(None),
+    func.max(reviews.c.finished_at).is_(None),
+    ~func.bool_or(batches.c.state == BatchStatus.CANCELLED.value),
+)
+_MAY_GO = and_(func.bool_and(_BATCH_ENDED), ~_GOES_ON)
+
+
+def _subjects() -> Select[tuple[object, ...]]:
+    subject_id = func.coalesce(batches.c.review_id, batches.c.id)
+    return (
+        select(
+            batches.c.review_id,
+            func.array_agg(aggregate_order_by(batches.c.id, batches.c.stage)).label("batch_ids"),
+            func.coalesce(func.max(reviews.c.label), func.max(batches.c.label)).label("label"),
+            func.sum(batches.c.n_items).label("items"),
+            _MAY_GO.label("may_go"),
+            _ENDED_AT.label("ended_at"),
+        )
+        .outerjoin(reviews, reviews.c.id == batches.c.review_id)
+        .where(batches.c.purging_at.is_(None))
+        .group_by(subject_id, batches.c.review_id)
+        .order_by(_ENDED_AT, cast(subject_id, Text))
+    )
+
+
+def _subject(row: Row[tuple[object, ...]]) -> Subject:
+    return Subject(
+        review_id=row.review_id,
+        batch_ids=tuple(row.batch_ids),
+        label=row.label,
+        items=int(row.items),
+        ended_at=row.ended_at if row.may_go else None,
+    )
+
+
+def _subject_id(connection: Connection, prefix: str) -> UUID:
+    found = find_either(connection, prefix)
+    if found.batch_id is None:
+        assert found.review_id is not None  # noqa: S101 - one of the two is set
+        return found.review_id
+    review = connection.execute(select(batches.c.review_id).where(batches.c.id == found.batch_id)).scalar_one()
+    if review is not None:
+        raise InvalidRequest(
+            f"batch {found.batch_id} is a stage of a review, which goes as a whole: `tamis purge {review}`"
+        )
+    return found.batch_id

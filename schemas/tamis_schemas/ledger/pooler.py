@@ -1,0 +1,46 @@
+"""PgBouncer before the ledger: `?pgbouncer=true` in its URL says that transactions are pooled.
+
+Then the transactions of one connection go to many sessions of the server: nothing may be prepared there, no setting
+may be given at the start, and nothing is listened to (LISTEN).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, event, func, make_url, select
+
+MARK = "pgbouncer"
+YES = ("true", "1", "yes", "on")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the ledger is, and whether transactions are pooled before it."""
+
+    url: URL  # as the driver takes it
+    pooled: bool
+
+
+def address(database_url: str) -> Address:
+    """The address that a URL names. Raises SQLAlchemy's `ArgumentError` where it is none."""
+    url = make_url(database_url)
+    said = url.query.get(MARK)
+    return Address(url.difference_update_query([MARK]), pooled=isinstance(said, str) and said.lower() in YES)
+
+
+def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
+    """The driver's arguments for sessions with these settings of the server, where they may be given at the start."""
+    if where.pooled:
+        return {"prepare_threshold": None}
+    return {"options": " ".join(f"-c {name}={value}" for name, value in settings.items())} if settings else {}
+
+
+def set_in_transactions(engine: Engine, where: Address, settings: dict[str, str]) -> None:
+    """Where transactions are pooled, give each of an engine's the settings that a session could not be given."""
+    if not where.pooled or not settings:
+        return
+
+    @event.listens_for(engine, "begin")
+    def _set(connection: Connection) -> None:
+        if connection.get_isolation_level() != "AUTOCOMMIT":
+            connection.execute(select(*(func.set_config(name, value, True) for name, value in settings.items())))

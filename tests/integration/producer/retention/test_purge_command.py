@@ -1,0 +1,85 @@
+"""`tamis purge` and `tamis restore`: what an operator types, and what they are told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, func, insert, select
+
+from stage import Finished
+from tamis_schemas.ledger import llm_cache, reviews
+
+from .conftest import left
+
+Run = Callable[..., Finished]
+
+
+def test_an_operator_looks_archives_purges_and_restores(
+    run: Run, engine: Engine, review_id: UUID, tmp_path: Path
+) -> None:
+    with engine.connect() as connection:
+        before = left(connection)
+    looked = run("purge", "--older-than", "90d", "--dry-run")
+    assert looked.code == 0, looked.err
+    assert "2 batches with 13 items and 0.0 MB of rows would go" in looked.out
+    assert str(review_id)[:8] in looked.out
+    plan = json.loads(run("purge", "--older-than", "14w", "--dry-run", "--json").out)
+    assert (plan["batches"], plan["items"], plan["dry_run"]) == (2, 13, True)
+    assert plan["bytes"] == plan["subjects"][0]["bytes"] > 4_000
+    refused = run("purge", "--older-than", "90d")
+    assert (refused.code, "say --yes" in refused.err) == (2, True)
+    with engine.connect() as connection:
+        assert left(connection) == before
+    done = run("purge", "--older-than", "90d", "--yes", "--archive", str(tmp_path / "old"), "--json")
+    told = json.loads(done.out)
+    assert (told["batches"], told["items"], len(told["archives"])) == (2, 13, 1)
+    assert Path(told["archives"][0], "manifest.json").exists()
+    assert "nothing is to go" in run("purge", "--older-than", "90d", "--yes").out
+    back = run("restore", str(tmp_path / "old"))
+    assert f"review {review_id} (kept.ris) is back, with 13 items" in back.out
+    assert "is there already: nothing is done" in run("restore", str(tmp_path / "old")).out
+    (again,) = json.loads(run("restore", str(tmp_path / "old"), "--json").out)
+    assert (again["id"], again["restored"]) == (str(review_id), False)
+    with engine.connect() as connection:
+        assert left(connection) == before
+    done = run("purge", str(review_id)[:8], "--yes", "--give-back")
+    assert "purged 1 review with 13 items" in done.out
+    assert "the tables take" in done.out
+    with engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(reviews)).scalar_one() == 0
+
+
+def test_answers_go_by_their_age_alone(run: Run, engine: Engine) -> None:
+    with engine.begin() as connection:
+        for days in (1, 20, 40):
+            connection.execute(
+                insert(llm_cache).values(
+                    key=str(days),
+                    content="{}",
+                    model="m",
+                    prompt_tokens=1,
+                    completion_tokens=1,
+                    created_at=func.now() - func.make_interval(0, 0, 0, days),
+                )
+            )
+    assert "deleted 2 answers of the cache" in run("purge", "--answers-older-than", "10d", "--yes").out
+    with engine.connect() as connection:
+        assert connection.execute(select(llm_cache.c.key)).scalars().all() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "say what is to go"),
+        (["3f2a91c0", "--label", "x"], "say what is to go"),
+        (["--older-than", "soon"], "'soon' is no age"),
+        (["3f2a91c0"], "there is no batch or review '3f2a91c0'"),
+    ],
+)
+def test_what_is_not_said_clearly_deletes_nothing(run: Run, arguments: list[str], complaint: str) -> None:
+    done = run("purge", *arguments, "--yes")
+    assert done.code == 2
+    assert complaint in done.err
+    assert "no archive" in run("restore", "nowhere").err
