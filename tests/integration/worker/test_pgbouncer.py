@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts
@@ -18,6 +18,7 @@ from tamis_producer.ledger.connection import CLIENT
 from tamis_producer.retention import find_subjects, purge, restore
 from tamis_schemas import Filter
 from tamis_schemas.ledger.migrate import upgrade
+from tamis_schemas.ledger.pooler import address, session
 from tamis_worker.doctor.finding import Level
 from tamis_worker.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 
@@ -60,7 +61,8 @@ def test_a_batch_is_submitted_evaluated_purged_and_restored_through_it(
 
 def test_a_transaction_through_it_has_its_bounds_and_leaves_none_behind(pgbouncer: PgBouncer) -> None:
     engine = connect(pgbouncer.url(), replace(CLIENT, idle_within=7))
-    plain = connect(pgbouncer.url())
+    where = address(pgbouncer.url())
+    plain = create_engine(where.url, connect_args=session(where, {}))
     shown = text("SHOW idle_in_transaction_session_timeout")
     try:
         with engine.begin() as connection:
