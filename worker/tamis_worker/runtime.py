@@ -60,6 +60,7 @@ from .telemetry.gauges import ASKED_WITHIN, Present, QueueDepths
 from .telemetry.measures import NOBODY, Measures
 from .telemetry.metrics import Metrics
 from .vitals import Vitals
+from .webhooks.deliverer import Deliverer
 
 T = TypeVar("T")
 
@@ -250,6 +251,7 @@ class Runtime:
             asyncio.create_task(reconciler.run(), name="reconciler"),
             asyncio.create_task(self._probe.run(), name="probe of the broker"),
             asyncio.create_task(self._follow_batches(), name="pauses and cancellations"),
+            asyncio.create_task(Deliverer.of(self.engine, settings).run(), name="webhooks"),
         ]
         commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
         for commit in commits:

@@ -22,6 +22,7 @@ from .tables import (
     spending,
     summaries,
     transcripts,
+    webhooks,
     workers,
 )
 
@@ -47,5 +48,6 @@ __all__ = [
     "spending",
     "summaries",
     "transcripts",
+    "webhooks",
     "workers",
 ]
