@@ -107,8 +107,10 @@ def calls(services: Services) -> int:
 
 def check_containers(services: Services) -> None:
     """Each runs with bounds, as nobody, without rights, and no secret is in its variables or on its command line."""
-    secrets = {name: services.secret(name) for name in ("postgres_password", "flower_password", "llm_api_key")}
-    secrets["redis"] = services.secret("broker_url").split(":")[2].partition("@")[0]
+    named = ("postgres_password", "flower_password", "llm_api_key", "webhook_secret")
+    secrets = {name: services.secret(name) for name in named}
+    for name in ("broker_url", "worker_database_url", "gateway_database_url"):
+        secrets[name] = services.secret(name).split(":")[2].partition("@")[0]
     running = services.inspected()
     names = {found["Config"]["Labels"]["com.docker.compose.service"] for found in running}
     expect(names >= LONG_RUNNING, f"these do not run: {LONG_RUNNING - names}")

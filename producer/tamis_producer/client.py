@@ -203,6 +203,7 @@ class Client:
         again: bool = False,
         priority: Priority = Priority.NORMAL,
         steering: Steering = NO_STEERING,
+        callback: Callback | None = None,
     ) -> Review:
         """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
 
@@ -230,6 +231,7 @@ class Client:
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
+            callback=callback,
         )
         with first.items, _submitting(first) as submitted:
             traced = replace(first, traceparent=telemetry.traceparent())

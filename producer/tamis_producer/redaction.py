@@ -23,6 +23,7 @@ from .setting_files import SUFFIX, files_named, text_of
 SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
 LEARNED = 4  # secrets that are renewed while the process runs
 HIDDEN = "[secret]"
+WEBHOOK_PREFIX = "whsec_"  # of a secret that webhooks are signed with; the key itself stands behind it
 HEADERS = "TAMIS_EXTRA_HEADERS"  # a JSON object; its values may be secrets
 VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # how the names of our environment variables begin
 SECRET_NAMES = re.compile(r"password|passwd|secret|token|api[-_]?key|(^|_)key$|basic_auth", re.IGNORECASE)
@@ -106,7 +107,7 @@ def shown_url(url: str) -> str:
 def forms_of(secret: str) -> frozenset[str]:
     """The texts that a secret may be found as: itself, quoted for URLs, escaped, and in base64 wherever it begins."""
     raw = unquote(secret)
-    found = {secret, raw}
+    found = {secret, raw, secret.removeprefix(WEBHOOK_PREFIX)}
     for text in (secret, raw):
         found |= {quote(text, safe=""), quote(text), quote_plus(text), json.dumps(text)[1:-1], repr(text)[1:-1]}
         found |= {form for encoded in _in_base64(text.encode()) for form in (encoded, encoded.translate(_URL_SAFE))}

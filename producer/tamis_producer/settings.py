@@ -19,6 +19,7 @@ from .setting_files import SettingFiles
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
+NOT_SET = "is not set: name both servers, or neither to use the embedded stack"
 
 
 class ProducerSettings(BaseSettings):
@@ -65,9 +66,9 @@ class ProducerSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        if (self.broker_url is None) != (self.database_url is None):
-            missing = "TAMIS_DATABASE_URL" if self.database_url is None else "TAMIS_BROKER_URL"
-            raise ValueError(f"{missing} is not set: name both servers, or neither to use the embedded stack")
+        """Flower alone needs no ledger, so a missing one is said by whoever does."""
+        if self.broker_url is None and self.database_url is not None:
+            raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
 
     @field_validator(
@@ -142,6 +143,8 @@ class ProducerSettings(BaseSettings):
     @property
     def database(self) -> str:
         """The ledger's URL. Raises `ConfigurationError` where there is none."""
+        if self.database_url is None and self.broker_url is not None:
+            raise ConfigurationError(f"TAMIS_DATABASE_URL {NOT_SET}")
         return self.database_url or self._embedded().database_url
 
     def _beside_broker(self, offset: int, name: str) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from tamis_schemas import BatchStatus, ItemResult, Judge, Priority, ReviewPlan
+from tamis_schemas import BatchStatus, Callback, ItemResult, Judge, Priority, ReviewPlan
 from tamis_schemas.ledger import batches, reviews
 from tamis_schemas.review_plan import ReviewStage
 
@@ -112,6 +112,8 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
             steering=stage.steering,
             stage=place,
             traceparent=done.traceparent,  # a review is one trace
+            api_key_id=done.api_key_id,
+            callback=None if done.callback is None else Callback.model_validate(done.callback),
         ),
     )
 

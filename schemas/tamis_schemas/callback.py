@@ -1,10 +1,12 @@
 """Whom to tell what becomes of a batch."""
 
 from enum import StrEnum
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 LONGEST_URL = 2_000  # characters
+SCHEMES = ("https", "http")
 
 
 class BatchEvent(StrEnum):
@@ -25,3 +27,20 @@ class Callback(BaseModel):
     failed_share: float = Field(
         default=0.1, ge=0, le=1, description="Of the items that ended: above it the batch counts as failing."
     )
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_called(cls, url: str) -> str:
+        """A password would be kept in the ledger: what a receiver trusts is the signature."""
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+        except ValueError:
+            raise ValueError("this cannot be read as a URL: https://host/path") from None
+        if parts.scheme not in SCHEMES or not parts.hostname:
+            raise ValueError("a callback begins with https:// and a host")
+        if not url.isascii() or not url.isprintable() or " " in url:
+            raise ValueError("a callback has ASCII characters alone in it, and no spaces: write others as %XX")
+        if "@" in parts.netloc:
+            raise ValueError("a callback holds no user and no password: webhooks are signed, see docs/webhooks.md")
+        return url

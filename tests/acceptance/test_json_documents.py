@@ -180,6 +180,15 @@ def test_keys_are_told_once_whole_and_then_without_their_secrets(run: Run) -> No
     assert document(run("keys", "revoke", listed["id"])) == {"id": listed["id"], "revoked": True}
 
 
+def test_webhooks_are_told_with_what_became_of_them(run: Run) -> None:
+    tried = document(run("webhooks", "test", "https://hooks.example/tamis"), code=1)
+    assert (tried["state"], tried["last_said"]) == ("waiting", "not sent: the workers have no TAMIS_WEBHOOK_SECRET")
+    assert [one["id"] for one in document(run("webhooks", "list"))] == [tried["id"]]
+    assert [one["tries"] for one in document(run("webhooks", "replay", tried["id"]))] == [0]
+    made = document(run("keys", "create", "Reviewer A"))["key"].split("_")[1]
+    assert document(run("webhooks", "key", made)) == {"id": made, "callback": None}
+
+
 def test_what_needs_no_batch_is_told_too(run: Run) -> None:
     checked = document(run("criteria", "check", "criteria.yaml"))
     assert [one["label"] for one in checked["labelled"]] == ["I1"]

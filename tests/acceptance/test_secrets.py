@@ -33,7 +33,8 @@ LEDGER_PASSWORD = "led&Kt4#pw=Wm8%Qd2"
 API_KEY = "llm+key/Hn5RzT8wYp0="
 FLOWER_PASSWORD = "flw-Jc6.pw_Bs1~Xe9"
 WRONG_PASSWORD = "wrg*Fd2@pw/Ny6!Lo3"
-SECRETS = (BROKER_PASSWORD, LEDGER_PASSWORD, API_KEY, FLOWER_PASSWORD, WRONG_PASSWORD)
+WEBHOOK_KEY = "d2hrK1J0L0x5OT1Qejg2dkJuNFhxMlRqN01jNQ=="  # what stands behind the prefix is the secret
+SECRETS = (BROKER_PASSWORD, LEDGER_PASSWORD, API_KEY, FLOWER_PASSWORD, WRONG_PASSWORD, WEBHOOK_KEY)
 ITEMS = [{"id": f"r{n}", "title": f"Record {n}", "abstract": f"case-{n % 6} of the trial"} for n in range(12)]
 
 
@@ -96,6 +97,7 @@ def environment(broker: str, database_url: str, double: Double) -> dict[str, str
         "TAMIS_DATABASE_URL": with_password,
         "TAMIS_LLM_BASE_URL": double.base_url,
         "TAMIS_LLM_API_KEY": API_KEY,
+        "TAMIS_WEBHOOK_SECRET": f"whsec_{WEBHOOK_KEY}",
         "TAMIS_MODEL": "double-1",
         "TAMIS_MAX_CALLS": "1",
         "TAMIS_FLOWER_PASSWORD": FLOWER_PASSWORD,
@@ -187,7 +189,7 @@ def test_a_failing_run_says_no_secret_anywhere(
     (tmp_path / "log").mkdir()
     flower.start()
     try:
-        question = ("--criteria", "Is it a trial?", "--no-cache")
+        question = ("--criteria", "Is it a trial?", "--no-cache", "--callback-url", "https://127.0.0.1:9/hook")
         out = run("filter", "records.csv", *question)
         batch = out.split("batch ")[1].split(":")[0]
         rows = list(csv.DictReader(io.StringIO(run("results", batch, code=0))))
@@ -205,6 +207,8 @@ def test_a_failing_run_says_no_secret_anywhere(
             run("report", batch, "-o", f"report.{form}", code=0)
             said.add(f"report.{form}", (tmp_path / f"report.{form}").read_text("utf-8"))
         run("doctor")
+        assert "is no public address" in run("webhooks", "test", "https://127.0.0.1:9/hook", code=1)
+        run("webhooks", "list", code=0)
         said.add("process list", process_lists())
         wait_until(lambda: "tamis.filter" in asked(flower, "/api/tasks"), within=30, what="Flower has seen the tasks")
         workers = asked(flower, "/api/workers?refresh=1")

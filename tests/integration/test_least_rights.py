@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -17,13 +18,15 @@ from tamis_producer import Client, ProducerSettings
 from tamis_producer.audits import AuditDecision
 from tamis_producer.ledger import connect
 from tamis_producer.retention import find_subjects, purge
-from tamis_schemas import Filter
+from tamis_schemas import Callback, ConfigurationError, Filter
+from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant, grants
 from tamis_worker.embedded.flower import Flower
 from tamis_worker.embedded.valkey import Valkey
 
 TEXT = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 QUESTION = Filter(criteria="Is it a trial?")
 PASSWORD = "a-password-of-the-test"
+ROLES = {"tamis_worker": WORKER, "tamis_gateway": GATEWAY}
 
 
 def block(language: str) -> str:
@@ -46,25 +49,37 @@ def broker(own_valkey: Valkey) -> str:
     return f"redis://tamis:{PASSWORD}@127.0.0.1:{own_valkey.port}/0"
 
 
+@dataclass(frozen=True)
+class Ledger:
+    """A ledger that another role owns, by the URL of each role."""
+
+    worker: str
+    gateway: str
+
+
 @pytest.fixture
-def ledger(database_url: str) -> Iterator[str]:
-    """The URL of a role with the rights of the document, in a ledger that another owns."""
+def ledger(database_url: str) -> Iterator[Ledger]:
+    roles = {name: database_url.replace("://postgres@", f"://{name}:{PASSWORD}@") for name in ROLES}
+    for _ in range(2):  # again at each release
+        assert [grant(database_url, url, ROLES[name]) for name, url in roles.items()] == list(ROLES)
+    yield Ledger(*roles.values())
     with psycopg.connect(database_url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute("CREATE ROLE tamis_app LOGIN")
-        for statement in block("sql").split(";"):
-            if statement.strip():
-                connection.execute(statement.encode())
-        yield database_url.replace("://postgres@", "://tamis_app@")
-        connection.execute("DROP OWNED BY tamis_app")
-        connection.execute("DROP ROLE tamis_app")
+        for name in ROLES:
+            connection.execute(f"DROP OWNED BY {name}".encode())
+            connection.execute(f"DROP ROLE {name}".encode())
+
+
+def test_the_document_shows_the_statements_that_are_run() -> None:
+    shown = [line for line in block("sql").splitlines() if not line.startswith("--")]
+    assert shown == [f"{line};" for name, rights in ROLES.items() for line in grants(name, rights)]
 
 
 def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
-    broker: str, ledger: str, own_valkey: Valkey, double: Double, tmp_path: Path
+    broker: str, ledger: Ledger, own_valkey: Valkey, double: Double, tmp_path: Path
 ) -> None:
     environment = {
         "TAMIS_BROKER_URL": broker,
-        "TAMIS_DATABASE_URL": ledger,
+        "TAMIS_DATABASE_URL": ledger.worker,
         "TAMIS_LLM_BASE_URL": double.base_url,
         "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
         "TAMIS_MODEL": "double-1",
@@ -72,13 +87,15 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
         "TAMIS_LEASE": "2",
     }
     (tmp_path / "log").mkdir()
-    flower = Flower(tmp_path, environment, usual_port=None)
+    without_ledger = {name: value for name, value in environment.items() if name != "TAMIS_DATABASE_URL"}
+    flower = Flower(tmp_path, without_ledger, usual_port=None)
     worker, other = (WorkerProcess(tmp_path, name, environment) for name in ("one", "two"))
     try:
         flower.start()
-        settings = ProducerSettings(broker_url=broker, database_url=ledger, shard_size=5, window=2)
+        settings = ProducerSettings(broker_url=broker, database_url=ledger.gateway, shard_size=5, window=2)
         with Client(settings) as client:
-            batch = client.submit(QUESTION, abstracts(20))
+            callback = Callback(url="https://127.0.0.1/", failed_share=0)
+            batch = client.submit(QUESTION, abstracts(20), callback=callback)
             other.kill()  # what it held is restored
             assert batch.wait(60).decided == 20
             later = client.submit(QUESTION, [*abstracts(3), {"id": "again"}], use_cache=False)
@@ -106,16 +123,16 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
         assert "permission denied" not in log
 
 
-def test_a_role_that_purges_needs_no_more_rights_than_the_document_says(ledger: str) -> None:
-    owner = ledger.replace("+psycopg", "").replace("://tamis_app@", "://postgres@")
+def test_a_role_that_purges_needs_no_more_rights_than_the_document_says(ledger: Ledger, database_url: str) -> None:
+    owner = database_url.replace("+psycopg", "")
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute("CREATE ROLE tamis_purge LOGIN")
-        for statement in (block("sql").replace("tamis_app", "tamis_purge") + block("postgres")).split(";"):
+        for statement in (*grants("tamis_purge", WORKER), *block("postgres").split(";")):
             if statement.strip():
                 connection.execute(statement.encode())
-    engine = connect(ledger.replace("://tamis_app@", "://tamis_purge@"))
+    engine = connect(database_url.replace("://postgres@", "://tamis_purge@"))
     try:
-        owners = connect(ledger.replace("://tamis_app@", "://postgres@"))
+        owners = connect(database_url)
         with owners.begin() as connection:
             review_id = write_kept_review(connection)
         owners.dispose()
@@ -142,33 +159,70 @@ def test_the_user_may_do_nothing_else(broker: str, command: tuple[str, ...]) -> 
         client.execute_command(*command)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM items",
-        "DELETE FROM item_states",
-        "DELETE FROM payloads",
-        "UPDATE payloads SET origin = 1",
-        "UPDATE tallies SET decided = 0",
-        "INSERT INTO tallies (batch_id, round, backend) VALUES (gen_random_uuid(), 0, 0)",
-        "DELETE FROM results",
-        "UPDATE overrides SET reviewer = 'Eve'",
-        "DELETE FROM overrides",
-        "UPDATE audits SET population = 1",
-        "UPDATE audit_decisions SET include = true",
-        "DELETE FROM audit_items",
-        "ALTER TABLE overrides DISABLE TRIGGER never_changed",
-        "DROP TABLE item_states",
-        "ALTER TABLE item_states DISABLE TRIGGER ALL",
-        "TRUNCATE batches",
-        "UPDATE alembic_version SET version_num = '1'",
-        "CREATE TABLE of_mine (a int)",
-        "COPY items TO PROGRAM 'cat'",
-    ],
-)
-def test_the_role_may_do_nothing_else(ledger: str, statement: str) -> None:
-    with (
-        psycopg.connect(ledger.replace("+psycopg", "")) as connection,
-        pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported)),
-    ):
-        connection.execute(statement.encode())
+NOBODYS = [
+    "DELETE FROM items",
+    "DELETE FROM item_states",
+    "DELETE FROM payloads",
+    "UPDATE payloads SET origin = 1",
+    "UPDATE tallies SET decided = 0",
+    "INSERT INTO tallies (batch_id, round, backend) VALUES (gen_random_uuid(), 0, 0)",
+    "DELETE FROM results",
+    "DELETE FROM batches",
+    "UPDATE overrides SET reviewer = 'Eve'",
+    "DELETE FROM overrides",
+    "UPDATE audits SET population = 1",
+    "UPDATE audit_decisions SET include = true",
+    "DELETE FROM audit_items",
+    "UPDATE transcripts SET round = 1",
+    "ALTER TABLE overrides DISABLE TRIGGER never_changed",
+    "DROP TABLE item_states",
+    "ALTER TABLE item_states DISABLE TRIGGER ALL",
+    "TRUNCATE batches",
+    "UPDATE alembic_version SET version_num = '1'",
+    "CREATE TABLE of_mine (a int)",
+    "CREATE ROLE of_mine",
+    "COPY items TO PROGRAM 'cat'",
+]
+NO_WORKERS = [
+    "INSERT INTO overrides (batch_id, idx, reviewer) VALUES (gen_random_uuid(), 0, 'Eve')",
+    "INSERT INTO api_keys (id, secret_sha256, label, scopes) VALUES ('a', 'b', 'c', '[]')",
+    "UPDATE api_keys SET revoked_at = NULL",
+]
+NO_GATEWAYS = [
+    "UPDATE results SET value = 'true'",
+    "UPDATE llm_cache SET content = ''",
+    "UPDATE dialects SET proven = true",
+    "UPDATE workers SET state = 'working'",
+    "DELETE FROM workers",
+    "DELETE FROM webhooks",
+]
+
+
+@pytest.mark.parametrize(("role", "forbidden"), [("worker", NOBODYS + NO_WORKERS), ("gateway", NOBODYS + NO_GATEWAYS)])
+def test_a_role_may_do_nothing_else(ledger: Ledger, role: str, forbidden: list[str]) -> None:
+    refused = (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported)
+    with psycopg.connect(getattr(ledger, role).replace("+psycopg", ""), autocommit=True) as connection:
+        assert connection.execute("SELECT count(*) FROM items").fetchone() == (0,)
+        for statement in forbidden:
+            with pytest.raises(refused):
+                connection.execute(statement.encode())
+
+
+def test_tables_of_later_migrations_are_theirs_and_passwords_reach_no_log(ledger: Ledger, database_url: str) -> None:
+    with psycopg.connect(database_url.replace("+psycopg", ""), autocommit=True) as owner:
+        owner.execute("CREATE TABLE of_a_later_release (a int)")
+        stored = owner.execute("SELECT rolpassword FROM pg_authid WHERE rolname = 'tamis_worker'").fetchone()
+    assert stored is not None
+    assert stored[0].startswith("SCRAM-SHA-256$")
+    for url in (ledger.worker, ledger.gateway):
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+            connection.execute("INSERT INTO of_a_later_release VALUES (1)")
+            connection.execute("UPDATE of_a_later_release SET a = 2")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("DELETE FROM of_a_later_release")
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://postgres@host/tamis", "postgresql+psycopg://host/tamis", "what"])
+def test_the_owner_is_no_role_to_work_with(database_url: str, url: str) -> None:
+    with pytest.raises(ConfigurationError, match="a role's URL"):
+        grant(database_url, url, WORKER)

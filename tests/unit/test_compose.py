@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from tamis_producer.redaction import SECRET_NAMES, secrets_in
+from tamis_producer.settings import ProducerSettings
+from tamis_worker.doctor.postgres_server import CONNECTIONS_OF_A_WORKER
 from tamis_worker.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +20,34 @@ OURS = ("migrate", "worker", "gateway", "flower")
 SETTINGS = {f"TAMIS_{name.upper()}" for name in WorkerSettings.model_fields}
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.?\d*(-[\w.-]+)?")
 MODERN = {"deploy", "configs", "develop", "gpus", "models", "provider", "post_start", "pre_stop", "name", "include"}
+TRACES = {
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "OTEL_TRACES_SAMPLER",
+    "OTEL_TRACES_SAMPLER_ARG",
+    "OTEL_SDK_DISABLED",
+}
+LEFT_OUT = {
+    "TAMIS_HOME": "the image says where it is",
+    "TAMIS_RESULT_BACKEND_URL": "the broker's server holds it",
+    "TAMIS_LIMITER_URL": "the broker's server holds it",
+    "TAMIS_LLM_API_KEY_COMMAND": "the image has none of the programs that print keys; a sidecar may write the file",
+    "TAMIS_LLM_API_KEY_TTL": "of such a command",
+    "TAMIS_EXTRA_HEADERS": "may hold secrets: a file and TAMIS_EXTRA_HEADERS_FILE, in an override file of one's own",
+}
+RESERVED = 3  # connections, for superusers
+CONNECTIONS_OF_A_GATEWAY = 15  # SQLAlchemy's 5, and 10 beyond them
+MEMORY_OF_A_FILE = (
+    8  # bytes for each of it: 4.1 for its records, measured at 10 and 30 MB of RIS, and as much for items
+)
 every_service = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def mebibytes(name: str) -> int:
+    """The memory of a service's container."""
+    bound = SERVICES[name]["mem_limit"]
+    return int(bound[:-1]) * (1024 if bound.endswith("g") else 1)
 
 
 def environment(service: dict[str, Any]) -> dict[str, str]:
@@ -136,6 +165,66 @@ def test_every_tamis_variable_is_a_setting(name: str) -> None:
         assert {variable.removesuffix("_FILE") for variable in named} <= SETTINGS
 
 
+def test_every_setting_is_passed_on_to_who_reads_it_or_left_out_for_a_reason() -> None:
+    passed = {name: {one.removesuffix("_FILE") for one in environment(SERVICES[name])} for name in OURS}
+    of_producers = {f"TAMIS_{name.upper()}" for name in ProducerSettings.model_fields} - set(LEFT_OUT)
+    assert passed["gateway"] >= of_producers
+    of_flower = {name for name in SETTINGS if name.startswith("TAMIS_FLOWER_")}
+    assert passed["worker"] >= {name.removesuffix("_FILE") for name in SETTINGS} - set(LEFT_OUT) - of_flower
+    assert of_flower <= passed["flower"] | passed["gateway"]
+    assert not set(LEFT_OUT) & set().union(*passed.values())
+    assert all(LEFT_OUT.values())
+    for name in ("worker", "gateway"):
+        assert {one for one in environment(SERVICES[name]) if one.startswith("OTEL_")} == TRACES
+
+
+@pytest.mark.parametrize("name", ["worker", "gateway"])
+def test_what_is_not_set_is_as_if_it_was_not_passed_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compose gives an empty text to a variable that nobody set."""
+    defaults = WorkerSettings()
+    for variable, value in environment(SERVICES[name]).items():
+        if variable.startswith("TAMIS_") and (plain := re.fullmatch(r"\$\{TAMIS_\w+:-(.*)\}", value)):
+            monkeypatch.setenv(variable, plain[1])
+    differing = {field for field, value in WorkerSettings() if value != getattr(defaults, field)}
+    assert differing == {"max_file_bytes"}
+
+
+def test_each_service_has_a_role_of_its_own_in_the_ledger_and_flower_has_none() -> None:
+    roles = {name: {one for one in SERVICES[name]["secrets"] if one.endswith("database_url")} for name in OURS}
+    assert roles == {
+        "migrate": {"database_url", "worker_database_url", "gateway_database_url"},
+        "worker": {"worker_database_url"},
+        "gateway": {"gateway_database_url"},
+        "flower": set(),
+    }
+    named = {name: environment(SERVICES[name]).get("TAMIS_DATABASE_URL_FILE") for name in OURS}
+    assert named["migrate"] == "/run/secrets/database_url"
+    words = SERVICES["migrate"]["command"]
+    assert words[words.index("--worker-url") + 1] == named["worker"]
+    assert words[words.index("--gateway-url") + 1] == named["gateway"]
+    script = (ROOT / "deploy" / "make-secrets").read_text("utf-8")
+    users = dict(re.findall(r"keep (\w*database_url) \"postgresql\+psycopg://(\w+):", script))
+    assert len(set(users.values())) == len(users) == 3
+
+
+def test_bounds_fit_the_containers() -> None:
+    """Memory of a container, connections of all of them."""
+    default = re.fullmatch(
+        r"\$\{TAMIS_MAX_FILE_BYTES:-(\d+)\}", environment(SERVICES["gateway"])["TAMIS_MAX_FILE_BYTES"]
+    )
+    assert default is not None
+    assert MEMORY_OF_A_FILE * int(default[1]) <= mebibytes("gateway") * 2**20
+    fields = WorkerSettings.model_fields
+    answers = fields["concurrency"].default * fields["max_answer_bytes"].default
+    assert answers <= mebibytes("worker") * 2**20 / 2, "all answers at once, as large as they may be"
+    settings = [word.split("=") for word in SERVICES["postgres"]["command"] if "=" in word]
+    connections = int(dict(settings)["max_connections"]) - RESERVED - CONNECTIONS_OF_A_GATEWAY
+    scaled = re.findall(r"--scale worker=(\d+)", (ROOT / "docs" / "operations.md").read_text("utf-8"))
+    assert scaled
+    assert connections // CONNECTIONS_OF_A_WORKER == 11  # as the file says
+    assert max(map(int, scaled)) <= connections // CONNECTIONS_OF_A_WORKER
+
+
 @every_service
 def test_secrets_come_as_files_and_never_as_variables_or_arguments(name: str) -> None:
     service = SERVICES[name]
@@ -147,7 +236,7 @@ def test_secrets_come_as_files_and_never_as_variables_or_arguments(name: str) ->
             assert value in mounted, f"{variable} names a file that is not mounted"
             named.add(value)
         else:
-            assert not SECRET_NAMES.search(variable), variable
+            assert not SECRET_NAMES.search(variable) or variable == "TAMIS_MAX_OUTPUT_TOKENS", variable
     words = service.get("command", [])
     named |= {word for word in words if word.startswith("/run/secrets/")}
     assert named == mounted, "what is mounted is used, and what is used is mounted"

@@ -85,6 +85,12 @@ def test_the_secret_that_the_operator_makes_has_every_key_that_is_asked_for() ->
         for variable in container["env"]
         if "valueFrom" in variable
     }
+    named |= {
+        item["key"]
+        for pod in PODS.values()
+        for volume in pod["volumes"]
+        for item in volume.get("secret", {}).get("items", [])
+    }
     named |= {target["key"] for target in one("TriggerAuthentication")["spec"]["secretTargetRef"]}
     assert named == set(re.findall(r"--from-file=(\w+)", OPERATIONS))
 

@@ -62,6 +62,7 @@ from .telemetry.gauges import ASKED_WITHIN, Present, QueueDepths
 from .telemetry.measures import NOBODY, Measures
 from .telemetry.metrics import Metrics
 from .vitals import Vitals
+from .webhooks.deliverer import Deliverer
 
 T = TypeVar("T")
 
@@ -251,6 +252,7 @@ class Runtime:
             asyncio.create_task(reconciler.run(), name="reconciler"),
             asyncio.create_task(self._probe.run(), name="probe of the broker"),
             asyncio.create_task(self._follow_batches(), name="pauses and cancellations"),
+            asyncio.create_task(Deliverer.of(self.engine, settings).run(), name="webhooks"),
         ]
         policy = settings.retention
         if policy.deletes:

@@ -4,15 +4,17 @@ import ipaddress
 import json
 import os
 import re
+from base64 import b64decode
 from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
+from tamis_producer.redaction import WEBHOOK_PREFIX
 from tamis_producer.setting_files import files_named
 from tamis_producer.settings import ProducerSettings, verified
 from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
@@ -25,6 +27,7 @@ from .llm.prompt_cache import Breakpoint
 from .retention_policy import Policy
 
 OPENAI_URL = "https://api.openai.com/v1"
+WEBHOOK_SECRET_BYTES = range(24, 65)  # as Standard Webhooks has it
 FLOWER_PASSWORD_LENGTH = 12
 FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
 
@@ -97,8 +100,29 @@ class WorkerSettings(ProducerSettings):
     metrics_port: int | None = Field(default=None, ge=0, le=65_535)  # of /metrics; unset: none, 0: any that is free
     metrics_host: str = "127.0.0.1"  # where /metrics listens; it asks for no password
 
+    webhook_secret: SecretStr | None = None  # that webhooks are signed with, one a ledger; unset: none is sent
+    webhook_private: bool = False  # webhooks may go to addresses that are not public, and by http
+    webhook_keep_days: float = Field(default=30.0, gt=0)  # of those that were delivered or given up
+
     flower_address: str = "127.0.0.1"  # where `tamis up` lets Flower listen; any other needs a password of your own
     flower_password: SecretStr | None = None  # of the user "tamis"; unset: a random one under `home`
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _signs(cls, secret: SecretStr | None) -> SecretStr | None:
+        """It is not repeated, whatever is wrong with it."""
+        if secret is None:
+            return None
+        try:
+            length = len(b64decode(secret.get_secret_value().removeprefix(WEBHOOK_PREFIX), validate=True))
+        except ValueError:
+            length = 0
+        if not secret.get_secret_value().startswith(WEBHOOK_PREFIX) or length not in WEBHOOK_SECRET_BYTES:
+            raise ValueError(
+                "a secret for webhooks is whsec_ and 24 to 64 random bytes in base64: "
+                'echo "whsec_$(openssl rand -base64 32)" makes one'
+            )
+        return secret
 
     @model_validator(mode="after")
     def _flower(self) -> Self:

@@ -177,6 +177,7 @@ COMMANDS = (
     ),
     Listed("serve", "serve", Theme.RUN, "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."),
     Listed("keys", "serve", Theme.RUN, "Keys of the HTTP gateway."),
+    Listed("webhooks", "webhooks", Theme.RUN, "What was told to whom by webhooks, and tell it again."),
     Listed(
         "help",
         "manual",

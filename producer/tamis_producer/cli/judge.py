@@ -74,6 +74,7 @@ def judge(
             label=f"judgement of {view.label or judged.id}",
             use_cache=not submission.no_cache,
             priority=submission.priority,
+            callback=submission.callback,
             max_cost=submission.max_cost,
             steering=submission.steering,
         )

@@ -69,6 +69,7 @@ def run(
             use_cache=not submission.no_cache,
             again=again,
             priority=submission.priority,
+            callback=submission.callback,
             steering=submission.steering,
         )
         if submission.detach:

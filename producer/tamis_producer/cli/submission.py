@@ -11,7 +11,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 import typer
 from pydantic import ValidationError
 
-from tamis_schemas import InvalidParameters, Priority, Steering, Tier, TierFallback
+from tamis_schemas import Callback, InvalidParameters, Priority, Steering, Tier, TierFallback
+from tamis_schemas.operations import first_complaint
 from tamis_schemas.steering import TIER_PATIENCE
 
 from ..budget import amount_of
@@ -51,6 +52,19 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
     return headers
 
 
+CallbackUrl = Annotated[
+    str | None, typer.Option("--callback-url", metavar="URL", help="Who is told of its end, by a signed webhook.")
+]
+
+
+def callback_of(url: str) -> Callback:
+    """Who is told, of everything. Raises `InvalidParameters` where the URL cannot be called."""
+    try:
+        return Callback(url=url)
+    except ValidationError as error:
+        raise InvalidParameters(f"callback: {first_complaint(error)}") from error
+
+
 @dataclass(frozen=True)
 class Submission:
     """What was said on the command line of how to submit."""
@@ -74,6 +88,7 @@ class Submission:
         ),
     ] = None
     priority: Annotated[Priority, typer.Option(help="Who goes first where batches wait.")] = Priority.NORMAL
+    callback_url: CallbackUrl = None
     reasoning_effort: Annotated[
         str | None,
         typer.Option(
@@ -104,6 +119,11 @@ class Submission:
         bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")
     ] = False
     as_json: AsJson = False
+
+    @cached_property
+    def callback(self) -> Callback | None:
+        """Who is told what becomes of it. Raises `InvalidParameters` where the URL cannot be called."""
+        return None if self.callback_url is None else callback_of(self.callback_url)
 
     @cached_property
     def steering(self) -> Steering:
@@ -144,7 +164,7 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], 
         @wraps(command)
         def run(**given: Any) -> None:
             submission = Submission(**{name: given.pop(name) for name in options})
-            _ = submission.steering  # what is wrong there is said before anything is read
+            _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
             command(submission, **given)  # type: ignore[call-arg]  # by name, as Typer calls it
 
         merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]

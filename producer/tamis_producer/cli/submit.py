@@ -300,6 +300,7 @@ def submit(
             exclusions=None if identified is None else identified.exclusions,
             source=None if identified is None else identified.source,
             priority=submission.priority,
+            callback=submission.callback,
             max_cost=submission.max_cost,
             steering=submission.steering,
         )

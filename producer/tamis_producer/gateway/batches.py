@@ -96,6 +96,7 @@ async def submit(
             priority=given.priority,
             max_cost=given.max_cost,
             steering=given.steering,
+            callback=given.callback,
             idempotency_key=idempotency_key,
         )
         return Standing.of(batch.status())

@@ -126,6 +126,7 @@ def _submitted(client: Client, terms: FileTerms, file: UploadFile, idempotency_k
         priority=terms.priority,
         max_cost=terms.max_cost,
         steering=terms.steering,
+        callback=terms.callback,
         idempotency_key=idempotency_key,
     )
     return Standing.of(batch.status())

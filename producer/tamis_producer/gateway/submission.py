@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.config import JsonDict
 
-from tamis_schemas import NO_STEERING, InvalidParameters, Priority, Steering
+from tamis_schemas import NO_STEERING, Callback, InvalidParameters, Priority, Steering
 from tamis_schemas.operations import NamedOperation, first_complaint
 
 from ..budget import MOST, amount_of
@@ -44,6 +44,7 @@ class Terms(BaseModel):
     priority: Priority = Priority.NORMAL
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget.")
     steering: Steering = Field(default=NO_STEERING, description="Goes over what the workers are set to.")
+    callback: Callback | None = Field(default=None, description="Whom to tell of its end; None: as the key says.")
 
 
 class Submission(Terms):

@@ -24,6 +24,7 @@ from .tables import (
     summaries,
     tallies,
     transcripts,
+    webhooks,
     workers,
 )
 
@@ -51,5 +52,6 @@ __all__ = [
     "summaries",
     "tallies",
     "transcripts",
+    "webhooks",
     "workers",
 ]

@@ -37,6 +37,14 @@ from ..priority import Priority
 from ..status import BatchStatus, ItemStatus
 
 
+class WebhookState(StrEnum):
+    """Where a webhook stands."""
+
+    WAITING = "waiting"  # for its first try, or for the next
+    DELIVERED = "delivered"
+    GIVEN_UP = "given_up"
+
+
 class ShardStatus(StrEnum):
     """Where a shard stands."""
 
@@ -197,6 +205,7 @@ tallies = Table(
     Column("decided_cost", Numeric, nullable=False, server_default="0"),  # of items without an error, and with calls
     Column("decided_priced", BigInteger, nullable=False, server_default="0"),  # such items whose price is known
     PrimaryKeyConstraint("batch_id", "round", "backend"),
+    info={"archived": False},  # they follow from the rows that are
 )
 Index("ix_tallies_failed", tallies.c.batch_id, postgresql_where=tallies.c.failed != 0)
 
@@ -381,6 +390,34 @@ api_keys = Table(  # of the HTTP gateway; what is kept of a key cannot be used a
     Column("models", JSON),  # a list of those that it may ask; None: any
     Column("monthly_cost", _MONEY),  # dollars that its batches of a month may cost; None: no bound
     Column("callback", JSON),  # a `Callback`, of batches that name none; None: nobody is told
+)
+
+webhooks = Table(  # an outbox: what somebody is to be told, and what came of it; triggers on the other tables fill it
+    "webhooks",
+    metadata,
+    Column("id", Uuid, primary_key=True, server_default=func.gen_random_uuid()),  # the same at every try
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE")),  # None: a test
+    Column("round", Integer),
+    Column("type", Text, nullable=False),  # a `BatchEvent`, or that of a test
+    Column("url", Text, nullable=False),
+    Column("data", JSON, nullable=False),  # what was the case when it happened
+    Column("body", Text),  # what is sent, with the counts of then; the same at every try; None: not built yet
+    Column("state", Text, nullable=False, server_default=WebhookState.WAITING.value),
+    Column("tries", Integer, nullable=False, server_default="0"),  # begun, since it was written or replayed
+    Column("next_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("claimed_until", _INSTANT),  # by the worker that sends it; afterwards another one may
+    Column("last_at", _INSTANT),
+    Column("last_status", Integer),  # of the last answer; None: there was none
+    Column("last_said", Text),  # what came of the last try, in a few words
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("ended_at", _INSTANT),
+    _one_of("state", WebhookState),
+    CheckConstraint("(state = 'waiting') = (ended_at IS NULL)", name="ended_at_known"),
+    Index("ix_webhooks_due", "next_at", postgresql_where=text("state = 'waiting'")),
+    Index("ix_webhooks_created_at", "created_at"),
+    Index("ix_webhooks_batch", "batch_id"),
+    # Told once a round.
+    Index("uq_webhooks_failing", "batch_id", "round", unique=True, postgresql_where=text("type = 'batch.failing'")),
 )
 
 spending = Table(  # of batches with a budget: what the calls in flight may cost, and what the others did cost

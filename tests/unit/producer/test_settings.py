@@ -71,7 +71,6 @@ def test_no_password_and_no_key_is_in_a_repr(environ: Put) -> None:
         ({"TAMIS_SHARD_SIZE": "0"}, "TAMIS_SHARD_SIZE: "),
         ({"TAMIS_LIMIT_RPM": "-1"}, "TAMIS_LIMIT_RPM: "),
         ({"TAMIS_TEMPERATURE": "hot"}, "TAMIS_TEMPERATURE: "),
-        ({"TAMIS_BROKER_URL": "redis://h/0"}, "TAMIS_DATABASE_URL is not set"),
         ({"TAMIS_DATABASE_URL": "postgresql://h/t"}, "TAMIS_BROKER_URL is not set"),
         ({"TAMIS_FLOWER_URL": "javascript:alert(1)"}, "TAMIS_FLOWER_URL: cannot be opened"),
     ],
@@ -80,6 +79,14 @@ def test_a_wrong_setting_is_named(environ: Put, values: dict[str, str], named: s
     environ(**values)
     with pytest.raises(ConfigurationError, match=named):
         WorkerSettings.load()
+
+
+def test_a_ledger_that_is_missing_is_named_by_whoever_needs_it_and_flower_does_not(environ: Put) -> None:
+    environ(TAMIS_BROKER_URL="redis://h/0")
+    settings = WorkerSettings.load()
+    assert settings.result_backend == "redis://h/1"
+    with pytest.raises(ConfigurationError, match="TAMIS_DATABASE_URL is not set: name both"):
+        _ = settings.database
 
 
 def test_an_empty_variable_counts_as_not_set(environ: Put) -> None:

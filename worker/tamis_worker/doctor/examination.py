@@ -19,6 +19,7 @@ from .learned import judge_learned, read_learned
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
+from .told import judge_told, read_told
 
 ANSWER_WITHIN = 5.0  # s
 
@@ -124,12 +125,14 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
         workers = read_workers(engine, broker)
         repairs = read_repairs(engine)
         learned = read_learned(engine)
+        told = read_told(engine)
     except (LedgerUnavailable, ConfigurationError) as error:
         yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)
         yield from judge_learned(learned)
+        yield from judge_told(told, secret=settings.webhook_secret is not None)
     finally:
         engine.dispose()
         app.close()

@@ -18,6 +18,7 @@ RUNNER = CliRunner()
 STEERING = ("--reasoning-effort", "--extra-body", "--extra-header", "--tier", "--tier-patience", "--tier-fallback")
 SHARED = (
     *("--model", "--idempotency-key", "--detach", "--no-cache", "--keep-duplicates", "--max-cost", "--priority"),
+    "--callback-url",
     *STEERING,
 )
 

@@ -1,0 +1,118 @@
+"""What workers and gateways may do in the ledger: the least rights, granted by whoever owns the tables.
+
+docs/security.md shows these statements, and tests run a batch with them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import create_engine, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
+
+from ..errors import ConfigurationError
+from .outages import translated
+
+SCRAM = b"scram-sha-256"
+
+
+@dataclass(frozen=True)
+class Rights:
+    """Of a role: it reads every table, adds to most and changes most; what is not named here it deletes nowhere."""
+
+    only_read: tuple[str, ...]
+    only_added_to: tuple[str, ...] = ()
+    deleted_from: tuple[str, ...] = ()
+
+
+# Counters are written by triggers, with their owner's rights.
+# What people decided, and who may use the gateway, is no worker's to write.
+WORKER = Rights(
+    only_read=("alembic_version", "api_keys", "audits", "audit_items", "audit_decisions", "overrides", "tallies"),
+    only_added_to=("payloads", "prompts", "transcripts"),
+    deleted_from=("webhooks", "workers"),
+)
+# What models answered is no producer's to write, and what people decided nobody changes.
+GATEWAY = Rights(
+    only_read=(
+        "alembic_version",
+        "dialects",
+        "evaluations",
+        "llm_cache",
+        "prompts",
+        "repairs",
+        "results",
+        "summaries",
+        "tallies",
+        "transcripts",
+        "workers",
+    ),
+    only_added_to=("audits", "audit_items", "audit_decisions", "overrides", "payloads"),
+)
+
+
+def grants(role: str, rights: Rights) -> list[str]:
+    """The statements that give a role these rights, also on tables that later migrations add; done twice as once."""
+    statements = [
+        f"GRANT USAGE ON SCHEMA public TO {role}",
+        f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}",
+        f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE ON TABLES TO {role}",
+        f"REVOKE INSERT, UPDATE ON {', '.join(rights.only_read)} FROM {role}",
+    ]
+    if rights.only_added_to:
+        statements.append(f"REVOKE UPDATE ON {', '.join(rights.only_added_to)} FROM {role}")
+    if rights.deleted_from:
+        statements.append(f"GRANT DELETE ON {', '.join(rights.deleted_from)} TO {role}")
+    return statements
+
+
+def grant(owner_url: str, role_url: str, rights: Rights) -> str:
+    """The name of the role of `role_url`, once it may log in with the password there and has these rights.
+
+    Made where there is none; what is there is changed to be so. The password reaches the server as a hash.
+
+    Raises:
+        ConfigurationError: the URL names no role, or the owner of the tables; or the owner may make no roles.
+        LedgerUnavailable: Postgres does not answer.
+    """
+    try:
+        named = make_url(role_url)
+    except ArgumentError as error:
+        raise ConfigurationError(
+            "a role's URL looks like postgresql+psycopg://role:password@host:5432/tamis"
+        ) from error
+    if not named.username or named.username == make_url(owner_url).username:
+        raise ConfigurationError("a role's URL names a user of its own, not the one that owns the tables")
+    role = named.username
+    engine = create_engine(owner_url, poolclass=NullPool, hide_parameters=True)
+    with translated(), engine.begin() as connection:
+        driver = connection.connection.driver_connection
+        if not isinstance(driver, psycopg.Connection):
+            raise ConfigurationError("the ledger's URL begins with postgresql+psycopg://")
+        try:
+            _make(driver, role, named.password)
+            _grant(driver, role, rights)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise ConfigurationError(
+                f"the role {role!r} cannot be given its rights: run this as the owner of the tables, "
+                "and let it make roles (ALTER ROLE ... CREATEROLE)"
+            ) from error
+    return role
+
+
+def _make(driver: psycopg.Connection[object], role: str, password: str | None) -> None:
+    known = driver.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
+    words = [sql.SQL("ALTER ROLE" if known else "CREATE ROLE"), sql.Identifier(role), sql.SQL("LOGIN")]
+    if password is not None:
+        hashed = driver.pgconn.encrypt_password(str(password).encode(), role.encode(), SCRAM).decode()
+        words += [sql.SQL("PASSWORD"), sql.Literal(hashed)]
+    driver.execute(sql.SQL(" ").join(words))
+
+
+def _grant(driver: psycopg.Connection[object], role: str, rights: Rights) -> None:
+    quoted = sql.Identifier(role).as_string(driver)
+    statements: Sequence[str] = grants(quoted, rights)
+    for statement in statements:
+        driver.execute(statement.encode())

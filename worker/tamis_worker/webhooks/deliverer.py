@@ -1,0 +1,121 @@
+"""The deliverer: takes up webhooks that are due, sends each on a task of its own, and records what came of it.
+
+Runs in every worker. At least once: where a worker dies, or the ledger is away when the answer comes, the claim runs
+out and the webhook is sent again, under the same id and with the same body.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol, Self
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_schemas import LedgerUnavailable
+
+from ..ledger import webhooks
+from ..ledger.connection import transaction
+from ..loop import end_tasks
+from ..settings import WorkerSettings
+from .schedule import Answer, decide
+from .sender import Sender
+
+POLL = 2.0  # s between two looks for webhooks that are due
+AT_ONCE = 8  # tries in flight in one worker
+SWEEPS = 5  # looks from one count of failures to the next
+PRUNES = 1_800  # looks from one pruning to the next: an hour
+UNSIGNED = "not sent: the workers have no TAMIS_WEBHOOK_SECRET"
+
+log = logging.getLogger(__name__)
+
+
+class Sends(Protocol):
+    """What sends one try."""
+
+    async def send(self, webhook_id: UUID, url: str, body: str) -> Answer:
+        """What came of it."""
+        ...
+
+    async def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+class Deliverer:
+    """Delivers the webhooks of a ledger until its `run` is cancelled."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        sender: Sends | None,
+        *,
+        keep_days: float,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """`sender`: None where there is no secret to sign with, so that nothing is sent."""
+        self._engine = engine
+        self._sender = sender
+        self._keep_days = keep_days
+        self._jitter = jitter
+        self._tries: set[asyncio.Task[None]] = set()
+        self._looks = 0
+
+    @classmethod
+    def of(cls, engine: AsyncEngine, settings: WorkerSettings) -> Self:
+        """The deliverer of a worker."""
+        secret = settings.webhook_secret
+        sender = None if secret is None else Sender(secret, private=settings.webhook_private)
+        return cls(engine, sender, keep_days=settings.webhook_keep_days)
+
+    async def run(self) -> None:
+        """Look and send until cancelled; what is in flight then is sent again when its claim is over."""
+        try:
+            while True:
+                await asyncio.sleep(POLL)
+                try:
+                    await self.look()
+                except LedgerUnavailable as error:
+                    log.debug("webhooks put off: %s", error)
+                except Exception:  # the next look tries again; the worker goes on either way
+                    log.exception("webhooks could not be looked for")
+        finally:
+            await end_tasks(*self._tries)
+            await self.close()
+
+    async def look(self) -> None:
+        """Begin what is due, as far as there is room. Raises `LedgerUnavailable`."""
+        self._looks += 1
+        if self._looks % SWEEPS == 1:
+            await webhooks.tell_failing(self._engine)
+        if self._looks % PRUNES == 1:
+            async with transaction(self._engine) as connection:
+                await webhooks.prune(connection, days=self._keep_days)
+        if self._sender is None:
+            if waiting := await webhooks.say_why_they_wait(self._engine, UNSIGNED):
+                log.warning("%d webhooks wait: TAMIS_WEBHOOK_SECRET is not set here", waiting)
+        elif room := AT_ONCE - len(self._tries):
+            for claimed in await webhooks.claim(self._engine, room):
+                task = asyncio.create_task(self._deliver(self._sender, claimed), name=f"webhook {claimed.id}")
+                self._tries.add(task)
+                task.add_done_callback(self._tries.discard)
+
+    async def close(self) -> None:
+        """Close what is open."""
+        if self._sender is not None:
+            await self._sender.close()
+
+    async def settled(self) -> None:
+        """Return when nothing is in flight."""
+        if self._tries:
+            await asyncio.wait(self._tries)
+
+    async def _deliver(self, sender: Sends, claimed: webhooks.Claimed) -> None:
+        answer = await sender.send(claimed.id, claimed.url, claimed.body)
+        decision = decide(answer, claimed.tries, jitter=self._jitter())
+        level = logging.INFO if decision.delivered else logging.WARNING
+        log.log(level, "webhook=%s try=%d: %s", claimed.id, claimed.tries, decision.said)
+        with suppress(LedgerUnavailable):  # it is sent again when the claim is over
+            await webhooks.finish(self._engine, claimed, answer.status, decision)
