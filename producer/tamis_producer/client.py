@@ -36,6 +36,8 @@ from .batch import Batch
 from .bounds import Bounds
 from .budget import budget_of
 from .ledger import (
+    CLIENT,
+    PoolKind,
     connect,
     find_audit,
     find_batch,
@@ -79,10 +81,10 @@ class Client:
     ...     batch.wait(timeout=600)
     """
 
-    def __init__(self, settings: ProducerSettings | None = None) -> None:
+    def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
         """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
         self.settings = settings or ProducerSettings.load()
-        self.engine: Engine = connect(self.settings.database)
+        self.engine: Engine = connect(self.settings.database, pool)
         self._broker = self.settings.broker
         self._lock = Lock()
         self._made: Dispatcher | None = None

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.broker import waiting_messages
 from tamis_producer.dispatch import Dispatcher, ItemAddress
+from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import Redaction
@@ -66,7 +67,6 @@ T = TypeVar("T")
 STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has to write
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
 BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
-DISPATCH_IDLE_WITHIN = 30  # s; between two statements the items of a whole batch may be made ready
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class Runtime:
         self._background: list[asyncio.Task[None]] = []
         self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
-        self.dispatch_engine = connect_producer(settings.database, idle_within=DISPATCH_IDLE_WITHIN)
+        self.dispatch_engine = connect_producer(settings.database, DISPATCH)
         self.dispatcher = Dispatcher(self.dispatch_engine, app)
 
     def start(self) -> None:

@@ -1,15 +1,19 @@
 """The producer's side of the ledger: write a batch, read how it stands, stream what came out."""
 
 from .audits import insert_audit, read_audit, read_audits
-from .connection import NOTICE_A_LOST_NETWORK, connect, ledger_errors
+from .connection import CLIENT, DISPATCH, GATEWAY, NOTICE_A_LOST_NETWORK, PoolKind, connect, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
-from .outcomes import read_item_ids, read_summaries, read_summary, stream_results
+from .outcomes import read_item_ids, read_results, read_summaries, read_summary, stream_results
 from .overrides import read_operation, read_overrides
 from .views import read_reviews, read_views
 
 __all__ = [
+    "CLIENT",
+    "DISPATCH",
+    "GATEWAY",
     "NOTICE_A_LOST_NETWORK",
+    "PoolKind",
     "check_budget",
     "connect",
     "find_audit",
@@ -24,6 +28,7 @@ __all__ = [
     "read_item_ids",
     "read_operation",
     "read_overrides",
+    "read_results",
     "read_reviews",
     "read_summaries",
     "read_summary",

@@ -5,11 +5,12 @@ What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import psycopg
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from tamis_schemas import (
@@ -30,24 +31,55 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def connect(database_url: str, *, idle_within: int | None = None) -> Engine:
+@dataclass(frozen=True)
+class PoolKind:
+    """How a kind of process uses the ledger: what Postgres calls it, and how long it may take."""
+
+    name: str  # in `pg_stat_activity`, unless the URL gives another
+    statement_within: int  # s; a longer one is ended
+    idle_within: int  # s between two statements of a transaction; then it is ended: who is stopped keeps no locks
+    kept: int = 5  # connections that stay open while nobody needs them
+    most: int = 15  # at once
+
+
+CLIENT = PoolKind("tamis client", statement_within=1_800, idle_within=300)
+GATEWAY = PoolKind("tamis gateway", statement_within=120, idle_within=60, kept=3)
+# Between two statements the items of a whole batch may be made ready.
+DISPATCH = PoolKind("tamis dispatch", statement_within=120, idle_within=30)
+
+
+def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
     """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none.
 
-    `idle_within`: seconds between two statements of a transaction, after which the server ends it, so that a process
-    that is stopped in the middle of one does not keep its locks. None: no bound, for readers take their time.
+    What the URL itself says of timeouts, in `options`, goes over what is usual for the kind.
     """
-    options = {} if idle_within is None else {"options": f"-c idle_in_transaction_session_timeout={idle_within}s"}
     try:
+        url = make_url(database_url)
+        limits = (
+            f"-c statement_timeout={kind.statement_within}s "
+            f"-c idle_in_transaction_session_timeout={kind.idle_within}s {_options(url)}"
+        )
         return create_engine(
-            database_url,
+            url,
             hide_parameters=True,  # records and answers, in the messages of errors
             pool_pre_ping=True,
-            connect_args={**NOTICE_A_LOST_NETWORK, **options},
+            pool_size=kind.kept,
+            max_overflow=kind.most - kind.kept,
+            connect_args={
+                **NOTICE_A_LOST_NETWORK,
+                "fallback_application_name": kind.name,
+                "options": limits.rstrip(),
+            },
         )
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
+
+
+def _options(url: URL) -> str:
+    given = url.query.get("options", ())
+    return given if isinstance(given, str) else " ".join(given)
 
 
 @contextmanager

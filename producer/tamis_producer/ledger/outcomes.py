@@ -1,10 +1,10 @@
 """What came out: results in the order of the items, and summaries."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Integer, Row, any_, literal, select
+from sqlalchemy import ARRAY, Connection, Integer, Row, Select, any_, literal, select
 
 from tamis_schemas import (
     ErrorKind,
@@ -38,9 +38,30 @@ def stream_results(
 
     An item that is asked about again has none until it ends anew; its provenance is what was paid for it before.
     """
+    statement = _of_items(batch_id).execution_options(yield_per=STREAM_ROWS)
+    if places is not None:
+        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
+    with connection.execute(statement) as rows:  # a reader who stops early closes the cursor too
+        for row in rows:
+            yield _item_result(batch_id, row)
+
+
+def read_results(
+    connection: Connection, batch_id: UUID, after: int | None, limit: int, places: Sequence[int] | None = None
+) -> list[ItemResult]:
+    """At most `limit` items behind the place `after`, None: from the first; or of those at some places, in order."""
+    statement = _of_items(batch_id).limit(limit)
+    if after is not None:
+        statement = statement.where(items.c.idx > after)
+    if places is not None:
+        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
+    return [_item_result(batch_id, row) for row in connection.execute(statement)]
+
+
+def _of_items(batch_id: UUID) -> Select[Any]:
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     human = standing(batch_id)
-    statement = (
+    return (
         select(
             *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
             *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
@@ -53,13 +74,7 @@ def stream_results(
         .outerjoin(human, human.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id)
         .order_by(items.c.idx)
-        .execution_options(yield_per=STREAM_ROWS)
     )
-    if places is not None:
-        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
-    with connection.execute(statement) as rows:  # a reader who stops early closes the cursor too
-        for row in rows:
-            yield _item_result(batch_id, row)
 
 
 def read_item_ids(connection: Connection, batch_id: UUID) -> list[str]:

@@ -1,5 +1,6 @@
 """How batches and reviews stand."""
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -43,12 +44,19 @@ def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit
 
 
 def read_views(
-    connection: Connection, *, batch_id: UUID | None = None, review_id: UUID | None = None, limit: int = 20
+    connection: Connection,
+    *,
+    batch_id: UUID | None = None,
+    batch_ids: Collection[UUID] | None = None,
+    review_id: UUID | None = None,
+    limit: int = 20,
 ) -> list[BatchView]:
-    """How batches stand, newest first: the one asked for, those of a review, or the last `limit`."""
+    """How batches stand, newest first: the one or those asked for, those of a review, or the last `limit`."""
     wanted = select(batches).order_by(batches.c.created_at.desc()).limit(limit)
     if batch_id is not None:
         wanted = select(batches).where(batches.c.id == batch_id)
+    elif batch_ids is not None:
+        wanted = select(batches).where(batches.c.id.in_(batch_ids))
     elif review_id is not None:
         wanted = select(batches).where(batches.c.review_id == review_id)
     b = wanted.subquery("b")

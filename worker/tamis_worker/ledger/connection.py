@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from tamis_producer.ledger import NOTICE_A_LOST_NETWORK
 from tamis_schemas.ledger.outages import outage
 
+NAME = "tamis worker"  # in `pg_stat_activity`
 CONNECTIONS = 6  # claims, results, heartbeat, aggregates, reconciler, one spare
 ANSWER_WITHIN = 30  # s; a statement that takes longer is the server's trouble, not ours to wait for
 GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its statement by then is not there
@@ -39,7 +40,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
             max_overflow=0,
             pool_timeout=ANSWER_WITHIN,
             isolation_level="AUTOCOMMIT",
-            connect_args={**NOTICE_A_LOST_NETWORK, "options": OPTIONS},
+            connect_args={**NOTICE_A_LOST_NETWORK, "fallback_application_name": NAME, "options": OPTIONS},
         )
     return create_async_engine(
         database_url,
@@ -48,7 +49,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
         max_overflow=2,
         pool_timeout=ANSWER_WITHIN,
         pool_pre_ping=True,
-        connect_args={**NOTICE_A_LOST_NETWORK, "options": OPTIONS},
+        connect_args={**NOTICE_A_LOST_NETWORK, "fallback_application_name": NAME, "options": OPTIONS},
     )
 
 

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.ledger import connection as ledger
@@ -18,7 +19,7 @@ async def test_a_workers_transactions_are_ended_where_they_stand_idle(database_u
         async with engine.connect() as connection:
             assert (await connection.execute(SHOW)).scalar_one() == f"{ledger.IDLE_WITHIN}s"
         await engine.dispose()
-    dispatch = connect_producer(database_url, idle_within=30)
+    dispatch = connect_producer(database_url, DISPATCH)
     with dispatch.connect() as connection:
         assert connection.execute(SHOW).scalar_one() == "30s"
     dispatch.dispose()
