@@ -42,10 +42,11 @@ COLUMNS = (
 )
 
 
-def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
+def write_csv(results: Iterable[ItemResult], stream: TextIO, *, header: bool = True) -> int:
     """One row per item under `COLUMNS`; how many. Several deciding criteria are separated by ` | `."""
     writer = csv.writer(stream)  # lines end as RFC 4180 has them; then a bare carriage return in a cell is quoted too
-    writer.writerow(COLUMNS)
+    if header:
+        writer.writerow(COLUMNS)
     rows = 0
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in _cells(result)])

@@ -12,6 +12,7 @@ from tamis_schemas import ConfigurationError
 
 from ..client import Client
 from .app import create_app
+from .protocol import PatientProtocol
 
 STOP_WITHIN = 10  # s, for requests that are being answered
 
@@ -36,7 +37,14 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) ->
         ready()
         app = create_app(client, stops=lambda: server.should_exit)
         # Its log lines go where those of the command line go, and through the same filter.
-        config = uvicorn.Config(app, log_config=None, server_header=False, timeout_graceful_shutdown=STOP_WITHIN)
+        config = uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            ws="none",
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_WITHIN,
+        )
         server = uvicorn.Server(config)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when it has stopped
         with suppress(KeyboardInterrupt):

@@ -1,22 +1,14 @@
 """The table of decisions as data: its rows, and the words that it needs to show them."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import Engine
+from tamis_schemas import Criterion, Inclusion, ItemResult, Operation
 
-from tamis_schemas import Criterion, Inclusion
-
-from ..ledger import read_operation, stream_results
 from ..outcome import FILTER, INCLUSION, Outcome
-from .reading import snapshot
 from .record import Row, record_row
 from .steps import operation_noun
-
-AT_ONCE = 200  # rows in one piece of text
 
 # In the order in which the table sorts them.
 _NAMES = {
@@ -50,23 +42,20 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
     }
 
 
-def table_json(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[str]:
-    """One JSON object in pieces, `{"operation": ..., "facts": ..., "rows": [...]}`, of one snapshot of the ledger.
+def table_pieces(operation: Operation) -> tuple[str, Callable[[list[ItemResult], bool], str], str]:
+    """One JSON object, `{"operation": ..., "facts": ..., "rows": [...]}`: its beginning, its rows, its end.
 
-    The rows are those of the whole batch in its order, or of the items at some places. Raises `LedgerUnavailable`.
+    The rows are those of some results, told whether they are the first ones.
     """
-    with snapshot(engine) as connection:
-        operation = read_operation(connection, batch_id)
-        labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
-        facts = table_facts(labelled, [operation.operation])
-        yield f'{{"operation":{_json(operation.operation)},"facts":{_json(facts)},"rows":['
-        results = stream_results(connection, batch_id, places)
-        rows = (record_row(operation.operation, result) for result in results)
-        comma = ""
-        while piece := ",\n".join(map(_json, islice(rows, AT_ONCE))):
-            yield comma + piece
-            comma = ",\n"
-        yield "]}"
+    name = operation.operation
+    labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
+    begins = f'{{"operation":{_json(name)},"facts":{_json(table_facts(labelled, [name]))},"rows":['
+
+    def rows(results: list[ItemResult], first: bool) -> str:
+        text = ",\n".join(_json(record_row(name, result)) for result in results)
+        return text if first or not text else ",\n" + text
+
+    return begins, rows, "]}"
 
 
 def _json(value: Row | str) -> str:
