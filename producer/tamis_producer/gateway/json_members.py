@@ -13,6 +13,7 @@ from typing import IO, Any
 from tamis_schemas import InvalidParameters
 
 WINDOW = 65_536  # bytes
+GOES_ON = 2  # characters behind a number that may be its own without more to come: 1e+
 BODY = "the body"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
@@ -116,19 +117,19 @@ class _Text:
                 value, end = _value(self._text, self._at)
             except RecursionError as error:
                 raise InvalidParameters(f"{place} is no JSON: {error}") from error
-            except ValueError as error:  # it may be half of a value
-                told = error
+            except json.JSONDecodeError as error:  # it may be half of a value
+                told, at = error.msg, error.pos  # not the error itself: it keeps the text, until garbage is collected
+            except ValueError as error:  # of a number, which may have its point still ahead
+                told, at = str(error), self._at
             else:
-                if end < len(self._text) or not self._more(place):  # a number might go on
+                if len(self._text) - end > GOES_ON or not self._more(place):
                     self._at = end
                     return value
                 continue
             if len(self._text) - self._at > self._longest:
                 raise InvalidParameters(f"{place} is longer than {self._longest:,} characters, or no JSON: {told}")
             if not self._more(place):
-                if isinstance(told, json.JSONDecodeError):
-                    self.refuse(place, told.msg, told.pos)
-                raise InvalidParameters(f"{place} is no JSON: {told}") from told
+                self.refuse(place, told, at)
 
     def refuse(self, place: str, told: str, at: int | None = None) -> None:
         """Raise `InvalidParameters`, with the character of the file, from 0."""
