@@ -1,6 +1,7 @@
 """The application: its routes, how it tells errors, and whether it is there."""
 
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 
@@ -17,7 +18,7 @@ from ..redaction import Redaction
 from . import batches, explanations, files, overrides, overview, page, problems, records, services
 from .description import Described
 from .frame import Frame
-from .lookout import Lookout
+from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, Metrics
 from .pages import Pages
 from .pool_watch import STUCK_AFTER, PoolWatch
@@ -58,7 +59,7 @@ def create_app(
     app.state.streams = OpenStreams()
     app.state.pages = Pages(client.engine)
     app.state.writers = Writers()
-    app.state.lookout = Lookout(client, stops)
+    app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
     app.include_router(batches.router)

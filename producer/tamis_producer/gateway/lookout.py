@@ -6,7 +6,7 @@ Where nobody follows, nothing is asked.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -42,9 +42,9 @@ class Look:
 class Lookout:
     """Looks at the ledger for all who follow a batch, or the latest ones; on one event loop."""
 
-    def __init__(self, client: Client, stops: Callable[[], bool]) -> None:
-        """Whoever follows is let go where it `stops`: nobody is to be told any more."""
-        self._client = client
+    def __init__(self, ask: Callable[[frozenset[UUID], int], Look], stops: Callable[[], bool]) -> None:
+        """`ask` looks, on a thread; whoever follows is let go where it `stops`: nobody is to be told any more."""
+        self._ask = ask
         self._stops = stops
         self._batches: Counter[UUID] = Counter()  # followers
         self._lists: Counter[int] = Counter()  # followers, by how many batches they want
@@ -123,8 +123,10 @@ class Lookout:
         except Exception:  # a fault of ours: whoever follows is told what was seen last, and the next look may succeed
             log.exception("batches could not be looked at")
 
-    def _ask(self, batch_ids: Collection[UUID], limit: int) -> Look:
-        with ledger_errors(), self._client.engine.connect() as connection:
-            found = read_views(connection, batch_ids=batch_ids) if batch_ids else []
-            latest = read_views(connection, limit=limit) if limit else []
-        return Look(frozenset(batch_ids), {UUID(view.id): view for view in found}, limit, tuple(latest))
+
+def look(client: Client, batch_ids: frozenset[UUID], limit: int) -> Look:
+    """How these batches and the latest so many stand. Raises `LedgerUnavailable`."""
+    with ledger_errors(), client.engine.connect() as connection:
+        found = read_views(connection, batch_ids=batch_ids) if batch_ids else []
+        latest = read_views(connection, limit=limit) if limit else []
+    return Look(batch_ids, {UUID(view.id): view for view in found}, limit, tuple(latest))

@@ -1,6 +1,8 @@
 """HTTP/1.1 as uvicorn speaks it, with patience that ends: for headers, for what nobody wants, for who reads nothing."""
 
 import asyncio
+import socket
+import struct
 from http import HTTPStatus
 
 import h11
@@ -36,7 +38,7 @@ class PatientProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._reading = self._reading or self.loop.call_later(READ_WITHIN, self.transport.abort)
+        self._reading = self._reading or self.loop.call_later(READ_WITHIN, self._hang_up)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -63,6 +65,12 @@ class PatientProtocol(H11Protocol):
             for event in (told, h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def _hang_up(self) -> None:
+        connection = self.transport.get_extra_info("socket")
+        if connection is not None:  # else the machine would keep what was written for a caller who does not read
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _stop_speaking(self) -> None:
         if self._speaking is not None:
