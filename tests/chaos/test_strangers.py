@@ -5,10 +5,15 @@ all of them, and prints what it measured.
 """
 
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+import httpx2 as httpx
+import psutil
 import pytest
 from sqlalchemy import text
 
@@ -24,6 +29,10 @@ READERS_OF_A_KEY = 10  # at once; the gateway allows 16
 OTHERS_WAIT = 2.0  # s at the most, on a machine that does something else as well
 MOST_CONNECTIONS = 3  # of the gateway to the ledger, once the strangers are gone
 GONE_WITHIN = 20.0  # s
+MOST_MEMORY = 150e6  # bytes
+RECORD = 2_000  # bytes
+RECORD_TEXT = b'{"id": "%08d", "title": "A trial", "abstract": "' + b"plausible " * 194 + b'"}'
+TERMS = b'{"operation": {"operation": "filter", "criteria": "Is it?"}}'
 
 CALLERS = [
     pytest.param({"stalled": 60, "hang_ups": 60, "slow_headers": 100}, id="short"),
@@ -60,7 +69,12 @@ class Scene:
 
 @pytest.fixture
 def scene(settings: ProducerSettings, client: Client, tmp_path: Path) -> Iterator[Scene]:
-    environment = {"TAMIS_BROKER_URL": settings.broker, "TAMIS_DATABASE_URL": settings.database}
+    environment = {
+        "TAMIS_BROKER_URL": settings.broker,
+        "TAMIS_DATABASE_URL": settings.database,
+        "TAMIS_MAX_ITEMS": "1000000",
+        "TAMIS_MAX_FILE_BYTES": "1000000000",
+    }
     batch = client.submit(ONCOLOGY, abstracts(3_000, words=300))
     keys = [api_keys.create(client.engine, f"Stranger {n}", [Scope.READ, Scope.SUBMIT]) for n in range(21)]
     with serving(environment, tmp_path) as (url, process):
@@ -103,3 +117,82 @@ def hang_up(them: Strangers, scene: Scene, path: str, count: int) -> None:
 
 def somebody_else_of(scene: Scene):
     return somebody_else(scene.url, ["/healthz", f"/v1/batches/{scene.batch_id}", "/readyz"], scene.keys[-1])
+
+
+BODIES = [
+    pytest.param(60_000_000, OTHERS_WAIT, id="short"),
+    pytest.param(500_000_000, OTHERS_WAIT, id="long", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(("size", "limit"), BODIES)
+@pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json"])
+def test_a_large_body_is_read_in_little_memory_and_others_are_answered_meanwhile(
+    scene: Scene, size: int, limit: float, kind: str
+) -> None:
+    before = psutil.Process(scene.process.pid).memory_info().rss
+    most, began = Peak(scene.process.pid), time.monotonic()
+    headers = {"Authorization": f"Bearer {scene.keys[0]}", "Content-Type": kind}
+    with somebody_else_of(scene) as waits, most:
+        answer = httpx.post(f"{scene.url}/v1/batches", content=body_of(size, kind), headers=headers, timeout=280)
+    assert answer.status_code == 201, answer.text
+    print(  # noqa: T201 - the long form is run for its figures
+        f"{kind}, {size / 1e6:.0f} MB: {time.monotonic() - began:.1f} s; "
+        f"RSS {before / 1e6:.0f} MB before, at most {most.rss / 1e6:.0f}"
+    )
+    assert answer.json()["batch"]["counts"]["n_items"] == size // RECORD
+    scene.check_connections()
+    check_others(waits, limit)
+    assert most.rss <= MOST_MEMORY
+
+
+@pytest.mark.chaos
+def test_who_trickles_a_body_keeps_nobody_waiting_and_writes_nothing(scene: Scene) -> None:
+    with strangers(scene.url) as them, somebody_else_of(scene) as waits:
+        slow = [them.post("/v1/batches", scene.key(n), length=10_000_000) for n in range(60)]
+        for one in slow:
+            one.sendall(TERMS[:20])
+        wait_until(lambda: len(waits.seconds) > 30, within=60, what="somebody else is answered")
+        scene.check_connections()
+    check_others(waits)
+    assert len(scene.client.batches()) == 1
+
+
+def body_of(size: int, kind: str) -> Iterator[bytes]:
+    """So many bytes of items of 2,000 bytes, and a little more, made as they are sent."""
+    records = (RECORD_TEXT % n for n in range(size // RECORD))
+    if kind == "application/json":
+        yield b'{"items": [\n' + next(records)
+        yield from in_pieces(b",\n" + one for one in records)
+        yield b"], " + TERMS[1:]
+    else:
+        yield TERMS + b"\n"
+        yield from in_pieces(one + b"\n" for one in records)
+
+
+def in_pieces(parts: Iterator[bytes]) -> Iterator[bytes]:
+    while piece := b"".join(islice(parts, 100)):
+        yield piece
+
+
+class Peak:
+    """The most memory that a process had while `with` lasted, looked at often."""
+
+    def __init__(self, pid: int) -> None:
+        self.rss = 0
+        self._process = psutil.Process(pid)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="peak")
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.02):
+            self.rss = max(self.rss, self._process.memory_info().rss)
+
+    def __enter__(self) -> "Peak":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
