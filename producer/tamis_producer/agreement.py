@@ -1,11 +1,11 @@
 """How far the software's decisions agree with those of humans, where both decided about the same record."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy import Connection, select
+from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
 from tamis_schemas import Audit, InclusionStatus, InvalidRequest
 from tamis_schemas.ledger import batches
@@ -46,9 +46,9 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
         raise InvalidRequest(
             f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
         )
-    return figures(
-        _system(connection, batch_id, operation), _overridden(connection, batch_id), read_audits(connection, batch_id)
-    )
+    overridden, audits = _overridden(connection, batch_id), read_audits(connection, batch_id)
+    places = set(overridden) | {item.index for audit in audits for item in audit.items}
+    return figures(_system(connection, batch_id, operation, places), overridden, audits)
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
@@ -78,9 +78,10 @@ def _agreement(system: dict[int, str], human: dict[int, str]) -> Agreement:
     return agreement(pairs, categories=(INCLUDE, EXCLUDE))
 
 
-def _system(connection: Connection, batch_id: UUID, operation: str) -> dict[int, str]:
+def _system(connection: Connection, batch_id: UUID, operation: str, places: Collection[int]) -> dict[int, str]:
     each = outcomes(batch_id, operation).subquery("each")
-    found = connection.execute(select(each.c.idx, each.c.system).where(each.c.system.in_(list(_SAID))))
+    there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
+    found = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
     return {row.idx: _SAID[row.system] for row in found}
 
 

@@ -28,14 +28,15 @@ from .control import priority_of
 from .explanation import Explanation, read_explanation
 from .ledger import (
     ledger_errors,
+    page_results,
     read_audits,
     read_item_ids,
     read_operation,
+    read_originals,
     read_overrides,
     read_summaries,
     read_summary,
     read_views,
-    stream_results,
 )
 from .overrides import HumanDecision
 from .retry_bias import read_retry_bias
@@ -185,12 +186,14 @@ class Batch:
         return rounds.later_stage(self._client.engine, self._id)
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-        """Every item in item order, or those at some places; streamed. An item that is not terminal has no result yet.
+        """Every item in item order, or those at some places; an item that is not terminal has no result yet.
+
+        They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
+        stands when its page is read, so while a batch runs a later page may be further than an earlier one.
 
         Raises `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.engine.connect() as connection:
-            yield from stream_results(connection, self._id, places)
+        return page_results(self._client.engine, self._id, places)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
@@ -284,7 +287,9 @@ class Batch:
         """
         from .pilot_file import draw_pilot  # with the readers of every format behind it
 
-        return draw_pilot(self.results(), n, seed=seed)
+        with ledger_errors(), self._client.engine.connect() as connection:
+            population = read_originals(connection, self._id)
+        return draw_pilot(population, n, seed=seed)
 
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""

@@ -113,7 +113,8 @@ class Client:
 
         Args:
             operation: what to ask of every item.
-            items: dicts of JSON values; their order is the order of the results.
+            items: dicts of JSON values; their order is the order of the results. An iterator is read once, and to its
+                end before anything is written: it may be slow, and larger than memory.
             model: the model to ask; None: the one of the settings, else the workers' own.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
@@ -140,6 +141,7 @@ class Client:
                 budget for a model whose price is not known. Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             InputError: TAMIS_PRICES names a file that cannot be read.
+            ConfigurationError: the folder for temporary files is full. Nothing is written.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
@@ -152,7 +154,6 @@ class Client:
             operation=params["operation"],
             params=params,
             model=asked,
-            items=rows_of(items, exclusions, bounds=bounds, operations=[operation]),
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.window),
             label=label,
@@ -165,8 +166,9 @@ class Client:
             callback=callback,
             api_key_id=api_key_id,
             service=service,
+            items=rows_of(items, exclusions, bounds=bounds, operations=[operation]),  # last: it takes a while
         )
-        with _submitting(batch) as submitted:
+        with batch.items, _submitting(batch) as submitted:
             traced = replace(batch, traceparent=telemetry.traceparent())
             with ledger_errors(), self.engine.begin() as connection:
                 batch_id = insert_batch(connection, traced)
@@ -213,7 +215,7 @@ class Client:
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
         )
-        with _submitting(first) as submitted:
+        with first.items, _submitting(first) as submitted:
             traced = replace(first, traceparent=telemetry.traceparent())
             with ledger_errors(), self.engine.begin() as connection:
                 begun = begin(connection, plan, traced, label=label, again=again)

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -29,6 +30,7 @@ from tamis_schemas.operations import OPERATIONS, as_asked_for
 from tamis_schemas.unstorable import UNSTORABLE
 
 from .bounds import LONGEST_ID, Bounds
+from .spool import Spool
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 SHOWN_ID = 80  # characters of an id in a message
@@ -65,7 +67,7 @@ class NewBatch:
     operation: str
     params: dict[str, Any]
     model: str | None
-    items: Sequence[NewItem]
+    items: Spool[NewItem]
     shard_size: int
     window: int
     label: str | None = None
@@ -92,7 +94,7 @@ class NewBatch:
         """The same batch, in its place in a review."""
         return replace(self, stage=stage)
 
-    @property
+    @cached_property
     def content_sha256(self) -> str:
         """Of operation, model, steering, items and exclusions: what an idempotency key stands for.
 
@@ -111,43 +113,80 @@ class NewBatch:
         return digest.hexdigest()
 
 
+class NewItems(Spool[NewItem]):
+    """The rows of a new batch in their order, checked as they are added; in constant memory, however many there are."""
+
+    def __init__(
+        self,
+        exclusions: Mapping[int, Exclusion] | None = None,
+        *,
+        bounds: Bounds | None = None,
+        operations: Iterable[Operation] = (),
+    ) -> None:
+        """Those whose place, from 0, has an exclusion are kept out. Without bounds, the usual ones.
+
+        Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
+        """
+        super().__init__()
+        self._exclusions = exclusions or {}
+        self._bounds = bounds or Bounds.usual()
+        self._extracts = any(isinstance(operation, Extract | ExtractFields) for operation in operations)
+
+    def add(self, item: Item) -> None:
+        """Check one item more and keep it.
+
+        Raises:
+            InvalidParameters: one too many, one that JSON or Postgres cannot hold or that is too large, or chunks that
+                are none.
+            ConfigurationError: the folder for temporary files cannot take it.
+        """
+        index = len(self)
+        self._bounds.check_count(index + 1)
+        if not isinstance(item, dict):
+            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
+        try:
+            self._bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
+            row = NewItem.of(item, exclusion=self._exclusions.get(index))
+            self._bounds.check_row(item, row.item_id, row.payload)
+            if self._extracts:
+                Retrieved.of(item)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
+        self.append(row, len(row.payload))
+
+    def complete(self) -> None:
+        """Check what can be said of all items alone.
+
+        Raises:
+            InvalidParameters: no item at all, or an exclusion without an item.
+        """
+        if not len(self):
+            raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+        places = range(len(self))
+        if stray := [place for place in self._exclusions if place not in places]:
+            raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(self)}")
+
+
 def rows_of(
     items: Iterable[Item],
     exclusions: Mapping[int, Exclusion] | None = None,
     *,
     bounds: Bounds | None = None,
     operations: Iterable[Operation] = (),
-) -> list[NewItem]:
-    """The rows of items in their order; those whose place, from 0, has an exclusion are kept out.
+) -> NewItems:
+    """The rows of items, as `NewItems` checks them.
 
-    No more items are taken than one beyond the bound, so `items` may be without end. Without bounds, the usual ones.
-    Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
+    No more items are taken than one beyond the bound, so `items` may be without end. What they raise is raised.
 
     Raises:
         InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large,
             chunks that are none, or an exclusion without an item.
+        ConfigurationError: the folder for temporary files cannot take them.
     """
-    extracts = any(isinstance(operation, Extract | ExtractFields) for operation in operations)
-    bounds = bounds or Bounds.usual()
-    excluded = exclusions or {}
-    rows: list[NewItem] = []
-    for index, item in enumerate(items):
-        bounds.check_count(index + 1)
-        if not isinstance(item, dict):
-            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
-        try:
-            bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
-            row = NewItem.of(item, exclusion=excluded.get(index))
-            bounds.check_row(item, row.item_id, row.payload)
-            if extracts:
-                Retrieved.of(item)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
-        rows.append(row)
-    if not rows:
-        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
-    if stray := sorted(set(excluded) - set(range(len(rows)))):
-        raise InvalidParameters(f"exclusions: {stray[0]} is the place of no item; there are {len(rows)}")
+    rows = NewItems(exclusions, bounds=bounds, operations=operations)
+    for item in items:
+        rows.add(item)
+    rows.complete()
     return rows
 
 

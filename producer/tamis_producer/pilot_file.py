@@ -4,12 +4,11 @@ It shows nothing that the model decided: who knows it is led by it. `tamis calib
 """
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from tamis_schemas import ItemResult
-from tamis_schemas.exclusion import DUPLICATE
 
 from .audit_file import content_of, text_of
 from .formula_guard import guarded
@@ -28,16 +27,15 @@ class Pilot:
     places: tuple[int, ...]  # in the order in which they were drawn
 
 
-def draw_pilot(rows: Iterable[ItemResult], n: int, *, seed: int) -> Pilot:
+def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
     """A simple random sample, without replacement, of `n` records of a batch; all where there are fewer.
 
-    Every record that is no copy of another can be drawn, whoever decided about it: a rule, the model, or nobody yet.
-    The records of a smaller `n` are the first of a larger one with the same seed.
+    `population`: the places of the records that are no copies of others. Each can be drawn, whoever decided about it: a
+    rule, the model, or nobody yet. The records of a smaller `n` are the first of a larger one with the same seed.
 
     Raises `InvalidParameters` for an `n` below 1, or a seed that is none.
     """
     check_draw(n, seed)
-    population = [row.index for row in rows if row.exclusion is None or row.exclusion.rule != DUPLICATE]
     return Pilot(seed, len(population), tuple(sample(population, n, seed=seed)))
 
 

@@ -1,19 +1,20 @@
 """The order in which records are drawn for people to judge: random, and the same on every machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from hashlib import sha256
+from heapq import nsmallest
 
 from tamis_schemas import InvalidParameters
 
 LARGEST_SEED = 2**63 - 1
 
 
-def sample(population: Sequence[int], n: int, *, seed: int) -> list[int]:
+def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
     """`n` of the places, in the order of the SHA-256 of `seed:place`: the same on every machine and in every release.
 
     The first m of a sample of n are the sample of m.
     """
-    return sorted(population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())[:n]
+    return nsmallest(n, population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())
 
 
 def check_draw(n: int, seed: int) -> None:

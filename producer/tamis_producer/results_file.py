@@ -1,6 +1,7 @@
 """Results as a file: CSV for people and spreadsheets, JSONL with everything."""
 
 import csv
+import io
 import json
 import os
 import tempfile
@@ -42,15 +43,25 @@ COLUMNS = (
 )
 
 
-def write_csv(results: Iterable[ItemResult], stream: TextIO, *, header: bool = True) -> int:
+def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
     """One row per item under `COLUMNS`; how many. Several deciding criteria are separated by ` | `."""
-    writer = csv.writer(stream)  # lines end as RFC 4180 has them; then a bare carriage return in a cell is quoted too
-    if header:
-        writer.writerow(COLUMNS)
     rows = 0
-    for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in _cells(result)])
+    for rows, line in enumerate(csv_lines(results)):  # noqa: B007 - the last number is the answer
+        stream.write(line)
     return rows
+
+
+def csv_lines(results: Iterable[ItemResult]) -> Iterator[str]:
+    """The names of the columns, then each row, as soon as its result is there."""
+    one = io.StringIO()
+    writer = csv.writer(one)  # lines end as RFC 4180 has them; then a bare carriage return in a cell is quoted too
+    writer.writerow(COLUMNS)
+    yield one.getvalue()
+    for result in results:
+        one.seek(0)
+        one.truncate()
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in _cells(result)])
+        yield one.getvalue()
 
 
 def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:

@@ -8,14 +8,20 @@ from sqlalchemy import Connection, Row, text
 
 from tamis_schemas import ErrorKind, Filter, Inclusion, InclusionStatus, RetryBias
 from tamis_schemas.operations import operation_name
-from tamis_schemas.retry_bias import Evaluated, compare
+from tamis_schemas.retry_bias import Evaluated, RoundTally
 
+AT_ONCE = 1_000  # rows fetched together
 DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
 
 # What an item failed with before its present round stands in `past_failures`, its last end in `results`: so each round
 # is read as it was, although an item that failed in one may have been decided in a later one, or be pending again.
 # The fields are those that a model is shown, see `tamis_schemas.item.shown_fields`.
+# Neighbours are found by the database: `mark` is a decided record's place, and in its last bit whether it passed.
 _ENDS = text("""
+SELECT ended.*,
+       (max(mark) OVER (ORDER BY idx ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) & 1)
+       + (min(mark) OVER (ORDER BY idx DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) & 1) AS neighbours
+FROM (SELECT *, CASE WHEN state = 'decided' THEN 2 * idx::bigint + coalesce(passed, false)::int END AS mark FROM (
 SELECT i.idx, i.state, r.round, r.error_kind, past.rounds, past.kinds,
        i.state = 'decided' AND r.value #>> '{}' IN ('true', :included) AS passed,
        coalesce((SELECT sum(length(field.value)) FROM json_each_text(i.payload) AS field
@@ -29,7 +35,7 @@ LEFT JOIN (
     FROM past_failures WHERE batch_id = :batch_id GROUP BY idx
 ) AS past ON past.idx = i.idx
 WHERE i.batch_id = :batch_id AND i.state <> 'excluded_by_filter'
-ORDER BY i.idx
+) AS each) AS ended
 """)
 _YEAR = r"(?:^|\D)((?:1[5-9]|2[01])\d\d)(?!\d)"
 _TO_TELL = text("""
@@ -48,37 +54,19 @@ def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     if not batch.worth_telling:
         return RetryBias()
     given = {"batch_id": batch_id, "included": InclusionStatus.INCLUDE.value, "year": _YEAR}
-    rows = connection.execute(_ENDS, given).all()
     decides = batch.operation in DECIDING
-    neighbours = _neighbours(rows) if decides else [None] * len(rows)
-    rounds: dict[int, list[Evaluated]] = defaultdict(list)
-    for row, passed_around in zip(rows, neighbours, strict=True):
+    rounds: dict[int, RoundTally] = defaultdict(RoundTally)
+    for row in connection.execute(_ENDS, given, execution_options={"yield_per": AT_ONCE}):
+        passed_around = row.neighbours if decides else None
         for number, kind in zip(row.rounds or (), row.kinds or (), strict=True):
-            rounds[number].append(_evaluated(row, passed_around, kind))
+            rounds[number].add(_evaluated(row, passed_around, kind))
         if row.state == "failed":
-            rounds[row.round].append(_evaluated(row, passed_around, row.error_kind))
+            rounds[row.round].add(_evaluated(row, passed_around, row.error_kind))
         elif row.state == "decided":
-            rounds[row.round].append(_evaluated(row, passed_around, None, row.passed if decides else None))
-    return RetryBias(rounds=tuple(compare(number, rounds[number]) for number in sorted(rounds)))
+            rounds[row.round].add(_evaluated(row, passed_around, None, row.passed if decides else None))
+    return RetryBias(rounds=tuple(rounds[number].compared(number) for number in sorted(rounds)))
 
 
 def _evaluated(row: Row[Any], neighbours: int | None, kind: str | None, passed: bool | None = None) -> Evaluated:
     failure = None if kind is None else ErrorKind(kind)
     return Evaluated(row.characters, row.year, neighbours, failure, passed)
-
-
-def _neighbours(rows: "list[Row[Any]] | Any") -> list[int | None]:
-    """For each record, how many of its two decided neighbours passed; None at the ends, where there are not two."""
-    before: list[bool | None] = []
-    last: bool | None = None
-    for row in rows:
-        before.append(last)
-        if row.state == "decided":
-            last = bool(row.passed)
-    found: list[int | None] = []
-    following: bool | None = None
-    for row, preceding in zip(reversed(rows), reversed(before), strict=True):
-        found.append(None if preceding is None or following is None else preceding + following)
-        if row.state == "decided":
-            following = bool(row.passed)
-    return found[::-1]

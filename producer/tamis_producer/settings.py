@@ -42,7 +42,7 @@ class ProducerSettings(BaseSettings):
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
     window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
     visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
-    max_items: int = Field(default=200_000, ge=1)  # of a batch; the submitting process holds them all
+    max_items: int = Field(default=1_000_000, ge=1)  # of a batch
     max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON
     max_item_depth: int = Field(default=20, ge=1, le=100)  # of values inside a field
     max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # of an operation as JSON, sent with every item

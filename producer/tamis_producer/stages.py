@@ -14,6 +14,7 @@ from tamis_schemas.review_plan import ReviewStage
 from .judging import judge_item
 from .ledger import check_budget, insert_batch, ledger_errors, stream_results
 from .new_batch import NewBatch, NewItem, Stage, parameters, to_json
+from .spool import Spool
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
         if begun is not None:
             return UUID(str(begun))
         plan = ReviewPlan.model_validate(done.plan)
-        rows = _passed(connection, plan, batch_id, place.number) if place.number < len(plan.stages) else []
-        if not rows:
+        rows = _passed(connection, plan, batch_id, place.number)
+        if not len(rows):
             connection.execute(update(reviews).where(reviews.c.id == place.review_id).values(finished_at=func.now()))
             return None
         stage = plan.stages[place.number]
@@ -111,10 +112,15 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
         )
 
 
-def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> list[NewItem]:
-    before, stage = plan.stages[number - 1], plan.stages[number]
-    results = stream_results(connection, batch_id)
-    return [item for row in results if before.lets_pass(row) and (item := _item(stage, row)) is not None]
+def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
+    """The items of a stage; none where the plan has no such stage."""
+    passed = Spool[NewItem]()
+    if number < len(plan.stages):
+        before, stage = plan.stages[number - 1], plan.stages[number]
+        for row in stream_results(connection, batch_id):
+            if before.lets_pass(row) and (item := _item(stage, row)) is not None:
+                passed.append(item, len(item.payload))
+    return passed
 
 
 def _item(stage: ReviewStage, row: ItemResult) -> NewItem | None:

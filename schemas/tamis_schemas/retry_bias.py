@@ -1,8 +1,11 @@
 """Retry bias: whether the records that failed differ from those that did not, and so those decided in a later round."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 
 from pydantic import BaseModel, ConfigDict
 
@@ -98,82 +101,107 @@ class RetryBias(BaseModel):
         return len(self.rounds) > 1 or any(one.failed for one in self.rounds)
 
 
-def compare(number: int, rows: Sequence[Evaluated]) -> RoundFailures:
-    """The failures of one round by length, year and neighbours; `rows` are the records that ended in it, one or more.
+class RoundTally:
+    """The records that ended in one round, counted as they come: what is held does not grow with their number."""
 
-    Lengths and years stand in quarters of equal size, as far as equal values let them; records without a year, or
-    without two neighbours, stand in a group of their own, or in none.
-    """
-    kinds: dict[ErrorKind, int] = {}
-    for row in rows:
+    def __init__(self) -> None:
+        self._kinds: Counter[ErrorKind] = Counter()
+        self._decided: Counter[bool | None] = Counter()  # whether they passed
+        self._all: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
+        self._failed: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
+
+    def add(self, row: Evaluated) -> None:
+        """Count one record more."""
+        self._decided[row.passed] += 1
         if row.failure is not None:
-            kinds[row.failure] = kinds.get(row.failure, 0) + 1
-    failed = sum(kinds.values())
-    comparisons: tuple[Comparison, ...] = ()
-    if 0 < failed < len(rows):
-        grouped = (
-            (Trait.LENGTH, _lengths(rows)), (Trait.YEAR, _years(rows)), (Trait.NEIGHBOURS, _neighbours(rows))
-        )  # fmt: skip
-        comparisons = tuple(_compared(trait, groups) for trait, groups in grouped if len(groups) > 1)
-    return RoundFailures(
-        round=number,
-        evaluated=len(rows),
-        failed=failed,
-        kinds=dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))),
-        pass_rate=wilson(sum(row.passed is True for row in rows), sum(row.passed is not None for row in rows)),
-        comparisons=comparisons,
-    )
+            self._kinds[row.failure] += 1
+        for trait, value in (
+            (Trait.LENGTH, row.characters), (Trait.YEAR, row.year), (Trait.NEIGHBOURS, row.neighbours)
+        ):  # fmt: skip
+            self._all[trait][value] += 1
+            if row.failure is not None:
+                self._failed[trait][value] += 1
+
+    def compared(self, number: int) -> RoundFailures:
+        """The failures of the round, which has this number, by length, year and neighbours; of one record or more.
+
+        Lengths and years stand in quarters of equal size, as far as equal values let them; records without a year, or
+        without two neighbours, stand in a group of their own, or in none.
+        """
+        evaluated, failed = self._decided.total(), self._kinds.total()
+        comparisons: tuple[Comparison, ...] = ()
+        if 0 < failed < evaluated:
+            grouped = (
+                (Trait.LENGTH, self._lengths()), (Trait.YEAR, self._years()), (Trait.NEIGHBOURS, self._neighbours())
+            )  # fmt: skip
+            comparisons = tuple(_compared(trait, groups) for trait, groups in grouped if len(groups) > 1)
+        return RoundFailures(
+            round=number,
+            evaluated=evaluated,
+            failed=failed,
+            kinds=dict(sorted(self._kinds.items(), key=lambda kind: (-kind[1], kind[0]))),
+            pass_rate=wilson(self._decided[True], self._decided[True] + self._decided[False]),
+            comparisons=comparisons,
+        )
+
+    def _lengths(self) -> list[Group]:
+        spans = quarters(self._known(Trait.LENGTH))
+        ends = {0: "the shortest quarter", 3: "the longest quarter"} if len(spans) == 4 else {}
+        groups = []
+        for place, span in enumerate(spans):
+            label = f"{_span(*span, ',')} characters"
+            records = f"records of {ends[place]} ({label})" if place in ends else f"records of {label}"
+            groups.append(self._group(Trait.LENGTH, label, records, span))
+        return groups
+
+    def _years(self) -> list[Group]:
+        spans = quarters(self._known(Trait.YEAR))
+        groups = [
+            self._group(Trait.YEAR, label, f"records of {label}", span) for span in spans if (label := _span(*span, ""))
+        ]
+        if self._all[Trait.YEAR][None]:
+            groups.append(self._group(Trait.YEAR, "no year", "records without a year", None))
+        return groups
+
+    def _neighbours(self) -> list[Group]:
+        names = {
+            2: ("both passed", "records whose neighbours both passed"),
+            1: ("one of the two passed", "records of whose neighbours one passed"),
+            0: ("neither passed", "records of whose neighbours neither passed"),
+        }
+        there = self._known(Trait.NEIGHBOURS)
+        return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in there]
+
+    def _known(self, trait: Trait) -> dict[int, int]:
+        return {value: count for value, count in self._all[trait].items() if value is not None}
+
+    def _group(self, trait: Trait, label: str, records: str, span: tuple[int, int] | None) -> Group:
+        """Of the values from first to last of the span; None: of the records without one."""
+
+        def inside(counted: Counter[int | None]) -> int:
+            if span is None:
+                return counted[None]
+            return sum(n for value, n in counted.items() if value is not None and span[0] <= value <= span[1])
+
+        n, failed = inside(self._all[trait]), inside(self._failed[trait])
+        return Group(label=label, records=records, n=n, failed=failed, rate=failed / n)
 
 
-def quarters(values: Sequence[int]) -> list[tuple[int, int]]:
-    """The first and last value of each quarter of some values, one or more; fewer than four where values are equal."""
-    ordered = sorted(values)
-    n = len(ordered)
+def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
+    """The first and last value of each quarter of some values, of each of which there are so many.
+
+    Fewer than four where values are equal, and none where there are none.
+    """
+    ordered = sorted(counts)
+    reached = list(accumulate(counts[value] for value in ordered))  # how many there are up to each value
     found: list[tuple[int, int]] = []
-    for place in range(1, 5):
-        last = ordered[-(-place * n // 4) - 1]
-        rest = [value for value in ordered if not found or value > found[-1][1]]
-        if rest and rest[0] <= last:
-            found.append((rest[0], last))
+    first = 0
+    for place in range(1, 5) if ordered else ():
+        last = bisect_left(reached, -(-place * reached[-1] // 4))
+        if first <= last:
+            found.append((ordered[first], ordered[last]))
+            first = last + 1
     return found
-
-
-def _lengths(rows: Sequence[Evaluated]) -> list[Group]:
-    spans = quarters([row.characters for row in rows])
-    ends = {0: "the shortest quarter", 3: "the longest quarter"} if len(spans) == 4 else {}
-    groups = []
-    for place, (first, last) in enumerate(spans):
-        label = f"{_span(first, last, ',')} characters"
-        records = f"records of {ends[place]} ({label})" if place in ends else f"records of {label}"
-        groups.append(_group(label, records, [row for row in rows if first <= row.characters <= last]))
-    return groups
-
-
-def _years(rows: Sequence[Evaluated]) -> list[Group]:
-    known = [row.year for row in rows if row.year is not None]
-    groups = []
-    for first, last in quarters(known) if known else []:
-        label = _span(first, last, "")
-        inside = [row for row in rows if row.year is not None and first <= row.year <= last]
-        groups.append(_group(label, f"records of {label}", inside))
-    if len(known) < len(rows):
-        groups.append(_group("no year", "records without a year", [row for row in rows if row.year is None]))
-    return groups
-
-
-def _neighbours(rows: Sequence[Evaluated]) -> list[Group]:
-    names = {
-        2: ("both passed", "records whose neighbours both passed"),
-        1: ("one of the two passed", "records of whose neighbours one passed"),
-        0: ("neither passed", "records of whose neighbours neither passed"),
-    }
-    found = {passed: [row for row in rows if row.neighbours == passed] for passed in names}
-    return [_group(*names[passed], inside) for passed, inside in found.items() if inside]
-
-
-def _group(label: str, records: str, inside: Sequence[Evaluated]) -> Group:
-    failed = sum(row.failure is not None for row in inside)
-    return Group(label=label, records=records, n=len(inside), failed=failed, rate=failed / len(inside))
 
 
 def _span(first: int, last: int, form: str) -> str:

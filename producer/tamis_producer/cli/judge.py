@@ -1,5 +1,6 @@
 """`tamis judge`: is the reasoning behind a batch's results evidence of the right kind?"""
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -47,15 +48,21 @@ def judge(
                 f"batch {judged.id} is {view.state.value}: judge it when it is finished; "
                 f"`tamis status {judged.id} --watch` follows it"
             )
-        items = list(to_judge(judged.results()))
-        if not items:
+        items = to_judge(judged.results())
+        first = next(items, None)
+        if first is None:
             raise InvalidRequest(
                 f"batch {judged.id} has no result with a reasoning: there is nothing to judge; "
                 f"`tamis results {judged.id}` shows what it has"
             )
+        items = chain([first], items)
         if submission.dry_run:
             planned = Planned(
-                operation, items, submission.model, use_cache=not submission.no_cache, steering=submission.steering
+                operation,
+                list(items),
+                submission.model,
+                use_cache=not submission.no_cache,
+                steering=submission.steering,
             )
             dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
@@ -73,9 +80,10 @@ def judge(
         if submission.detach:
             say_submitted(batch, submission)
             return
-        left = view.counts.n_items - len(items)
+        n = batch.status().counts.n_items
         told = err if submission.as_json else out
-        told.print(f"batch [bold]{batch.id}[/]: {len(items)} results, {left} without a reasoning", highlight=False)
+        without = view.counts.n_items - n
+        told.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning", highlight=False)
         code = follow(batch, told, summarise=not submission.as_json)
         if not submission.as_json:
             _say_what_is_blocked(batch)

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from ..decided import decision_of, with_decision
 from ..intake.recognise import format_named
 from ..intake.source import source_format
 from ..results_file import replacing, write_csv, write_jsonl
+from ..spool import Spool
 from .app import app, err, out
 from .commands import Theme
 from .console import for_data
@@ -141,20 +142,23 @@ def export(
     """Write the records back, each with its decision, as reference managers read them."""
     from ..intake import write_records  # all formats of files, of which only this command knows
 
-    with Client() as client:
+    with Client() as client, Spool[dict[str, Any]]() as records:
         found = client.batch_or_review(of)
         batch = found if isinstance(found, Batch) else found.stages()[0]
-        records = [with_decision(row) for row in batch.results() if only is None or decision_of(row) in only]
-    if not records:
-        raise InvalidRequest(f"batch {batch.id} has no record whose decision is {' or '.join(only or [])}")
-    source, ending = source_format(records[0]), format_named(output.suffix.removeprefix("."))
-    if form is None and source is not None and ending is not None and ending is not source:
-        raise InvalidRequest(
-            f"the records came as {source.value}, which keeps every field; {output} looks like {ending.value}: say "
-            f"--format {source.value} or --format {ending.value}"
-        )
-    write_records(records, output, format=form or (ending if source is None else None))
+        for row in batch.results():
+            if only is None or decision_of(row) in only:
+                record = with_decision(row)
+                records.append(record, len(str(record)))
+        if not (count := len(records)):
+            raise InvalidRequest(f"batch {batch.id} has no record whose decision is {' or '.join(only or [])}")
+        source, ending = source_format(next(iter(records))), format_named(output.suffix.removeprefix("."))
+        if form is None and source is not None and ending is not None and ending is not source:
+            raise InvalidRequest(
+                f"the records came as {source.value}, which keeps every field; {output} looks like {ending.value}: say "
+                f"--format {source.value} or --format {ending.value}"
+            )
+        write_records(records, output, format=form or (ending if source is None else None))
     if as_json:
-        print_json({"batch": batch.id, "records": len(records), "written_to": output})
+        print_json({"batch": batch.id, "records": count, "written_to": output})
         return
-    err.print(f"{len(records):,} records written to {output}", highlight=False, markup=False)
+    err.print(f"{count:,} records written to {output}", highlight=False, markup=False)

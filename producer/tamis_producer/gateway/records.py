@@ -12,11 +12,10 @@ from pydantic import Field
 
 from ..api_keys import ApiKey, Scope
 from ..client import Client
-from ..report.table import table_pieces
+from ..report.table import read_table
 from . import problems
 from .access import client_of, holder_of
 from .description import BatchId
-from .pages import Pages
 from .streams import Stream
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
@@ -42,14 +41,15 @@ async def records(
     index: Annotated[list[Place] | None, Query(max_length=MOST_PLACES, description="These items alone.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    begins, rows, ends = table_pieces(await run_in_threadpool(batch.operation))
-    pages: Pages = request.app.state.pages
+    found, pages = UUID(batch.id), request.app.state.pages
+    table = await run_in_threadpool(read_table, client.engine, found, whole=index is None)
+    places = [] if table.left_out else None if index is None else sorted({*index})
 
-    async def table() -> AsyncGenerator[str | bytes]:
-        yield begins
-        async with aclosing(pages.pieces(UUID(batch.id), rows, places=index and sorted({*index}))) as pieces:
+    async def told() -> AsyncGenerator[str | bytes]:
+        yield table.begins
+        async with aclosing(pages.pieces(found, table.rows, places=places)) as pieces:
             async for piece in pieces:
                 yield piece
-        yield ends
+        yield table.ends
 
-    return Stream(table(), of=request.app.state.streams, key=key, media_type="application/json")
+    return Stream(told(), of=request.app.state.streams, key=key, media_type="application/json")

@@ -1,16 +1,16 @@
 """The forms in which results are sent, as a whole or in pages."""
 
-import io
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from enum import StrEnum
+from itertools import islice
 from uuid import UUID
 
 from starlette.datastructures import URL
 
 from tamis_schemas import ItemResult
 
-from ..results_file import write_csv, write_jsonl
+from ..results_file import csv_lines
 from .pages import Page, Pages
 from .submission import NDJSON
 
@@ -62,9 +62,7 @@ def link(url: URL, after: int) -> str:
 
 
 def _lines(items: list[ItemResult], _: bool) -> str:
-    stream = io.StringIO()
-    write_jsonl(items, stream)
-    return stream.getvalue()
+    return "".join(one.model_dump_json() + "\n" for one in items)
 
 
 def _elements(items: list[ItemResult], first: bool) -> str:
@@ -73,9 +71,7 @@ def _elements(items: list[ItemResult], first: bool) -> str:
 
 
 def _table(items: list[ItemResult], first: bool) -> str:
-    stream = io.StringIO(newline="")
-    write_csv(items, stream, header=first)
-    return stream.getvalue()
+    return "".join(islice(csv_lines(items), 0 if first else 1, None))  # the first line has the names of the columns
 
 
 _FORMS = {ResultForm.NDJSON: _lines, ResultForm.JSON: _elements, ResultForm.CSV: _table}

@@ -1,7 +1,7 @@
 """BibTeX, written: every entry with the fields that it had, in their order, and those that the record has gained."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TextIO
 
@@ -39,7 +39,7 @@ _BREAKS_A_KEY = re.compile(r"[\n,{}=\"\\@]+")  # a key that was read may hold mo
 _NAME = re.compile(r"[^\s\"#%'(),={}@\\]+")
 
 
-def write_bibtex(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write an entry for each record. One from BibTeX keeps the text of each field as it stood, unless it was changed.
 
     Kept are names (`@string`) that are used, comments and a preamble before the first entry or between two that are
@@ -49,6 +49,7 @@ def write_bibtex(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     """
     taken: set[str] = set()
     strings: dict[str, str] = {}
+    layout: Mapping[str, Any] = {}
     for record in records:
         layout = layout_of(record, Format.BIBTEX)
         if isinstance(above := layout.get("above"), str):
@@ -59,7 +60,7 @@ def write_bibtex(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
                 strings[name.lower()] = text
                 stream.write(f"@string{{{name} = {written(text, Style.BRACES)}}}\n\n")
         stream.write(_entry(record, layout, strings, taken))
-    if records and isinstance(below := layout_of(records[-1], Format.BIBTEX).get("below"), str):
+    if isinstance(below := layout.get("below"), str):
         stream.write(f"{below}\n")
 
 

@@ -5,7 +5,7 @@ apostrophe there, which the reader takes away again; the cells of a team's own t
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -29,7 +29,7 @@ PLACES: Mapping[str, Place] = {
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
 
 
-def write_csv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write a table with commas, or with the delimiter of the records' own table where it is no tab.
 
     One that was read from a table (CSV or TSV) keeps its columns; what it has gained since gets columns behind them,
@@ -40,7 +40,7 @@ def write_csv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     _write(records, stream, Format.DELIMITED)
 
 
-def write_tsv(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write a table with tabs between the cells; else as `write_csv`."""
     _write(records, stream, Format.TSV)
 
@@ -70,7 +70,7 @@ class _Column:
         return cls(name, name.strip().casefold(), nth)
 
 
-def _write(records: Sequence[Mapping[str, Any]], stream: TextIO, form: Format) -> None:
+def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -> None:
     layout = next((own for record in records if (own := layout_of(record, form))), {})
     delimiter, line_end = layout.get("delimiter"), layout.get("line_end")
     if not isinstance(delimiter, str) or delimiter not in [*DELIMITERS]:
@@ -85,7 +85,7 @@ def _write(records: Sequence[Mapping[str, Any]], stream: TextIO, form: Format) -
         return (delimiter.join(written) or '""') + line_end
 
     columns = _columns(records)
-    above = layout_of(records[0], form).get("above") if records else None
+    above = next((layout_of(record, form).get("above") for record in records), None)
     if isinstance(above, str):
         stream.write(above)
     stream.write(row([column.name for column in columns], layout.get("names_quoted")))
@@ -94,7 +94,7 @@ def _write(records: Sequence[Mapping[str, Any]], stream: TextIO, form: Format) -
         stream.write(row([cells.get(column, "") for column in columns], layout.get("cells_quoted")))
 
 
-def _columns(records: Sequence[Mapping[str, Any]]) -> list[_Column]:
+def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
     """Of all records: those of their tables, then what they have gained, then the decision unless a table has it."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}

@@ -1,6 +1,6 @@
 """EndNote XML, written: every element that a record had, in its order, and those for what it has gained."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from .decision import DECISION_FIELDS
@@ -34,7 +34,7 @@ LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword"}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
 
-def write_endnote_xml(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. One from EndNote XML keeps its elements, their attributes, styles and order.
 
     The decision stands in lines at the end of the research notes. Not kept are white space between elements and

@@ -1,6 +1,6 @@
 """Which formats can be read and written, and by which module."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,7 +16,7 @@ from .recognise import Format
 from .ris import read_ris, write_ris
 
 Reader = Callable[[str, Path], list[dict[str, Any]]]
-Writer = Callable[[Sequence[Mapping[str, Any]], TextIO], None]
+Writer = Callable[[Iterable[Mapping[str, Any]], TextIO], None]
 
 READERS: Mapping[Format, Reader] = {
     Format.RIS: read_ris,

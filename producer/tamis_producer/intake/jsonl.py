@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -46,7 +46,7 @@ def read_jsonl(text: str, path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def write_jsonl(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write one object a line: all of the record under the names that it had, the decision as `tamis_decision` ...
 
     Records of other formats keep their hidden fields too, behind their underscore: here is room for them. Not written

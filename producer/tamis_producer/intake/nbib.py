@@ -5,7 +5,7 @@ writer sets a line of six blanks for one, which other programs read as white spa
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -53,7 +53,7 @@ def read_nbib(text: str, path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def write_nbib(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. What comes from NBIB keeps its tags; else canonical fields and decision get theirs.
 
     Line ends within a value become line feeds. The address stands in a general note, for want of a tag. Other hidden

@@ -6,7 +6,7 @@ one that looks like a tag (`ER  - ` within an abstract).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -51,7 +51,7 @@ def read_ris(text: str, path: Path) -> list[dict[str, Any]]:
     return records
 
 
-def write_ris(records: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. What comes from RIS keeps its tags; else `id`, canonical fields and decision get theirs.
 
     Line ends within a value become line feeds; in a name, a keyword or an address a line break becomes a blank, since

@@ -1,6 +1,6 @@
 """Records as a bibliographic file: in the format that they came in, or in another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,14 @@ from .source import source_format
 
 
 def write_records(
-    records: Sequence[Mapping[str, Any]],
+    records: Iterable[Mapping[str, Any]],
     path: Path,
     *,
     format: Format | str | None = None,  # noqa: A002 - the word that a caller expects
 ) -> None:
     """Write records to `path`, in the format of the file that they were read from, or in `format`.
+
+    They are gone through several times: a list or a `Spool`, and no iterator.
 
     In the same format every field of the source is written, in its order, and as the record has it now: what was
     changed since shows. In another format the canonical fields go where that format has them, and hidden fields are
@@ -36,7 +38,7 @@ def write_records(
         WRITERS[chosen](records, stream)
 
 
-def _chosen(records: Sequence[Mapping[str, Any]], path: Path, wanted: Format | str | None) -> Format:
+def _chosen(records: Iterable[Mapping[str, Any]], path: Path, wanted: Format | str | None) -> Format:
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)

@@ -4,7 +4,16 @@ from .audits import insert_audit, read_audit, read_audits
 from .connection import CLIENT, DISPATCH, GATEWAY, NOTICE_A_LOST_NETWORK, PoolKind, connect, ledger_errors
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
-from .outcomes import read_item_ids, read_results, read_summaries, read_summary, stream_results
+from .outcomes import (
+    PAGE,
+    page_results,
+    read_item_ids,
+    read_originals,
+    read_results,
+    read_summaries,
+    read_summary,
+    stream_results,
+)
 from .overrides import read_operation, read_overrides
 from .views import read_reviews, read_views
 
@@ -13,6 +22,7 @@ __all__ = [
     "DISPATCH",
     "GATEWAY",
     "NOTICE_A_LOST_NETWORK",
+    "PAGE",
     "PoolKind",
     "check_budget",
     "connect",
@@ -23,10 +33,12 @@ __all__ = [
     "insert_audit",
     "insert_batch",
     "ledger_errors",
+    "page_results",
     "read_audit",
     "read_audits",
     "read_item_ids",
     "read_operation",
+    "read_originals",
     "read_overrides",
     "read_results",
     "read_reviews",

@@ -1,10 +1,10 @@
 """A new batch, written as a whole."""
 
 from decimal import Decimal
-from typing import Any
+from itertools import islice
 from uuid import UUID
 
-from sqlalchemy import Connection, and_, func, insert, literal_column, select
+from sqlalchemy import Connection, Integer, Uuid, and_, func, insert, literal, literal_column, select
 
 from tamis_schemas import (
     IdempotencyConflict,
@@ -13,7 +13,10 @@ from tamis_schemas import (
 )
 from tamis_schemas.ledger import batches, shards, spending
 
-from ..new_batch import NewBatch
+from ..new_batch import NewBatch, NewItem
+from .copying import copy_rows
+
+COPIED_AT_ONCE = 5_000  # items
 
 
 def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
@@ -71,7 +74,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
     )
     if batch.max_cost is not None:
         connection.execute(insert(spending).values(batch_id=batch.id))
-    connection.execute(insert(shards), _shard_rows(batch))
+    _insert_shards(connection, batch)
     _copy_items(connection, batch)
     return batch.id
 
@@ -90,35 +93,37 @@ def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> No
         )
 
 
-def _shard_rows(batch: NewBatch) -> list[dict[str, Any]]:
-    n = len(batch.items)
-    return [
-        {
-            "batch_id": batch.id,
-            "round": 1,
-            "shard": shard,
-            "first_idx": first,
-            "end_idx": min(first + batch.shard_size, n),
-        }
-        for shard, first in enumerate(range(0, n, batch.shard_size))
-    ]
+def _insert_shards(connection: Connection, batch: NewBatch) -> None:
+    size = batch.shard_size
+    first = func.generate_series(0, len(batch.items) - 1, size, type_=Integer).column_valued("first")
+    slices = select(
+        literal(batch.id, Uuid),
+        literal(1),
+        first / size,
+        first,
+        func.least(first + size, len(batch.items)),
+    )
+    connection.execute(insert(shards).from_select(["batch_id", "round", "shard", "first_idx", "end_idx"], slices))
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    driver = connection.connection.driver_connection
-    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
+    """In pieces: what a statement changed is held until its triggers have seen it."""
     batch_id = str(batch.id)
-    with (
-        driver.cursor() as cursor,
-        cursor.copy("COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN") as copy,
-    ):
-        for index, item in enumerate(batch.items):
-            state = ItemStatus.PENDING if item.exclusion is None else ItemStatus.EXCLUDED_BY_FILTER
-            copy.write_row((batch_id, index, item.item_id, item.payload, state.value, item.origin))
-    excluded = [(index, item.exclusion) for index, item in enumerate(batch.items) if item.exclusion is not None]
-    with (
-        driver.cursor() as cursor,
-        cursor.copy("COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN") as copy,
-    ):
-        for index, exclusion in excluded:
-            copy.write_row((batch_id, index, exclusion.rule, exclusion.model_dump_json()))
+    rows = enumerate(batch.items)
+    while piece := list(islice(rows, COPIED_AT_ONCE)):
+        copy_rows(
+            connection,
+            "COPY items (batch_id, idx, item_id, payload, state, origin) FROM STDIN",
+            ((batch_id, index, item.item_id, item.payload, _state(item), item.origin) for index, item in piece),
+        )
+        excluded = [(index, item.exclusion) for index, item in piece if item.exclusion is not None]
+        if excluded:
+            copy_rows(
+                connection,
+                "COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN",
+                ((batch_id, index, exclusion.rule, exclusion.model_dump_json()) for index, exclusion in excluded),
+            )
+
+
+def _state(item: NewItem) -> str:
+    return (ItemStatus.PENDING if item.exclusion is None else ItemStatus.EXCLUDED_BY_FILTER).value

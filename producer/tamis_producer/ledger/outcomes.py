@@ -1,10 +1,12 @@
 """What came out: results in the order of the items, and summaries."""
 
-from collections.abc import Collection, Iterator, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Integer, Row, Select, any_, literal, select
+from sqlalchemy import ARRAY, ColumnElement, Connection, Engine, Integer, Row, Table, any_, literal, select
 
 from tamis_schemas import (
     ErrorKind,
@@ -20,48 +22,75 @@ from tamis_schemas import (
     Summary,
     Usage,
 )
-from tamis_schemas.ledger import batches, exclusions, items, results, summaries
+from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.ledger import batches, exclusions, items, overrides, results, summaries
 from tamis_schemas.operations import operation_name
 
+from .connection import ledger_errors
 from .evaluations import evaluations_of, said
 from .exclusion_reasons import exclusion_reason
 from .overrides import override_of, standing
 
-STREAM_ROWS = 500  # fetched at once when results are streamed
+PLACES = 10_000  # fetched at once where nothing else of the items is
+PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
 _ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
 
 
 def stream_results(
     connection: Connection, batch_id: UUID, places: Collection[int] | None = None
 ) -> Iterator[ItemResult]:
-    """Every item of a batch in item order, or those at some places, with its result where it has one; in portions.
+    """Every item of a batch in item order, or those at some places, with its result where it has one; in pages.
 
-    An item that is asked about again has none until it ends anew; its provenance is what was paid for it before.
+    All of one moment where the connection is that of a snapshot. An item that is asked about again has no result until
+    it ends anew; its provenance is what was paid for it before.
     """
-    statement = _of_items(batch_id).execution_options(yield_per=STREAM_ROWS)
-    if places is not None:
-        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
-    with connection.execute(statement) as rows:  # a reader who stops early closes the cursor too
-        for row in rows:
-            yield _item_result(batch_id, row)
+    wanted = None if places is None else sorted(places)
+    yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, wanted))
+
+
+def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
+    """The same, each page as it stands when the reader comes to it; nothing is held between two pages.
+
+    Raises `LedgerUnavailable`.
+    """
+    wanted = None if places is None else sorted(places)
+
+    def page(after: int | None) -> list[ItemResult]:
+        with ledger_errors(), engine.connect() as connection:
+            return read_results(connection, batch_id, after, PAGE, wanted)
+
+    yield from _in_pages(page)
+
+
+def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemResult]:
+    after = None
+    while found := page(after):
+        yield from found
+        after = found[-1].index
 
 
 def read_results(
     connection: Connection, batch_id: UUID, after: int | None, limit: int, places: Sequence[int] | None = None
 ) -> list[ItemResult]:
-    """At most `limit` items behind the place `after`, None: from the first; or of those at some places, in order."""
-    statement = _of_items(batch_id).limit(limit)
-    if after is not None:
-        statement = statement.where(items.c.idx > after)
-    if places is not None:
-        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
-    return [_item_result(batch_id, row) for row in connection.execute(statement)]
+    """Up to `limit` items in item order, the first ones or those behind the place `after`; none where it is the last.
+
+    `places`: in ascending order, the only items to be read. Each item is what `stream_results` gives.
+    """
+    start = 0 if after is None else after + 1
+    if places is None:  # a batch has no gaps
+        return _read(connection, batch_id, lambda place: (place >= start) & (place < start + limit))
+    first = bisect_left(places, start)
+    page = literal(list(places[first : first + limit]), ARRAY(Integer))
+    return _read(connection, batch_id, lambda place: place == any_(page))
 
 
-def _of_items(batch_id: UUID) -> Select[Any]:
+def _read(
+    connection: Connection, batch_id: UUID, of_page: Callable[[ColumnElement[int]], ColumnElement[bool]]
+) -> list[ItemResult]:
+    """Each table is asked for the page alone: a plan that reads the whole batch would do so for every page."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
-    human = standing(batch_id)
-    return (
+    human = standing(batch_id, of_page(overrides.c.idx))
+    statement = (
         select(
             *(items.c.idx, items.c.item_id, items.c.origin, items.c.state, items.c.payload),
             *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
@@ -69,18 +98,34 @@ def _of_items(batch_id: UUID) -> Select[Any]:
             *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
         )
         .join(batches, batches.c.id == items.c.batch_id)
-        .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
-        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .outerjoin(exclusions, _same_item(exclusions) & of_page(exclusions.c.idx))
+        .outerjoin(results, _same_item(results) & of_page(results.c.idx))
         .outerjoin(human, human.c.idx == items.c.idx)
-        .where(items.c.batch_id == batch_id)
+        .where(items.c.batch_id == batch_id, of_page(items.c.idx))
         .order_by(items.c.idx)
     )
+    return [_item_result(batch_id, row) for row in connection.execute(statement)]
+
+
+def _same_item(table: Table) -> ColumnElement[bool]:
+    return (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)
 
 
 def read_item_ids(connection: Connection, batch_id: UUID) -> list[str]:
     """The ids of a batch's items, in their order."""
     statement = select(items.c.item_id).where(items.c.batch_id == batch_id).order_by(items.c.idx)
     return list(connection.execute(statement).scalars())
+
+
+def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
+    """The places of the items that are no copies of others, in their order."""
+    statement = (
+        select(items.c.idx)
+        .outerjoin(exclusions, _same_item(exclusions))
+        .where(items.c.batch_id == batch_id, exclusions.c.rule.is_distinct_from(DUPLICATE))
+        .order_by(items.c.idx)
+    )
+    return array("i", connection.execute(statement.execution_options(yield_per=PLACES)).scalars())
 
 
 def _item_result(batch_id: UUID, row: Any) -> ItemResult:

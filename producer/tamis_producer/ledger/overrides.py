@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, Select, Subquery, func, null, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, func, null, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from tamis_schemas import Filter, Inclusion, InclusionStatus, ItemStatus, Operation, Override, parse_operation
@@ -13,12 +13,15 @@ from tamis_schemas.operations import operation_name
 EXCLUDES = {operation_name(Inclusion): InclusionStatus.EXCLUDE.value, operation_name(Filter): False}
 
 
-def standing(batch_id: UUID) -> Subquery:
-    """A row for each item on which a human's decision stands: `overrides` without earlier and withdrawn ones."""
+def standing(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
+    """A row for each item on which a human's decision stands: `overrides` without earlier and withdrawn ones.
+
+    `of`: conditions on which items, told of the columns of `overrides`; none: all.
+    """
     latest = (
         select(overrides)
         .ext(distinct_on(overrides.c.idx))
-        .where(overrides.c.batch_id == batch_id)
+        .where(overrides.c.batch_id == batch_id, *of)
         .order_by(overrides.c.idx, overrides.c.id.desc())
         .subquery("latest")
     )

@@ -23,7 +23,7 @@ from .record import Row
 from .rounds import ABOUT as ROUNDS
 from .rounds import round_parts
 from .steps import decides, error_words, operation_noun, steps
-from .table import outcome_names, table_facts
+from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template
 
 ASSETS = Path(__file__).parent / "assets"
@@ -46,7 +46,10 @@ class Headline:
 
 
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
-    """Write the page, row by row: nothing but the row being written is held."""
+    """Write the page, row by row: nothing but the row being written is held.
+
+    Of more than `MOST_ROWS` records no row is taken: the page has its figures, and says where the decisions are.
+    """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
 
@@ -71,6 +74,8 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
     return {
         "figures": figures,
         "screening": screening,
+        "left_out": screening.counts.n_items > MOST_ROWS,
+        "most_rows": MOST_ROWS,
         "title": f"{name} – screening report",
         "eyebrow": "Screening report" if decides(screening.operation) else "Evaluation report",
         "name": name,

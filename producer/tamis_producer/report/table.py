@@ -1,14 +1,22 @@
 """The table of decisions as data: its rows, and the words that it needs to show them."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
-from tamis_schemas import Criterion, Inclusion, ItemResult, Operation
+from sqlalchemy import Engine, select
 
+from tamis_schemas import Criterion, Inclusion, ItemResult
+from tamis_schemas.ledger import batches
+
+from ..ledger import ledger_errors, read_operation
 from ..outcome import FILTER, INCLUSION, Outcome
 from .record import Row, record_row
 from .steps import operation_noun
+
+MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
 
 # In the order in which the table sorts them.
 _NAMES = {
@@ -42,20 +50,35 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
     }
 
 
-def table_pieces(operation: Operation) -> tuple[str, Callable[[list[ItemResult], bool], str], str]:
-    """One JSON object, `{"operation": ..., "facts": ..., "rows": [...]}`: its beginning, its rows, its end.
+@dataclass(frozen=True)
+class DecisionTable:
+    """One JSON object, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`, in its parts."""
 
-    The rows are those of some results, told whether they are the first ones.
-    """
-    name = operation.operation
-    labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
-    begins = f'{{"operation":{_json(name)},"facts":{_json(table_facts(labelled, [name]))},"rows":['
+    begins: str
+    operation: str
+    left_out: bool  # it has no rows
+    ends: str = "]}"
 
-    def rows(results: list[ItemResult], first: bool) -> str:
-        text = ",\n".join(_json(record_row(name, result)) for result in results)
+    def rows(self, results: list[ItemResult], first: bool) -> str:
+        """The rows of some results, which are the first ones or not."""
+        text = ",\n".join(_json(record_row(self.operation, result)) for result in results)
         return text if first or not text else ",\n" + text
 
-    return begins, rows, "]}"
+
+def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
+    """The table of a batch, whose rows are still to be read.
+
+    Of the `whole` of a batch of more than `MOST_ROWS` there are none, and `left_out` says how many there would be.
+    Raises `LedgerUnavailable`.
+    """
+    with ledger_errors(), engine.connect() as connection:
+        operation = read_operation(connection, batch_id)
+        count = connection.execute(select(batches.c.n_items).where(batches.c.id == batch_id)).scalar_one()
+    labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
+    name, facts = operation.operation, table_facts(labelled, [operation.operation])
+    left_out = count if whole and count > MOST_ROWS else 0
+    begins = f'{{"operation":{_json(name)},"facts":{_json(facts)},"left_out":{left_out},"rows":['
+    return DecisionTable(begins, name, bool(left_out))
 
 
 def _json(value: Row | str) -> str:

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
+
 from tamis_producer.new_batch import NewBatch, rows_of
-from tamis_schemas import Priority, Steering, Tier
+from tamis_schemas import Exclusion, InvalidParameters, Priority, Steering, Tier
 
 BATCH = NewBatch(
     "filter",
@@ -35,3 +37,19 @@ def test_what_can_change_an_answer_is_content() -> None:
         Steering(extra_headers={"X-Model": "other"}),
     ]
     assert len({replace(BATCH, steering=one).content_sha256 for one in steerings}) == len(steerings)
+
+
+def test_the_content_of_many_items_and_exclusions_is_known_by_what_it_was_known_by_in_all_releases() -> None:
+    """Recorded from the release that held all items of a batch in memory."""
+    exclusions = {place: Exclusion(rule="duplicate", reason="A copy.", duplicate_of=0) for place in range(1, 1200, 7)}
+    items = ({"id": str(number), "title": f"Sieves, part {number}"} for number in range(1201))
+    many = replace(BATCH, items=rows_of(items, exclusions))
+    assert many.content_sha256 == "363779abded3aad03d8208b7830ebca386ecccced3b4c6e97ae36722f2d90358"
+    assert len(many.items) == 1201
+
+
+@pytest.mark.parametrize("place", [-1, 3, 10**12])
+def test_an_exclusion_without_an_item_is_named(place: int) -> None:
+    exclusion = Exclusion(rule="duplicate", reason="A copy.")
+    with pytest.raises(InvalidParameters, match=f"^exclusions: {place} is the place of no item; there are 3$"):
+        rows_of([{"id": "1"}] * 3, {0: exclusion, place: exclusion})

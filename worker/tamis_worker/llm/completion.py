@@ -20,9 +20,9 @@ from .call_error import cleaned, of_answer
 from .chat import Answer, CallError, Reply
 from .stream import assembled, is_stream
 
-# No call has so many tokens. A larger number is taken for this one: summed over 200,000 items (TAMIS_MAX_ITEMS) of 40
-# calls each it is 8 x 10^18, which 64 bits still hold.
-MOST_TOKENS = 10**12
+# No call has so many tokens. A larger number is taken for this one: summed over 1,000,000 items (TAMIS_MAX_ITEMS) of 40
+# calls each it is 4 x 10^18, which 64 bits still hold.
+MOST_TOKENS = 10**11
 INT_DIGITS = 18  # in 64 bits; longer ones would cost the square of their length to read
 LONGEST_NAME = 200  # characters of a model's, a tier's or a finish reason's name
 SHOWN = 200  # characters of a body that is no completion

@@ -94,7 +94,8 @@ export const showBatch = async (id, scopes) => {
     const before = decisions;
     try {
       const [found] = await Promise.all([ask(`${path}/records`).then((answer) => answer.json()), showFlow(id)]);
-      if (table === null) begin(found);
+      if (found.left_out) leaveOut(found.left_out);
+      else if (table === null) begin(found);
       else if (decisions !== before || !table.replace(found.rows)) stale = true; // or somebody writes a note: later
     } catch (error) {
       complain(error);
@@ -107,6 +108,11 @@ export const showBatch = async (id, scopes) => {
   const readAgain = () => {
     stale = true;
     read();
+  };
+  const leaveOut = (records) => {
+    at("left-out").hidden = false;
+    at("left-out-n").textContent = number(records);
+    document.documentElement.dataset.ready = "true";
   };
   const begin = (found) => {
     const deciding = scopes.has("decide") ? decider(id, found.operation, () => table) : null;

@@ -53,6 +53,16 @@ def batch_id(client: Client) -> str:
         return str(write_batch(connection, rows))
 
 
+def test_of_more_records_than_a_browser_takes_only_those_that_are_named_are_there(
+    http: httpx.Client, batch_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tamis_producer.report.table.MOST_ROWS", 2)
+    table = http.get(f"/v1/batches/{batch_id}/records").json()
+    assert (table["left_out"], table["rows"], table["operation"]) == (3, [], "inclusion")
+    some = http.get(f"/v1/batches/{batch_id}/records", params={"index": [2, 0]}).json()
+    assert (some["left_out"], [row["i"] for row in some["rows"]]) == (0, [0, 2])
+
+
 def test_every_record_is_there_with_its_outcome_reason_verdicts_and_marks(http: httpx.Client, batch_id: str) -> None:
     table = http.get(f"/v1/batches/{batch_id}/records").json()
     assert table["operation"] == "inclusion"

@@ -14,6 +14,7 @@ from tamis_schemas import InputError, InvalidParameters, InvalidRequest, ItemRes
 
 ROWS = [row(at, f"r{at}", "include" if at % 3 else "exclude", 0.8) for at in range(300)]
 ROWS += [rejected(300, "=rule()"), copied(301, "c", of=0)]
+ORIGINALS = range(301)
 
 
 def written(pilot: Pilot, path: Path, *, filled: int, rows: list[ItemResult] = ROWS) -> Path:
@@ -31,20 +32,20 @@ def written(pilot: Pilot, path: Path, *, filled: int, rows: list[ItemResult] = R
 
 
 def test_the_same_seed_draws_the_same_and_a_larger_pilot_begins_with_the_smaller() -> None:
-    pilot = draw_pilot(ROWS, 50, seed=1)
-    assert pilot == draw_pilot(ROWS, 50, seed=1)
-    assert pilot.places == draw_pilot(ROWS, 80, seed=1).places[:50]
-    assert pilot.places != draw_pilot(ROWS, 50, seed=2).places
+    pilot = draw_pilot(ORIGINALS, 50, seed=1)
+    assert pilot == draw_pilot(ORIGINALS, 50, seed=1)
+    assert pilot.places == draw_pilot(ORIGINALS, 80, seed=1).places[:50]
+    assert pilot.places != draw_pilot(ORIGINALS, 50, seed=2).places
     assert pilot.population == 301  # what a rule rejected can be drawn, a copy cannot
-    assert set(draw_pilot(ROWS, 900, seed=1).places) == set(range(301))
+    assert set(draw_pilot(ORIGINALS, 900, seed=1).places) == set(range(301))
     for n, seed in ((0, 1), (5, -1)):
         with pytest.raises(InvalidParameters):
-            draw_pilot(ROWS, n, seed=seed)
+            draw_pilot(ORIGINALS, n, seed=seed)
 
 
 def test_the_file_says_nothing_of_what_the_model_decided() -> None:
     stream = io.StringIO()
-    write_pilot(draw_pilot(ROWS, 301, seed=1), ROWS, stream)
+    write_pilot(draw_pilot(ORIGINALS, 301, seed=1), ROWS, stream)
     header, *lines = list(csv.reader(io.StringIO(stream.getvalue())))
     assert header == ["seed", "index", "id", "title", "abstract", "include", "note"]
     assert not any("so it is" in cell or cell in ("include", "exclude", "0.8") for line in lines for cell in line)
@@ -53,7 +54,7 @@ def test_the_file_says_nothing_of_what_the_model_decided() -> None:
 
 @pytest.mark.parametrize("filled", [30, 120])
 def test_as_far_as_it_is_filled_in_from_the_top_it_is_known_to_be_drawn(tmp_path: Path, filled: int) -> None:
-    path = written(draw_pilot(ROWS, 120, seed=1), tmp_path / "pilot.csv", filled=filled)
+    path = written(draw_pilot(ORIGINALS, 120, seed=1), tmp_path / "pilot.csv", filled=filled)
     matched = match(ROWS, read_labels(path))
     assert (matched.matching.by, matched.matching.labelled, matched.matching.empty) == ("index", filled, 120 - filled)
     assert matched.seed == 1
@@ -62,7 +63,7 @@ def test_as_far_as_it_is_filled_in_from_the_top_it_is_known_to_be_drawn(tmp_path
 
 
 def test_rows_that_were_passed_over_are_tested_as_any_other_labels(tmp_path: Path) -> None:
-    path = written(draw_pilot(ROWS, 120, seed=1), tmp_path / "pilot.csv", filled=60)
+    path = written(draw_pilot(ORIGINALS, 120, seed=1), tmp_path / "pilot.csv", filled=60)
     text = path.read_text("utf-8-sig").replace(",yes,", ",,", 1)
     path.write_text(text, "utf-8")
     matched = match(ROWS, read_labels(path))
@@ -71,13 +72,13 @@ def test_rows_that_were_passed_over_are_tested_as_any_other_labels(tmp_path: Pat
 
 def test_records_that_share_an_id_are_told_apart_by_their_places(tmp_path: Path) -> None:
     rows = [row(at, "same") for at in range(40)]
-    path = written(draw_pilot(rows, 20, seed=3), tmp_path / "pilot.csv", filled=20, rows=rows)
+    path = written(draw_pilot(range(len(rows)), 20, seed=3), tmp_path / "pilot.csv", filled=20, rows=rows)
     matched = match(rows, read_labels(path))
-    assert {one.index for one in matched.records} == set(draw_pilot(rows, 20, seed=3).places)
+    assert {one.index for one in matched.records} == set(draw_pilot(range(len(rows)), 20, seed=3).places)
 
 
 def test_another_batchs_pilot_and_columns_sorted_apart_are_refused(tmp_path: Path) -> None:
-    path = written(draw_pilot(ROWS, 20, seed=1), tmp_path / "pilot.csv", filled=5)
+    path = written(draw_pilot(ORIGINALS, 20, seed=1), tmp_path / "pilot.csv", filled=5)
     with pytest.raises(InvalidRequest, match="the pilot of another batch, or were columns sorted apart"):
         match([row(at, f"x{at}") for at in range(302)], read_labels(path))
     lines = path.read_text("utf-8-sig").splitlines(keepends=True)

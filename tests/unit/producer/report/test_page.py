@@ -12,7 +12,8 @@ from stage.reported import FLOW, batch, figures
 from tamis_producer.report.figures import Figures
 from tamis_producer.report.page import write_page
 from tamis_producer.report.record import Row
-from tamis_schemas import BatchStatus
+from tamis_producer.report.table import MOST_ROWS
+from tamis_schemas import BatchStatus, Counts
 from tamis_schemas.flow import Flow, Tally
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> \" ' & \u2028"
@@ -131,3 +132,20 @@ def test_a_batch_that_decides_nothing_has_no_pass_rate() -> None:
 def test_an_unfinished_batch_says_so_before_any_number() -> None:
     text = page(figures(batches=(batch(state=BatchStatus.RUNNING),)))
     assert text.index("is not finished") < text.index("records identified")
+
+
+def test_of_more_records_than_a_browser_takes_the_page_has_the_figures_and_says_where_the_decisions_are() -> None:
+    def none() -> Iterator[Row]:
+        raise AssertionError("a row was taken")
+        yield {}
+
+    stream = io.StringIO()
+    counts = Counts(n_items=MOST_ROWS + 1, decided=MOST_ROWS + 1)
+    write_page(figures(batches=(batch(counts=counts),)), none(), stream)
+    text = stream.getvalue()
+    assert Page(text).scripts == {}
+    assert "a page shows up to 20,000 records, and these are 20,001" in text
+    assert "<code>tamis results 0a1b2c3d -o decisions.csv</code>" in text
+    assert "Flow of records" in text
+    largest = figures(batches=(batch(counts=Counts(n_items=MOST_ROWS, decided=MOST_ROWS)),))
+    assert {"facts", "records", "code"} == set(Page(page(largest)).scripts)
