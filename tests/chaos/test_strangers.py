@@ -93,6 +93,9 @@ def test_who_stalls_hangs_up_or_never_says_what_it_wants_keeps_nobody_waiting(
     scene: Scene, callers: dict[str, int]
 ) -> None:
     results = f"/v1/batches/{scene.batch_id}/results"
+    with somebody_else_of(scene) as alone:
+        wait_until(lambda: len(alone.seconds) >= 30, within=60, what="somebody else is answered")
+    print(f"nobody but: {alone}")  # noqa: T201
     with strangers(scene.url) as them, somebody_else_of(scene) as waits:
         stalled = [them.ask(results, scene.key(n)) for n in range(callers["stalled"])]
         assert {status_of(first_bytes(one)) for one in stalled} == {200}

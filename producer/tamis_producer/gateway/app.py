@@ -5,6 +5,8 @@ from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 
+import anyio
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel
@@ -28,6 +30,7 @@ from .written import Writers
 from .wrong_keys import WrongKeys
 
 _UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
+KEYLESS = 2  # threads for callers without a key
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
 
 
@@ -76,9 +79,13 @@ def create_app(
     metrics = Metrics(client.engine)
     app.add_middleware(metrics.measured)
 
+    # Who has no key is answered from the ledger, too: by two threads, however many ask.
+    keyless = anyio.CapacityLimiter(KEYLESS)
+
     @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
-    def figures() -> Response:
-        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+    async def figures() -> Response:
+        told = await to_thread.run_sync(metrics.exposition, limiter=keyless)
+        return Response(told, media_type=CONTENT_TYPE)
 
     pool = PoolWatch(client.engine)
 
@@ -90,9 +97,14 @@ def create_app(
         return Health()
 
     @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does", responses=_UNREADY)
-    def readyz() -> Health:
-        with ledger_errors(), client.engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
+    async def readyz() -> Health:
+        await to_thread.run_sync(_ask, client, limiter=keyless)
         return Health()
 
     return app
+
+
+def _ask(client: Client) -> None:
+    """Nothing where the ledger answers. Raises `LedgerUnavailable`."""
+    with ledger_errors(), client.engine.connect() as connection:
+        connection.execute(text("SELECT 1"))

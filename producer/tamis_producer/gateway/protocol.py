@@ -10,6 +10,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SPEAK_WITHIN = 10.0  # s for the headers of a request, and for the rest of a body that was answered before its end
 READ_WITHIN = 60.0  # s in which a caller takes something of what waits for it; else it is hung up on
+# Bytes that the machine keeps for a caller. Left to itself it takes some 4 MB, and all of that would be read from the
+# ledger and written for each caller who then reads none of it.
+UNSENT = 131_072
 REASON = HTTPStatus.REQUEST_TIMEOUT
 
 
@@ -21,6 +24,9 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        connection = transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNSENT)
         self._attend()
 
     def connection_lost(self, exc: Exception | None) -> None:

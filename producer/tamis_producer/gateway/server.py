@@ -15,6 +15,9 @@ from .app import create_app
 from .protocol import PatientProtocol
 
 STOP_WITHIN = 10  # s, for requests that are being answered
+# s for which a thread may compute while others wait; the usual 5 ms would be waited several times in each request while
+# bodies are read and results written.
+TURN = 0.0005
 
 
 def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) -> None:
@@ -33,6 +36,7 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) ->
         raise ConfigurationError(
             f"the gateway cannot listen at {host}:{port}: {why}; say another --host or --port"
         ) from error
+    sys.setswitchinterval(TURN)
     with listening:
         ready()
         app = create_app(client, stops=lambda: server.should_exit)

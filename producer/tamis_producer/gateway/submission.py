@@ -25,7 +25,7 @@ from .json_members import members
 
 NDJSON = "application/x-ndjson"
 ITEMS = "items"
-IN_MEMORY = 1_000_000  # bytes of a body; a longer one goes to disk, so many at a time
+IN_MEMORY = 131_072  # bytes of a body; a longer one goes to disk, so many at a time
 LONGEST_ESCAPE = 6  # characters: \\u0041
 SPACE = 65_536  # characters
 
