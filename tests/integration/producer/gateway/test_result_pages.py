@@ -60,6 +60,9 @@ def test_pages_make_the_whole_in_every_form(http: httpx.Client, results: str) ->
     assert table.count("\r\n") == ITEMS + 1
     assert http.get(results, params={"after": 54}).text.count("\n") == 2
     assert http.get(results, params={"after": 56, "limit": 5}).text == ""
+    for after in (2**31 - 2, 2**31 - 1):  # the largest that the ledger counts to
+        assert http.get(results, params={"after": after, "limit": 1}).text == ""
+        assert http.get(results, params={"after": after}).text == ""
     for wrong in ({"limit": 0}, {"limit": 1_001}, {"after": -1}, {"form": "xml"}):
         assert http.get(results, params=wrong).status_code == 422
 
