@@ -38,6 +38,8 @@ from .broker_absence import BrokerAbsence
 from .budget import budget_of
 from .forks import begin_anew_after_a_fork
 from .ledger import (
+    CLIENT,
+    PoolKind,
     connect,
     find_audit,
     find_batch,
@@ -89,9 +91,10 @@ class Client:
     ...     batch.wait(timeout=600)
     """
 
-    def __init__(self, settings: ProducerSettings | None = None) -> None:
+    def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
         """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
         self.settings = settings or ProducerSettings.load()
+        self._pool = pool
         self.engine: Engine = self._connect()
         self.waiting: Waiting = ON_THREAD
         self._broker = self.settings.broker
@@ -422,7 +425,7 @@ class Client:
         return theirs
 
     def _connect(self) -> Engine:
-        return connect(self.settings.database)
+        return connect(self.settings.database, self._pool)
 
     @contextmanager
     def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:

@@ -49,7 +49,7 @@ class LoopClient(Client):
             driver.pgconn.finish()
 
     def _connect(self) -> Engine:
-        self.async_engine = connect_on_loop(self.settings.database)
+        self.async_engine = connect_on_loop(self.settings.database, self._pool)
         return self.async_engine.sync_engine
 
 

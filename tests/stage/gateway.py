@@ -11,6 +11,7 @@ import uvicorn
 from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
 from tamis_producer.gateway.app import create_app
+from tamis_producer.gateway.protocol import PatientProtocol
 
 from .waiting import wait_until
 
@@ -22,7 +23,7 @@ def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Ite
     """Its base URL, while it runs."""
     with socket.create_server(("127.0.0.1", port)) as listening:
         app = create_app(client, largest_body=largest_body, stops=lambda: server.should_exit)
-        config = uvicorn.Config(app, log_level="critical", lifespan="off")
+        config = uvicorn.Config(app, http=PatientProtocol, log_level="critical", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="gateway")
         thread.start()

@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.broker import waiting_messages
 from tamis_producer.dispatch import Dispatcher, ItemAddress
+from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
-from tamis_producer.ledger.connection import DISPATCH
 from tamis_producer.price_file import known_prices
 from tamis_producer.redaction import Redaction
 from tamis_producer.workers import REDIS

@@ -9,6 +9,7 @@ from .. import api_keys
 from ..api_keys import Scope
 from ..client import Client
 from ..extras import needs
+from ..ledger import GATEWAY
 from .app import app, out
 from .commands import Commands, Theme
 from .json_document import AsJson, print_json
@@ -33,7 +34,7 @@ def serve(
             soft_wrap=True,
         )
 
-    with Client() as client:
+    with Client(pool=GATEWAY) as client:
         run(client, host=host, port=port, ready=ready)
 
 

@@ -1,6 +1,7 @@
 """Who may do what: the key of a request, and the scope that a route asks for."""
 
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from ..api_keys import ApiKey, Scope, find
 from ..client import Client
+from .wrong_keys import WrongKeys
 
 _bearer = HTTPBearer(auto_error=False, description="A key made by `tamis keys create`.")
 
@@ -23,10 +25,14 @@ def holder_of(scope: Scope) -> Callable[..., ApiKey]:
     """A dependency: the key of the request, which has this scope. Answers 401 without a valid key, 403 without it."""
 
     def holder(
+        request: Request,
         client: Annotated[Client, Depends(client_of)],
         given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     ) -> ApiKey:
-        key = None if given is None else find(client.engine, given.credentials)
+        key = None
+        if given is not None:
+            wrong_keys: WrongKeys = request.app.state.wrong_keys
+            key = wrong_keys.found(request, given.credentials, partial(find, client.engine, given.credentials))
         if key is None:
             raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: Authorization: Bearer tamis_...")
         if scope not in key.scopes:

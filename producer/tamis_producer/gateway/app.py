@@ -1,24 +1,36 @@
 """The application: its routes, how it tells errors, and whether it is there."""
 
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request
+import anyio
+from anyio import to_thread
+from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel
 from sqlalchemy import text
-from starlette.middleware.base import RequestResponseEndpoint
+
+from tamis_schemas import LedgerUnavailable
 
 from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
 from . import batches, explanations, files, overrides, overview, page, problems, records, services
 from .description import Described
+from .frame import Frame
+from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, Metrics
+from .pages import Pages
+from .pool_watch import STUCK_AFTER, PoolWatch
+from .streams import OpenStreams
 from .upload import LONGEST_TERMS
+from .written import Writers
+from .wrong_keys import WrongKeys
 
 _UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
+KEYLESS = 2  # threads for callers without a key
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
 
 
@@ -47,6 +59,11 @@ def create_app(
     )
     app.state.client = client
     app.state.stops = stops
+    app.state.streams = OpenStreams()
+    app.state.pages = Pages(client.engine)
+    app.state.writers = Writers()
+    app.state.lookout = Lookout(partial(look, client), stops)
+    app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
     app.include_router(batches.router)
     app.include_router(records.router)
@@ -57,42 +74,37 @@ def create_app(
     app.include_router(services.router)
     app.include_router(page.router)
 
-    largest = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
-
-    @app.middleware("http")
-    async def bounded(request: Request, answer: RequestResponseEndpoint) -> Response:
-        """No body is read that does not say how large it is, or is too large; a new batch is counted as it comes."""
-        most = largest.get(request.url.path, largest_body) if request.method == "POST" else largest_body
-        response = (None if most is None else _refusal(request, most)) or await answer(request)
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers.setdefault("Cache-Control", "no-store")
-        return response
-
+    largest_of = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
+    app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
     metrics = Metrics(client.engine)
     app.add_middleware(metrics.measured)
 
-    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
-    def figures() -> Response:
-        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+    # Who has no key is answered from the ledger, too: by two threads, however many ask.
+    keyless = anyio.CapacityLimiter(KEYLESS)
 
-    @app.get("/healthz", summary="Whether the gateway answers")
-    def healthz() -> Health:
+    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    async def figures() -> Response:
+        told = await to_thread.run_sync(metrics.exposition, limiter=keyless)
+        return Response(told, media_type=CONTENT_TYPE)
+
+    pool = PoolWatch(client.engine)
+
+    @app.get("/healthz", summary="Whether the gateway answers, and gets connections to the ledger", responses=_UNREADY)
+    async def healthz() -> Health:
+        """503 where for a minute no connection came free. It asks neither for one nor for a thread."""
+        if pool.stuck:
+            raise LedgerUnavailable(f"no connection to the ledger came free for {STUCK_AFTER:g} s")
         return Health()
 
     @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does", responses=_UNREADY)
-    def readyz() -> Health:
-        with ledger_errors(), client.engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
+    async def readyz() -> Health:
+        await to_thread.run_sync(_ask, client, limiter=keyless)
         return Health()
 
     return app
 
 
-def _refusal(request: Request, largest: int) -> Response | None:
-    if "transfer-encoding" in request.headers:
-        told = "a request says its content-length, and is not sent in chunks"
-        return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", told)
-    if int(request.headers.get("content-length", 0)) > largest:  # the server has seen to its being a number
-        told = f"a request has {largest:,} bytes at most"
-        return problems.problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", told)
-    return None
+def _ask(client: Client) -> None:
+    """Nothing where the ledger answers. Raises `LedgerUnavailable`."""
+    with ledger_errors(), client.engine.connect() as connection:
+        connection.execute(text("SELECT 1"))

@@ -1,36 +1,35 @@
 """Routes of batches: submit, list, look, read, control."""
 
-import tempfile
-from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
-from itertools import islice
-from typing import Annotated, Literal, TextIO
+from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import ErrorKind, Summary
 
 from ..api_keys import ApiKey, Scope
-from ..batch import Batch
 from ..client import Client
 from ..report import ReportForm, write_report
-from ..results_file import csv_lines
 from . import problems
 from .access import client_of, holder_of
 from .description import BatchId, component
+from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
+from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .standing import Standing
+from .streams import Stream
 from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
+from .written import Writers
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
 
 MOST_LISTED = 500
-CSV = "text/csv"
-PIECE = 65_536  # characters of a file that are sent at once
-LINES = 200  # of a table, likewise
+MOST_RESULTS = 1_000  # of a page
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
     ReportForm.SVG: "image/svg+xml",
@@ -42,6 +41,7 @@ Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
 Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
 Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]
 Of = Annotated[Client, Depends(client_of)]
+Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 
 class Budget(BaseModel):
@@ -84,24 +84,24 @@ async def submit(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Standing:
     """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
-    given = await read_submission(request, largest=client.settings.max_file_bytes)
+    async with read_submission(request, client.settings) as (given, items):
 
-    def submitted() -> Standing:
-        batch = client.submit(
-            given.operation,
-            given.items,
-            model=given.model,
-            label=given.label,
-            use_cache=given.use_cache,
-            priority=given.priority,
-            max_cost=given.max_cost,
-            steering=given.steering,
-            callback=given.callback,
-            idempotency_key=idempotency_key,
-        )
-        return Standing.of(batch.status())
+        def submitted() -> Standing:
+            batch = client.submit(
+                given.operation,
+                items,
+                model=given.model,
+                label=given.label,
+                use_cache=given.use_cache,
+                priority=given.priority,
+                max_cost=given.max_cost,
+                steering=given.steering,
+                callback=given.callback,
+                idempotency_key=idempotency_key,
+            )
+            return Standing.of(batch.status())
 
-    standing = await run_in_threadpool(submitted)
+        standing = await run_in_threadpool(submitted)
     response.headers["Location"] = f"/v1/batches/{standing.batch.id}"
     return standing
 
@@ -122,22 +122,37 @@ def batch(batch_id: BatchId, client: Of, _: Reader) -> Standing:
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
 )
-async def events(batch_id: BatchId, request: Request, client: Of, _: Reader) -> StreamingResponse:
-    told = progress(await run_in_threadpool(client.batch, batch_id), request.app.state.stops)
-    return StreamingResponse(told, media_type=EVENTS, headers=STREAMED)
+async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
+    batch = await run_in_threadpool(client.batch, batch_id)
+    told = progress(request.app.state.lookout, UUID(batch.id))
+    return Stream(told, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
 @router.get(
     "/{batch_id}/results",
-    summary="Every item with its result, in order, as NDJSON or as a table",
+    summary="Every item with its result, in order, as NDJSON, as JSON or as a table; with a limit, page by page",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {NDJSON: {}, CSV: {}}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
+    | problems.UNKNOWN,
 )
-def results(batch_id: BatchId, client: Of, _: Reader, form: Literal["ndjson", "csv"] = "ndjson") -> StreamingResponse:
-    found = client.batch(batch_id)
-    if form == "csv":
-        return StreamingResponse(_table(found), media_type=CSV)
-    return StreamingResponse(_lines(found), media_type=NDJSON)
+async def results(
+    batch_id: BatchId,
+    request: Request,
+    client: Of,
+    key: Reader,
+    form: ResultForm = ResultForm.NDJSON,
+    after: Annotated[Place | None, Query(description="The place of an item: those behind it.")] = None,
+    limit: Annotated[int | None, Query(ge=1, le=MOST_RESULTS, description="None: all, as a stream.")] = None,
+) -> Response:
+    """A page may have fewer items than its limit; the last one has no `Link`. While a batch runs, pages may differ."""
+    batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
+    pages: Pages = request.app.state.pages
+    if limit is None:
+        told = result_pieces(pages, UUID(batch.id), form, after=after)
+        return Stream(told, of=request.app.state.streams, key=key, media_type=media_type)
+    page = await pages.page(UUID(batch.id), after=after, limit=limit)
+    headers = {} if page.next_after is None else {"Link": link(request.url, page.next_after)}
+    return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 
 
 @router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed", responses=problems.UNKNOWN)
@@ -154,17 +169,15 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     response_class=Response,
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}} | problems.UNKNOWN,
 )
-def report(batch_id: BatchId, client: Of, _: Reader, form: ReportForm = ReportForm.HTML) -> Response:
-    whole = client.batch(batch_id).id
-    written = tempfile.TemporaryFile("w+", encoding="utf-8", newline="")  # noqa: SIM115 - closed by `_pieces`
-    try:
-        write_report(client.engine, whole, form, written)
-    except BaseException:
-        written.close()
-        raise
+async def report(
+    batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
+) -> Stream:
+    batch = await run_in_threadpool(client.batch, batch_id)
+    writers: Writers = request.app.state.writers
+    written = await writers.written(partial(write_report, client.engine, batch.id, form))
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
-    return StreamingResponse(_pieces(written), media_type=REPORT_TYPES[form], headers=sandbox)
+    return Stream(written, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
 
 
 @router.post("/{batch_id}/pause", summary="Begin no further item", responses=problems.UNKNOWN | problems.CONFLICT)
@@ -201,21 +214,3 @@ def retry(batch_id: BatchId, client: Of, _: Operator, again: Again | None = None
     found, asked = client.batch(batch_id), again or Again()
     found.retry(asked.kinds, cancelled=asked.cancelled, max_cost=asked.max_cost)
     return Standing.of(found.status())
-
-
-def _lines(batch: Batch) -> Iterator[str]:
-    for row in batch.results():
-        yield row.model_dump_json() + "\n"
-
-
-def _table(batch: Batch) -> Iterator[str]:
-    lines = csv_lines(batch.results())
-    while piece := "".join(islice(lines, LINES)):
-        yield piece
-
-
-def _pieces(written: TextIO) -> Iterator[str]:
-    with written:
-        written.seek(0)
-        while piece := written.read(PIECE):
-            yield piece

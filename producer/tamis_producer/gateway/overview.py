@@ -1,6 +1,7 @@
 """Routes of what a page shows first: whose key it was given, where else to look, the latest batches as they go."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
@@ -15,12 +16,13 @@ from ..redaction import shown_url
 from ..view import ServiceTraffic
 from . import problems
 from .access import client_of, holder_of
-from .progress import COMMENT, EVENTS, STREAMED, followed
+from .lookout import Lookout
+from .progress import COMMENT, EVENTS, STREAMED
 from .standing import Standing
+from .streams import Stream
 
 router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
 
-LOOK_EVERY = 1.0  # s; one look counts the items of all batches that are listed
 SILENCE = 5.0  # s without news
 MOST_WATCHED = 100
 MOST_HOURS = 24 * 7
@@ -50,11 +52,9 @@ def about(client: Of, key: Reader) -> About:
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
-async def events(
-    request: Request, client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20
-) -> StreamingResponse:
-    told = latest(client, limit, request.app.state.stops)
-    return StreamingResponse(told, media_type=EVENTS, headers=STREAMED)
+async def events(request: Request, key: Reader, limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20) -> Stream:
+    told = latest(request.app.state.lookout, limit)
+    return Stream(told, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
 @router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
@@ -64,14 +64,12 @@ def service_traffic(
     return client.service_traffic(hours)
 
 
-async def latest(client: Client, limit: int, stops: Callable[[], bool]) -> AsyncIterator[str]:
-    """`event: batches` with a list of `Standing` as JSON, the newest first, whenever one changed; until it `stops`."""
-
-    def standings() -> list[Standing]:
-        return [Standing.of(view) for view in client.batches(limit)]
-
-    def seen(found: list[Standing]) -> list[object]:
-        return [one.seen for one in found]
-
-    async for found in followed(standings, seen, stops, every=LOOK_EVERY, silence=SILENCE):
-        yield COMMENT if found is None else f"event: batches\ndata: {_standings.dump_json(found).decode()}\n\n"
+async def latest(lookout: Lookout, limit: int) -> AsyncGenerator[str | bytes]:
+    """`event: batches` with a list of `Standing` as JSON, the newest first, whenever one changed."""
+    async with aclosing(lookout.latest(limit, silence=SILENCE)) as looks:
+        async for found in looks:
+            if found is None:
+                yield COMMENT
+            else:
+                standings = _standings.dump_json([Standing.of(view) for view in found]).decode()
+                yield f"event: batches\ndata: {standings}\n\n"

@@ -45,6 +45,8 @@ _MEANINGS = {
     HTTPStatus.FORBIDDEN: "The key does not have the scope.",
     HTTPStatus.NOT_FOUND: "There is no such thing.",
     HTTPStatus.CONFLICT: "The present state does not allow it, or the Idempotency-Key was used for something else.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body comes too slowly.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many wrong keys, or answers open at once; `Retry-After` says when to ask again.",
     HTTPStatus.LENGTH_REQUIRED: "The request does not say its length.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too large.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The request is sent as something that is not read here.",
@@ -90,11 +92,15 @@ def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
 
 
 KEYED = told(
-    HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
 )
 UNKNOWN = told(HTTPStatus.NOT_FOUND)
 CONFLICT = told(HTTPStatus.CONFLICT)
-OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
 
 
 def problem(

@@ -1,18 +1,22 @@
 """The route of the table of decisions: records as people read them."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from ..api_keys import ApiKey, Scope
 from ..client import Client
-from ..report.table import table_json
+from ..report.table import read_table
 from . import problems
 from .access import client_of, holder_of
 from .description import BatchId
+from .streams import Stream
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
 
@@ -29,11 +33,23 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
     response_class=StreamingResponse,
     responses={200: {"content": {"application/json": {}}}},
 )
-def records(
+async def records(
+    request: Request,
     batch_id: BatchId,
     client: Of,
-    _: Reader,
+    key: Reader,
     index: Annotated[list[Place] | None, Query(max_length=MOST_PLACES, description="These items alone.")] = None,
-) -> StreamingResponse:
-    found = UUID(client.batch(batch_id).id)
-    return StreamingResponse(table_json(client.engine, found, index), media_type="application/json")
+) -> Stream:
+    batch = await run_in_threadpool(client.batch, batch_id)
+    found, pages = UUID(batch.id), request.app.state.pages
+    table = await run_in_threadpool(read_table, client.engine, found, whole=index is None)
+    places = [] if table.left_out else None if index is None else sorted({*index})
+
+    async def told() -> AsyncGenerator[str | bytes]:
+        yield table.begins
+        async with aclosing(pages.pieces(found, table.rows, places=places)) as pieces:
+            async for piece in pieces:
+                yield piece
+        yield table.ends
+
+    return Stream(told(), of=request.app.state.streams, key=key, media_type="application/json")

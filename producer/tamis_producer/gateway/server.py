@@ -12,8 +12,12 @@ from tamis_schemas import ConfigurationError
 
 from ..client import Client
 from .app import create_app
+from .protocol import PatientProtocol
 
 STOP_WITHIN = 10  # s, for requests that are being answered
+# s for which a thread may compute while others wait; the usual 5 ms would be waited several times in each request while
+# bodies are read and results written.
+TURN = 0.0005
 
 
 def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) -> None:
@@ -32,11 +36,19 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) ->
         raise ConfigurationError(
             f"the gateway cannot listen at {host}:{port}: {why}; say another --host or --port"
         ) from error
+    sys.setswitchinterval(TURN)
     with listening:
         ready()
         app = create_app(client, stops=lambda: server.should_exit)
         # Its log lines go where those of the command line go, and through the same filter.
-        config = uvicorn.Config(app, log_config=None, server_header=False, timeout_graceful_shutdown=STOP_WITHIN)
+        config = uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            ws="none",
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_WITHIN,
+        )
         server = uvicorn.Server(config)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when it has stopped
         with suppress(KeyboardInterrupt):

@@ -2,7 +2,17 @@
 
 from .audits import insert_audit, read_audit, read_audits
 from .calls import CallResult, Hindrance, read_call_results, read_hindrance
-from .connection import NOTICE_A_LOST_NETWORK, connect, connect_on_loop, connect_to_listen, ledger_errors
+from .connection import (
+    CLIENT,
+    DISPATCH,
+    GATEWAY,
+    NOTICE_A_LOST_NETWORK,
+    PoolKind,
+    connect,
+    connect_on_loop,
+    connect_to_listen,
+    ledger_errors,
+)
 from .finding import find_audit, find_batch, find_either, find_review
 from .insertion import check_budget, insert_batch
 from .outcomes import (
@@ -20,10 +30,14 @@ from .service_traffic import read_service_traffic
 from .views import read_reviews, read_views
 
 __all__ = [
+    "CLIENT",
+    "DISPATCH",
+    "GATEWAY",
     "NOTICE_A_LOST_NETWORK",
     "PAGE",
     "CallResult",
     "Hindrance",
+    "PoolKind",
     "check_budget",
     "connect",
     "connect_on_loop",

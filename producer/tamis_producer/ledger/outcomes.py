@@ -33,6 +33,7 @@ from .overrides import override_of, standing
 
 PLACES = 10_000  # fetched at once where nothing else of the items is
 PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
+BEHIND_ALL = 2**31 - 1  # the largest number that a column of places holds
 _ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
 
 
@@ -76,9 +77,10 @@ def read_results(
 
     `places`: in ascending order, the only items to be read. Each item is what `stream_results` gives.
     """
-    start = 0 if after is None else after + 1
+    start = 0 if after is None else min(after + 1, BEHIND_ALL)
+    end = min(start + limit, BEHIND_ALL)
     if places is None:  # a batch has no gaps
-        return _read(connection, batch_id, lambda place: (place >= start) & (place < start + limit))
+        return _read(connection, batch_id, lambda place: (place >= start) & (place < end))
     first = bisect_left(places, start)
     page = literal(list(places[first : first + limit]), ARRAY(Integer))
     return _read(connection, batch_id, lambda place: place == any_(page))

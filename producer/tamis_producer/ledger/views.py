@@ -1,5 +1,6 @@
 """How batches and reviews stand."""
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -52,9 +53,15 @@ def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit
 
 
 def read_views(
-    connection: Connection, *, batch_id: UUID | None = None, review_id: UUID | None = None, limit: int = 20
+    connection: Connection,
+    *,
+    batch_id: UUID | None = None,
+    batch_ids: Collection[UUID] | None = None,
+    review_id: UUID | None = None,
+    limit: int = 20,
 ) -> list[BatchView]:
-    """How batches stand, newest first: the one asked for, those of a review, or the last `limit` of no service.
+    """How batches stand, newest first: the one or those asked for, those of a review, or the last `limit` of no
+    service.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
@@ -62,6 +69,8 @@ def read_views(
     wanted = select(batches).where(kept).order_by(batches.c.created_at.desc()).limit(limit)
     if batch_id is not None:
         wanted = select(batches).where(batches.c.id == batch_id, kept)
+    elif batch_ids is not None:
+        wanted = select(batches).where(batches.c.id.in_(batch_ids), kept)
     elif review_id is not None:
         wanted = select(batches).where(batches.c.review_id == review_id)
     else:

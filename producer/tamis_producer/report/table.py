@@ -1,22 +1,21 @@
 """The table of decisions as data: its rows, and the words that it needs to show them."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Engine, select
 
-from tamis_schemas import Criterion, Inclusion
+from tamis_schemas import Criterion, Inclusion, ItemResult
 from tamis_schemas.ledger import batches
 
-from ..ledger import ledger_errors, page_results, read_operation
+from ..ledger import ledger_errors, read_operation
 from ..outcome import FILTER, INCLUSION, Outcome
 from .record import Row, record_row
 from .steps import operation_noun
 
-AT_ONCE = 200  # rows in one piece of text
 MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
 
 # In the order in which the table sorts them.
@@ -51,27 +50,35 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
     }
 
 
-def table_json(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[str]:
-    """One JSON object in pieces, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`.
+@dataclass(frozen=True)
+class DecisionTable:
+    """One JSON object, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`, in its parts."""
 
-    The rows are those of the whole batch in its order, or of the items at some places; each as it stands when it is
-    read. Of the whole of a batch of more than `MOST_ROWS` there are none, and `left_out` says how many there would be.
+    begins: str
+    operation: str
+    left_out: bool  # it has no rows
+    ends: str = "]}"
+
+    def rows(self, results: list[ItemResult], first: bool) -> str:
+        """The rows of some results, which are the first ones or not."""
+        text = ",\n".join(_json(record_row(self.operation, result)) for result in results)
+        return text if first or not text else ",\n" + text
+
+
+def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
+    """The table of a batch, whose rows are still to be read.
+
+    Of the `whole` of a batch of more than `MOST_ROWS` there are none, and `left_out` says how many there would be.
     Raises `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect() as connection:
         operation = read_operation(connection, batch_id)
         count = connection.execute(select(batches.c.n_items).where(batches.c.id == batch_id)).scalar_one()
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
-    facts = table_facts(labelled, [operation.operation])
-    left_out = count if places is None and count > MOST_ROWS else 0
-    yield f'{{"operation":{_json(operation.operation)},"facts":{_json(facts)},"left_out":{left_out},"rows":['
-    results = page_results(engine, batch_id, [] if left_out else places)
-    rows = (record_row(operation.operation, result) for result in results)
-    comma = ""
-    while piece := ",\n".join(map(_json, islice(rows, AT_ONCE))):
-        yield comma + piece
-        comma = ",\n"
-    yield "]}"
+    name, facts = operation.operation, table_facts(labelled, [operation.operation])
+    left_out = count if whole and count > MOST_ROWS else 0
+    begins = f'{{"operation":{_json(name)},"facts":{_json(facts)},"left_out":{left_out},"rows":['
+    return DecisionTable(begins, name, bool(left_out))
 
 
 def _json(value: Row | str) -> str:

@@ -15,6 +15,7 @@ from tamis_producer.ledger import NOTICE_A_LOST_NETWORK
 from tamis_schemas.ledger.outages import outage
 from tamis_schemas.ledger.pooler import address, session, set_in_transactions
 
+NAME = "tamis worker"  # in `pg_stat_activity`
 CONNECTIONS = 6  # claims, results, heartbeat, aggregates, reconciler, one spare
 ANSWER_WITHIN = 30  # s; a statement that takes longer is the server's trouble, not ours to wait for
 GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its statement by then is not there
@@ -44,7 +45,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
             max_overflow=0,
             pool_timeout=ANSWER_WITHIN,
             isolation_level="AUTOCOMMIT",
-            connect_args={**NOTICE_A_LOST_NETWORK, **session(where, SETTINGS)},
+            connect_args={**NOTICE_A_LOST_NETWORK, "fallback_application_name": NAME, **session(where, SETTINGS)},
         )
     engine = create_async_engine(
         where.url,
@@ -53,7 +54,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
         max_overflow=2,
         pool_timeout=ANSWER_WITHIN,
         pool_pre_ping=True,
-        connect_args={**NOTICE_A_LOST_NETWORK, **session(where, SETTINGS)},
+        connect_args={**NOTICE_A_LOST_NETWORK, "fallback_application_name": NAME, **session(where, SETTINGS)},
     )
     set_in_transactions(engine.sync_engine, where, SETTINGS)
     return engine

@@ -1,47 +1,18 @@
 """`tamis serve` and `tamis keys` as processes."""
 
-import os
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 
-from stage import abstracts, tamis, wait_until
+from stage import abstracts, tamis
+from stage.gateway_process import START_WITHIN, serving
 from tamis_producer import Client, api_keys
 from tamis_producer.api_keys import Scope
 from tamis_producer.gateway.server import STOP_WITHIN
 from tamis_schemas import Filter
-from tamis_worker.embedded.ports import free_port
-
-START_WITHIN = 30.0  # s
-
-
-def is_healthy(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-@contextmanager
-def serving(environment: dict[str, str], folder: Path) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
-    """A gateway that answers: its URL and its process."""
-    port = free_port()
-    command = [sys.executable, "-m", "tamis_worker", "serve", "--port", str(port)]
-    given, pipe = {**os.environ, **environment}, subprocess.PIPE
-    with subprocess.Popen(command, env=given, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
-        try:
-            url = f"http://127.0.0.1:{port}"
-            wait_until(lambda: is_healthy(url), within=START_WITHIN, what="the gateway answers")
-            yield url, process
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])

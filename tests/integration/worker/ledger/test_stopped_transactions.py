@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
-from tamis_producer.ledger.connection import DISPATCH
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.ledger import connection as ledger
 from tamis_worker.ledger.recovery import try_lock

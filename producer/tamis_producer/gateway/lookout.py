@@ -1,0 +1,132 @@
+"""How batches stand, for everybody who follows: the ledger is asked once a tick, however many they are.
+
+Where nobody follows, nothing is asked.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+from uuid import UUID
+
+from fastapi.concurrency import run_in_threadpool
+
+from tamis_schemas import TamisError
+
+from ..client import Client
+from ..ledger import ledger_errors, read_views
+from ..view import BatchView
+from .standing import Standing
+
+LOOK_EVERY = 0.5  # s, while single batches are followed
+LIST_EVERY = 1.0  # s, while the latest batches are all that is followed
+
+Watched = TypeVar("Watched", bound=Hashable)
+View = TypeVar("View")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look found."""
+
+    asked: frozenset[UUID] = frozenset()  # batches that were asked for
+    batches: Mapping[UUID, BatchView] = field(default_factory=dict)
+    listed: int = 0  # the latest so many were asked for
+    latest: tuple[BatchView, ...] = ()
+
+
+class Lookout:
+    """Looks at the ledger for all who follow a batch, or the latest ones; on one event loop."""
+
+    def __init__(self, ask: Callable[[frozenset[UUID], int], Look], stops: Callable[[], bool]) -> None:
+        """`ask` looks, on a thread; whoever follows is let go where it `stops`: nobody is to be told any more."""
+        self._ask = ask
+        self._stops = stops
+        self._batches: Counter[UUID] = Counter()  # followers
+        self._lists: Counter[int] = Counter()  # followers, by how many batches they want
+        self._look = Look()
+        self._looked = asyncio.Event()
+        self._joined = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
+        """How a batch stands, at every change; None after so many seconds without. Ends where it is not there."""
+        with self._follower(self._batches, batch_id):
+            seen: Callable[[BatchView], object] = lambda view: Standing.of(view).seen  # noqa: E731
+            async for view in self._changes(lambda look: look.batches.get(batch_id), seen, silence):
+                if view is None and batch_id in self._look.asked and batch_id not in self._look.batches:
+                    return
+                yield view
+
+    async def latest(self, limit: int, *, silence: float) -> AsyncGenerator[tuple[BatchView, ...] | None]:
+        """How the latest batches stand, newest first, whenever one changed; None after so many seconds without."""
+
+        def listed(look: Look) -> tuple[BatchView, ...] | None:
+            return look.latest[:limit] if look.listed >= limit else None
+
+        with self._follower(self._lists, limit):
+            async for views in self._changes(listed, lambda views: [Standing.of(one).seen for one in views], silence):
+                yield views
+
+    async def _changes(
+        self, pick: Callable[[Look], View | None], seen: Callable[[View], object], silence: float
+    ) -> AsyncGenerator[View | None]:
+        clock = asyncio.get_running_loop().time
+        before, told = None, clock()
+        while not self._stops():
+            await self._looked.wait()
+            found = pick(self._look)
+            if found is not None and (now := seen(found)) != before:
+                before, told = now, clock()
+                yield found
+            elif clock() - told >= silence:
+                told = clock()
+                yield None
+
+    @contextmanager
+    def _follower(self, followers: "Counter[Watched]", what: Watched) -> Iterator[None]:
+        """One more of them, until the end of `with`; the next look is at once."""
+        followers[what] += 1
+        self._joined.set()
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._look_out())
+        try:
+            yield
+        finally:
+            followers[what] -= 1
+            if not followers[what]:
+                del followers[what]
+
+    async def _look_out(self) -> None:
+        """Look until nobody follows."""
+        try:
+            while self._batches or self._lists:
+                self._joined.clear()
+                await self._look_once()
+                looked, self._looked = self._looked, asyncio.Event()
+                looked.set()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY if self._batches else LIST_EVERY):
+                        await self._joined.wait()
+        finally:
+            self._task = None
+
+    async def _look_once(self) -> None:
+        try:
+            self._look = await run_in_threadpool(self._ask, frozenset(self._batches), max(self._lists, default=0))
+        except TamisError:
+            pass  # the ledger is away: the next look may find it again
+        except Exception:  # a fault of ours: whoever follows is told what was seen last, and the next look may succeed
+            log.exception("batches could not be looked at")
+
+
+def look(client: Client, batch_ids: frozenset[UUID], limit: int) -> Look:
+    """How these batches and the latest so many stand. Raises `LedgerUnavailable`."""
+    with ledger_errors(), client.engine.connect() as connection:
+        found = read_views(connection, batch_ids=batch_ids) if batch_ids else []
+        latest = read_views(connection, limit=limit) if limit else []
+    return Look(batch_ids, {UUID(view.id): view for view in found}, limit, tuple(latest))

@@ -1,0 +1,109 @@
+"""Results in pages: what a route sends is read portion by portion, and between two portions nothing is held.
+
+A portion is as many items as make a piece of text of a certain size: whoever reads slowly, or not at all, costs that
+text, and neither a thread nor a connection to the ledger.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import anyio
+from anyio import to_thread
+from sqlalchemy import Engine
+
+from tamis_schemas import ItemResult
+
+from ..ledger import ledger_errors, read_results
+
+FIRST_ROWS = 20  # items; the largest allowed ones are 20 MB
+MOST_ROWS = 500
+PIECE_BYTES = 131_072  # of a piece of text, about
+PAGE_BYTES = 4_000_000  # of a page that somebody asks for; then it ends, whatever its limit
+GROWTH = 4  # times, from one portion to the next
+READERS = 2  # threads: they compete with the loop for the processor
+
+Form = Callable[[list[ItemResult], bool], str]  # items as text; whether they are the first
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Some items as text."""
+
+    text: bytes
+    rows: int
+    last: int | None  # the place of its last item; None: there is none
+    more: bool  # whether items follow
+
+
+@dataclass(frozen=True)
+class Page:
+    """What answers a request for a page."""
+
+    items: list[ItemResult]
+    next_after: int | None  # the `after` of the next page; None: this is the last one
+
+
+class Pages:
+    """Reads the results of batches, with a few threads for all who read."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._readers = anyio.CapacityLimiter(READERS)
+
+    async def pieces(
+        self, batch_id: UUID, form: Form, *, after: int | None = None, places: list[int] | None = None
+    ) -> AsyncGenerator[bytes]:
+        """The items behind the place `after`, or of them those at some places, as text in pieces.
+
+        Each portion is as the ledger is when it is read. Raises `LedgerUnavailable`.
+        """
+        rows, first = FIRST_ROWS, True
+        while True:
+            portion = await to_thread.run_sync(
+                self._portion, batch_id, form, after, rows, places, first, limiter=self._readers
+            )
+            if portion.text:
+                yield portion.text
+            if not portion.more:
+                return
+            after, first = portion.last, False
+            rows = next_rows(portion.rows, len(portion.text))
+
+    async def page(self, batch_id: UUID, *, after: int | None, limit: int) -> Page:
+        """The next `limit` items behind the place `after`, fewer where they are large. Raises `LedgerUnavailable`."""
+        return await to_thread.run_sync(self._page, batch_id, after, limit, limiter=self._readers)
+
+    def _portion(
+        self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
+    ) -> Portion:
+        found, more = self._read(batch_id, after, rows, places)
+        text = form(found, first).encode("utf-8", "surrogatepass")
+        return Portion(text, len(found), found[-1].index if found else None, more)
+
+    def _page(self, batch_id: UUID, after: int | None, limit: int) -> Page:
+        items: list[ItemResult] = []
+        size, rows = 0, FIRST_ROWS
+        while True:
+            found, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
+            items += found
+            if not more:
+                return Page(items, None)
+            after = found[-1].index
+            portion = sum(len(one.model_dump_json()) for one in found)
+            size += portion
+            if len(items) >= limit or size >= PAGE_BYTES:
+                return Page(items, after)
+            rows = next_rows(len(found), portion)
+
+    def _read(
+        self, batch_id: UUID, after: int | None, rows: int, places: list[int] | None
+    ) -> tuple[list[ItemResult], bool]:
+        with ledger_errors(), self._engine.connect() as connection:
+            found = read_results(connection, batch_id, after, rows + 1, places)
+        return found[:rows], len(found) > rows
+
+
+def next_rows(rows: int, size: int) -> int:
+    """How many items to read next, where so many were so many bytes of text: a piece's worth, and not many more."""
+    return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

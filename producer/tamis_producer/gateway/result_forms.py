@@ -1,0 +1,77 @@
+"""The forms in which results are sent, as a whole or in pages."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from enum import StrEnum
+from itertools import islice
+from uuid import UUID
+
+from starlette.datastructures import URL
+
+from tamis_schemas import ItemResult
+
+from ..results_file import csv_lines
+from .pages import Page, Pages
+from .submission import NDJSON
+
+
+class ResultForm(StrEnum):
+    """How results are written."""
+
+    NDJSON = "ndjson"
+    JSON = "json"  # {"results": [...], "next": null}
+    CSV = "csv"
+
+
+RESULT_TYPES = {ResultForm.NDJSON: NDJSON, ResultForm.JSON: "application/json", ResultForm.CSV: "text/csv"}
+NEXT_PAGE = {
+    "Link": {
+        "description": 'The next page, `<...>; rel="next"`; absent from the last one.',
+        "schema": {"type": "string"},
+    }
+}
+BEGINNING = {ResultForm.JSON: '{"results":['}
+ENDING = {ResultForm.JSON: '],"next":null}\n'}
+
+
+async def result_pieces(
+    pages: Pages, batch_id: UUID, form: ResultForm, *, after: int | None
+) -> AsyncGenerator[str | bytes]:
+    """All results behind the place `after`, in pieces."""
+    if begins := BEGINNING.get(form):
+        yield begins
+    async with aclosing(pages.pieces(batch_id, _FORMS[form], after=after)) as pieces:
+        async for piece in pieces:
+            yield piece
+    if ends := ENDING.get(form):
+        yield ends
+
+
+def page_text(page: Page, form: ResultForm) -> bytes:
+    """One page; as JSON it names the `after` of the next one."""
+    text = BEGINNING.get(form, "") + _FORMS[form](page.items, True)
+    if form is ResultForm.JSON:
+        text += f'],"next":{"null" if page.next_after is None else page.next_after}}}\n'
+    return text.encode("utf-8", "surrogatepass")
+
+
+def link(url: URL, after: int) -> str:
+    """The header that leads to the next page of the same request."""
+    following = url.include_query_params(after=after)
+    return f'<{following.path}?{following.query}>; rel="next"'
+
+
+def _lines(items: list[ItemResult], _: bool) -> str:
+    return "".join(one.model_dump_json() + "\n" for one in items)
+
+
+def _elements(items: list[ItemResult], first: bool) -> str:
+    text = ",\n".join(one.model_dump_json() for one in items)
+    return text if first or not text else ",\n" + text
+
+
+def _table(items: list[ItemResult], first: bool) -> str:
+    return "".join(islice(csv_lines(items), 0 if first else 1, None))  # the first line has the names of the columns
+
+
+_FORMS = {ResultForm.NDJSON: _lines, ResultForm.JSON: _elements, ResultForm.CSV: _table}

@@ -1,0 +1,83 @@
+"""Answers that take as long as their reader likes: how many a key may have open, and what ends with them."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+
+import anyio
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from ..api_keys import ApiKey
+from . import problems
+
+MOST_OF_A_KEY = 16
+RETRY_AFTER = 5  # s
+
+
+class OpenStreams:
+    """The streams that are open, by key."""
+
+    def __init__(self, most: int = MOST_OF_A_KEY) -> None:
+        self._most = most
+        self._open: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._open.total()
+
+    @contextmanager
+    def one_more(self, key: ApiKey) -> Iterator[bool]:
+        """Whether the key may have one more, which is open until the end of `with`."""
+        if self._open[key.id] >= self._most:
+            yield False
+            return
+        self._open[key.id] += 1
+        try:
+            yield True
+        finally:
+            self._open[key.id] -= 1
+            if not self._open[key.id]:
+                del self._open[key.id]
+
+
+class Stream(StreamingResponse):
+    """An answer in pieces; 429 where its key has as many as it may. What it reads from is closed with it."""
+
+    def __init__(
+        self,
+        pieces: AsyncGenerator[str | bytes],
+        *,
+        of: OpenStreams,
+        key: ApiKey,
+        media_type: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(pieces, media_type=media_type, headers=headers)
+        self._pieces = pieces
+        self._streams = of
+        self._key = key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, to its end or until its reader hangs up."""
+        with self._streams.one_more(self._key) as granted:
+            if not granted:
+                await _too_many(scope, receive, send)
+                return
+            try:
+                await super().__call__(scope, receive, send)
+            finally:
+                # Also where it is cancelled: nothing that was opened for it waits for the garbage collector.
+                with anyio.CancelScope(shield=True):
+                    await self._pieces.aclose()
+
+
+async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
+    refusal = problems.problem(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too-many-streams",
+        "The key has too many answers open",
+        f"a key has {MOST_OF_A_KEY} event streams and downloads open at once at most: read one to its end, or close it",
+        headers={"Retry-After": str(RETRY_AFTER)},
+    )
+    await refusal(scope, receive, send)

@@ -1,0 +1,33 @@
+"""Answers that are written whole before they are sent: to a file, so that whoever reads slowly holds nothing else."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import TextIO
+
+import anyio
+from anyio import to_thread
+
+WRITERS = 2  # at once, for all callers
+PIECE = 65_536  # characters that are sent at once
+
+
+class Writers:
+    """A few threads that write answers, for all callers."""
+
+    def __init__(self) -> None:
+        self._threads = anyio.CapacityLimiter(WRITERS)
+
+    async def written(self, write: Callable[[TextIO], object]) -> AsyncGenerator[str | bytes]:
+        """What `write` writes to a file, in pieces. Raises what `write` raises."""
+        with ExitStack() as stack:
+            file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
+            await to_thread.run_sync(write, file, limiter=self._threads)
+            await to_thread.run_sync(file.seek, 0)
+            return _pieces(file, stack.pop_all())
+
+
+async def _pieces(file: TextIO, open_file: ExitStack) -> AsyncGenerator[str | bytes]:
+    with open_file:
+        while piece := await to_thread.run_sync(file.read, PIECE):
+            yield piece

@@ -1,0 +1,98 @@
+"""Wrong keys: how many of them are looked up. Whoever has a right one does not wait for who guesses."""
+
+import hashlib
+import os
+import time
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable
+from http import HTTPStatus
+from math import ceil
+from threading import Lock
+
+from fastapi import HTTPException, Request
+
+from ..api_keys import ApiKey
+
+BURST = 20  # wrong keys of an address, at once
+A_SECOND = 1.0  # further ones, a second
+BURST_OF_ALL = 200  # of all addresses together
+A_SECOND_OF_ALL = 10.0
+ADDRESSES = 65_536  # places for addresses: two that share one share what they may
+MOST_PROVEN = 4_096  # keys
+
+
+class WrongKeys:
+    """Counts wrong keys by address and altogether, in memory that does not grow with who calls.
+
+    A key that opened something here before is always looked up; so is the key of an address that gave no wrong one
+    lately, whatever others do.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._salt = os.urandom(16)  # nobody chooses whose place to share
+        self._lock = Lock()
+        self._spent = array("d", bytes(8 * ADDRESSES))
+        self._since = array("d", bytes(8 * ADDRESSES))
+        self._of_all = 0.0
+        self._of_all_since = 0.0
+        self._proven: OrderedDict[bytes, None] = OrderedDict()
+
+    def found(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
+        """What `look_up` finds; 429 without having asked where too many wrong keys came."""
+        address, digest = request.client.host if request.client else "", self._digest(key)
+        if (wait := self.wait(address, digest)) is not None:
+            raise HTTPException(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too many keys were wrong: ask again later",
+                headers={"Retry-After": str(ceil(wait))},
+            )
+        found = look_up()
+        if found is None:
+            self.wrong(address, digest)
+        else:
+            self.right(digest)
+        return found
+
+    def wait(self, address: str, digest: bytes) -> float | None:
+        """Seconds until a key may be looked up; None: now."""
+        now, place = self._clock(), self._place(address)
+        with self._lock:
+            if digest in self._proven:
+                return None
+            spent = _left(self._spent[place], now - self._since[place], A_SECOND)
+            if spent > BURST - 1:
+                return (spent - (BURST - 1)) / A_SECOND
+            of_all = _left(self._of_all, now - self._of_all_since, A_SECOND_OF_ALL)
+            if spent and of_all > BURST_OF_ALL - 1:
+                return min(spent / A_SECOND, (of_all - (BURST_OF_ALL - 1)) / A_SECOND_OF_ALL)
+            return None
+
+    def wrong(self, address: str, digest: bytes) -> None:
+        """Count a key that opens nothing."""
+        now, place = self._clock(), self._place(address)
+        with self._lock:
+            self._proven.pop(digest, None)  # it was revoked
+            self._spent[place] = _left(self._spent[place], now - self._since[place], A_SECOND) + 1
+            self._since[place] = now
+            self._of_all = _left(self._of_all, now - self._of_all_since, A_SECOND_OF_ALL) + 1
+            self._of_all_since = now
+
+    def right(self, digest: bytes) -> None:
+        """Remember a key that opened something; those that were used least lately are forgotten first."""
+        with self._lock:
+            self._proven[digest] = None
+            self._proven.move_to_end(digest)
+            if len(self._proven) > MOST_PROVEN:
+                self._proven.popitem(last=False)
+
+    def _digest(self, key: str) -> bytes:
+        return hashlib.blake2b(key.encode("utf-8", "replace"), key=self._salt, digest_size=16).digest()
+
+    def _place(self, address: str) -> int:
+        return int.from_bytes(self._digest(address)[:4]) % ADDRESSES
+
+
+def _left(spent: float, seconds: float, rate: float) -> float:
+    return max(0.0, spent - seconds * rate)

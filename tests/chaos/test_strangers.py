@@ -1,0 +1,201 @@
+"""The gateway among callers who stall, hang up and trickle, over real sockets: others are answered all the while.
+
+The ordinary form has a part of the callers, and grants others two seconds, for it shares its machine; the long one has
+all of them, and prints what it measured.
+"""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import httpx2 as httpx
+import psutil
+import pytest
+from sqlalchemy import text
+
+from stage import abstracts, wait_until
+from stage.gateway_process import serving
+from stage.strangers import Strangers, Waits, first_bytes, somebody_else, status_of, strangers
+from tamis_producer import Client, ProducerSettings, api_keys
+from tamis_producer.api_keys import Scope
+from tamis_schemas import Filter
+
+ONCOLOGY = Filter(criteria="Is this about oncology?")
+READERS_OF_A_KEY = 10  # at once; the gateway allows 16
+OTHERS_WAIT = 2.0  # s at the most, on a machine that does something else as well
+MOST_CONNECTIONS = 3  # of the gateway to the ledger, once the strangers are gone
+GONE_WITHIN = 20.0  # s
+MOST_MEMORY = 150 * 2**20  # bytes; 109 million of them are there before any request
+RECORD = 2_000  # bytes
+RECORD_TEXT = b'{"id": "%08d", "title": "A trial", "abstract": "' + b"plausible " * 194 + b'"}'
+TERMS = b'{"operation": {"operation": "filter", "criteria": "Is it?"}}'
+
+CALLERS = [
+    pytest.param({"stalled": 60, "hang_ups": 60, "slow_headers": 100}, id="short"),
+    pytest.param({"stalled": 200, "hang_ups": 200, "slow_headers": 300}, id="long", marks=pytest.mark.slow),
+]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A gateway in a process of its own, with a batch whose results no socket takes at once."""
+
+    url: str
+    process: "subprocess.Popen[str]"
+    client: Client
+    batch_id: str
+    keys: list[str]
+
+    def key(self, caller: int) -> str:
+        return self.keys[caller // READERS_OF_A_KEY]
+
+    def connections(self) -> int:
+        """Of the gateway to the ledger, whatever they do."""
+        counting = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tamis gateway'")
+        with self.client.engine.connect() as connection:
+            return int(connection.execute(counting).scalar_one())
+
+    def check_connections(self) -> None:
+        wait_until(
+            lambda: self.connections() <= MOST_CONNECTIONS,
+            within=GONE_WITHIN,
+            what=f"the gateway holds {MOST_CONNECTIONS} connections at the most; it holds {self.connections()}",
+        )
+
+
+@pytest.fixture
+def scene(settings: ProducerSettings, client: Client, tmp_path: Path) -> Iterator[Scene]:
+    environment = {
+        "TAMIS_BROKER_URL": settings.broker,
+        "TAMIS_DATABASE_URL": settings.database,
+        "TAMIS_MAX_ITEMS": "1000000",
+        "TAMIS_MAX_FILE_BYTES": "1000000000",
+    }
+    batch = client.submit(ONCOLOGY, abstracts(3_000, words=300))
+    keys = [api_keys.create(client.engine, f"Stranger {n}", [Scope.READ, Scope.SUBMIT]) for n in range(21)]
+    with serving(environment, tmp_path) as (url, process):
+        yield Scene(url, process, client, batch.id, keys)
+
+
+def check_others(waits: Waits, limit: float = OTHERS_WAIT) -> None:
+    print(f"somebody else: {waits}")  # noqa: T201 - the long form is run for its figures
+    assert waits.failures == []
+    assert waits.longest <= limit
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("callers", CALLERS)
+def test_who_stalls_hangs_up_or_never_says_what_it_wants_keeps_nobody_waiting(
+    scene: Scene, callers: dict[str, int]
+) -> None:
+    results = f"/v1/batches/{scene.batch_id}/results"
+    with somebody_else_of(scene) as alone:
+        wait_until(lambda: len(alone.seconds) >= 30, within=60, what="somebody else is answered")
+    print(f"nobody but: {alone}")  # noqa: T201
+    with strangers(scene.url) as them, somebody_else_of(scene) as waits:
+        stalled = [them.ask(results, scene.key(n)) for n in range(callers["stalled"])]
+        assert {status_of(first_bytes(one)) for one in stalled} == {200}
+        for n in range(callers["slow_headers"]):
+            them.connect(f"GET /v1/batches HTTP/1.1\r\nX-{n}: ".encode())
+        hang_up(them, scene, results, callers["hang_ups"])
+        streams = [them.ask(f"/v1/batches/{scene.batch_id}/events", scene.keys[20]) for _ in range(15)]
+        assert {status_of(first_bytes(one)) for one in streams} == {200}
+        # Whoever stalls holds no connection of the ledger, nor does whoever follows.
+        scene.check_connections()
+    scene.check_connections()
+    check_others(waits)
+
+
+def hang_up(them: Strangers, scene: Scene, path: str, count: int) -> None:
+    """As many callers as there are read the beginning, and are gone."""
+    for n in range(count):
+        caller = them.ask(path, scene.keys[n % 20])
+        assert status_of(first_bytes(caller)) in {200, 429}
+        caller.close()
+
+
+def somebody_else_of(scene: Scene):
+    return somebody_else(scene.url, ["/healthz", f"/v1/batches/{scene.batch_id}", "/readyz"], scene.keys[-1])
+
+
+BODIES = [
+    pytest.param(60_000_000, OTHERS_WAIT, id="short"),
+    pytest.param(500_000_000, OTHERS_WAIT, id="long", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(("size", "limit"), BODIES)
+@pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json"])
+def test_a_large_body_is_read_in_little_memory_and_others_are_answered_meanwhile(
+    scene: Scene, size: int, limit: float, kind: str
+) -> None:
+    before = psutil.Process(scene.process.pid).memory_info().rss
+    most, began = Peak(scene.process.pid), time.monotonic()
+    headers = {"Authorization": f"Bearer {scene.keys[0]}", "Content-Type": kind}
+    with somebody_else_of(scene) as waits, most:
+        answer = httpx.post(f"{scene.url}/v1/batches", content=body_of(size, kind), headers=headers, timeout=280)
+    assert answer.status_code == 201, answer.text
+    print(  # noqa: T201 - the long form is run for its figures
+        f"{kind}, {size / 1e6:.0f} MB: {time.monotonic() - began:.1f} s; "
+        f"RSS {before / 1e6:.0f} MB before, at most {most.rss / 1e6:.0f}"
+    )
+    assert answer.json()["batch"]["counts"]["n_items"] == size // RECORD
+    scene.check_connections()
+    check_others(waits, limit)
+    assert most.rss <= MOST_MEMORY
+
+
+@pytest.mark.chaos
+def test_who_trickles_a_body_keeps_nobody_waiting_and_writes_nothing(scene: Scene) -> None:
+    with strangers(scene.url) as them, somebody_else_of(scene) as waits:
+        slow = [them.post("/v1/batches", scene.key(n), length=10_000_000) for n in range(60)]
+        for one in slow:
+            one.sendall(TERMS[:20])
+        wait_until(lambda: len(waits.seconds) > 30, within=60, what="somebody else is answered")
+        scene.check_connections()
+    check_others(waits)
+    assert len(scene.client.batches()) == 1
+
+
+def body_of(size: int, kind: str) -> Iterator[bytes]:
+    """So many bytes of items of 2,000 bytes, and a little more, made as they are sent."""
+    records = (RECORD_TEXT % n for n in range(size // RECORD))
+    if kind == "application/json":
+        yield b'{"items": [\n' + next(records)
+        yield from in_pieces(b",\n" + one for one in records)
+        yield b"], " + TERMS[1:]
+    else:
+        yield TERMS + b"\n"
+        yield from in_pieces(one + b"\n" for one in records)
+
+
+def in_pieces(parts: Iterator[bytes]) -> Iterator[bytes]:
+    while piece := b"".join(islice(parts, 100)):
+        yield piece
+
+
+class Peak:
+    """The most memory that a process had while `with` lasted, looked at often."""
+
+    def __init__(self, pid: int) -> None:
+        self.rss = 0
+        self._process = psutil.Process(pid)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="peak")
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.02):
+            self.rss = max(self.rss, self._process.memory_info().rss)
+
+    def __enter__(self) -> "Peak":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
