@@ -26,6 +26,7 @@ from tamis_schemas.ledger.tables import ShardStatus
 
 from .budget import amount_of, has_none
 from .ledger import ledger_errors
+from .ledger.allowance import larger_budget
 from .stages import advance
 
 REQUESTED = Pause(kind=PauseKind.REQUESTED)
@@ -53,6 +54,7 @@ def resume(engine: Engine, batch_id: UUID, max_cost: Decimal | None = None) -> N
     Raises:
         InvalidParameters: `max_cost` is no amount, or no larger one where the budget is used up; or the batch has no
             budget.
+        AllowanceSpent: the key that it was submitted with leaves it no larger one.
         IllegalTransition: it is completed or cancelled.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -61,6 +63,7 @@ def resume(engine: Engine, batch_id: UUID, max_cost: Decimal | None = None) -> N
         batch = _locked(connection, batch_id, "resume")
         if amount is not None and batch.max_cost is None:
             raise has_none(batch_id)
+        amount = None if amount is None else larger_budget(connection, batch, amount)
         paused = None if batch.pause is None else Pause.model_validate(batch.pause)
         if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
             _check_larger(batch, amount)

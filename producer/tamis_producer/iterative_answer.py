@@ -74,7 +74,7 @@ class IterativeAnswerService:
                 parallel_attempts=parallel_attempts,
             )
         )
-        return dict(_answered(await self._client.rows(operation, [{"id": ITEM_ID}], model=model)))
+        return dict(answer_of(await self._client.rows(operation, [{"id": ITEM_ID}], model=model)))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
@@ -85,7 +85,8 @@ def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -
     return {"operation": "answer", "instruct": instruct, "resp_format": resp_format, "eval_crit": eval_crit, **others}
 
 
-def _answered(came: Rows) -> AnswerResult:
+def answer_of(came: Rows) -> AnswerResult:
+    """The answer of a batch of one. Raises `OperationFailed` where no attempt could be evaluated, saying why."""
     (row,) = came.rows
     if row.detail is not None:
         return AnswerResult.model_validate(row.detail)

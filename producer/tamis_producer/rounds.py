@@ -29,6 +29,7 @@ from tamis_schemas.status import check_batch_transition
 
 from .budget import amount_of, has_none
 from .ledger import ledger_errors
+from .ledger.allowance import budget_of_round
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,14 @@ def retry(
         InvalidRequest: there is no such item; the message names what there is.
         InvalidParameters: an unknown kind; `max_cost` is no amount, or the batch has no budget; or its budget is used
             up, and it gets no larger one.
+        NotAllowed: the key that it was submitted with may not ask its model any more, or leaves it no money.
         LedgerUnavailable: the ledger does not answer.
     """
     wanted = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
     with ledger_errors(), engine.begin() as connection:
         batch = _locked(connection, batch_id)
+        amount = budget_of_round(connection, batch, amount)
         _check_budget(connection, batch, amount)
         places = _reopened(connection, batch, wanted, cancelled=cancelled)
         if not places:

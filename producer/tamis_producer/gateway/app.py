@@ -14,7 +14,7 @@ from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
 from . import batches, explanations, files, overrides, overview, page, problems, records, services
-from .description import Described
+from .description import SERVERS, Described
 from .metrics import CONTENT_TYPE, Metrics
 from .upload import LONGEST_TERMS
 
@@ -42,6 +42,7 @@ def create_app(
         title="Tamis",
         version=version("tamis"),
         summary="Push records through LLM evaluation and keep what passes.",
+        servers=SERVERS,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
     )
@@ -71,15 +72,20 @@ def create_app(
     metrics = Metrics(client.engine)
     app.add_middleware(metrics.measured)
 
-    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    @app.get("/metrics", operation_id="get_metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
     def figures() -> Response:
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)
 
-    @app.get("/healthz", summary="Whether the gateway answers")
+    @app.get("/healthz", operation_id="get_health", summary="Whether the gateway answers")
     def healthz() -> Health:
         return Health()
 
-    @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does", responses=_UNREADY)
+    @app.get(
+        "/readyz",
+        operation_id="get_readiness",
+        summary="Whether the ledger answers, without which nothing else does",
+        responses=_UNREADY,
+    )
     def readyz() -> Health:
         with ledger_errors(), client.engine.connect() as connection:
             connection.execute(text("SELECT 1"))

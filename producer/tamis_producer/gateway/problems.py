@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from tamis_schemas import (
+    AllowanceSpent,
     ConfigurationError,
     IdempotencyConflict,
     IllegalTransition,
     InvalidRequest,
+    NotAllowed,
     OperationFailed,
     TamisError,
     Unavailable,
@@ -34,6 +36,8 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
     (UnknownBatch, HTTPStatus.NOT_FOUND, "unknown", "There is no such thing"),
     (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for something else"),
     (IllegalTransition, HTTPStatus.CONFLICT, "illegal-transition", "That cannot follow the present state"),
+    (AllowanceSpent, HTTPStatus.PAYMENT_REQUIRED, "allowance-spent", "The key has no money left this month"),
+    (NotAllowed, HTTPStatus.FORBIDDEN, "not-allowed", "The key does not allow it"),
     (InvalidRequest, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", "The request cannot be carried out"),
     (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "A server that is needed does not answer"),
     (ConfigurationError, HTTPStatus.INTERNAL_SERVER_ERROR, "configuration", "The gateway is not set up"),
@@ -42,7 +46,8 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
 
 _MEANINGS = {
     HTTPStatus.UNAUTHORIZED: "No valid key.",
-    HTTPStatus.FORBIDDEN: "The key does not have the scope.",
+    HTTPStatus.PAYMENT_REQUIRED: "The key has no money left this month; `detail` says when the month ends.",
+    HTTPStatus.FORBIDDEN: "The key does not have the scope, or may not ask this model.",
     HTTPStatus.NOT_FOUND: "There is no such thing.",
     HTTPStatus.CONFLICT: "The present state does not allow it, or the Idempotency-Key was used for something else.",
     HTTPStatus.LENGTH_REQUIRED: "The request does not say its length.",
@@ -94,6 +99,7 @@ KEYED = told(
 )
 UNKNOWN = told(HTTPStatus.NOT_FOUND)
 CONFLICT = told(HTTPStatus.CONFLICT)
+OF_MONEY = told(HTTPStatus.PAYMENT_REQUIRED)
 OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 

@@ -25,6 +25,7 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 @router.get(
     "/records",
+    operation_id="get_records",
     summary="Every record as the table of the report shows it: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
     responses={200: {"content": {"application/json": {}}}},

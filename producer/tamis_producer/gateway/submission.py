@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.config import JsonDict
 
-from tamis_schemas import NO_STEERING, InvalidParameters, Priority, Steering
+from tamis_schemas import NO_STEERING, Callback, InvalidParameters, Priority, Steering
 from tamis_schemas.operations import NamedOperation, first_complaint
 
 from ..budget import MOST, amount_of
@@ -43,6 +43,7 @@ class Terms(BaseModel):
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget.")
+    callback: Callback | None = Field(default=None, description="Whom to tell of its end; None: whom the key names.")
     steering: Steering = Field(default=NO_STEERING, description="Goes over what the workers are set to.")
 
 

@@ -17,7 +17,7 @@ from tamis_schemas import (
     SteeringView,
     possibly_unbilled_cost,
 )
-from tamis_schemas.ledger import batches, items, results, reviews, spending, workers
+from tamis_schemas.ledger import api_keys, batches, items, results, reviews, spending, workers
 from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 
 from ..view import BatchView, Budget, ReviewView
@@ -108,6 +108,7 @@ def read_views(
             tokens.c.unanswered,
             tokens.c.mean_paid,
             tokens.c.in_round,
+            api_keys.c.label.label("submitted_by"),
             spending.c.reserved,
             spending.c.spent,
             live.label("live_workers"),
@@ -117,6 +118,7 @@ def read_views(
         .outerjoin(by_state, by_state.c.batch_id == b.c.id)
         .outerjoin(tokens, tokens.c.batch_id == b.c.id)
         .outerjoin(spending, spending.c.batch_id == b.c.id)
+        .outerjoin(api_keys, api_keys.c.id == b.c.api_key_id)
         .order_by(b.c.created_at.desc())
     )
     return [_view(row) for row in connection.execute(statement)]
@@ -128,6 +130,7 @@ def _view(row: Row[Any]) -> BatchView:
     return BatchView(
         id=str(row.id),
         label=row.label,
+        submitted_by=row.submitted_by,
         operation=row.operation,
         model=row.model,
         steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,

@@ -113,6 +113,7 @@ batches = Table(
     UniqueConstraint("review_id", "stage", name="uq_batches_review_id_stage"),
     Index("ix_batches_created_at", "created_at"),
     Index("ix_batches_listed", "created_at", postgresql_where=text("service IS NULL")),
+    Index("ix_batches_by_key", "api_key_id", "created_at", postgresql_where=text("api_key_id IS NOT NULL")),
 )
 # A key of another one who submits is no conflict.
 Index(
