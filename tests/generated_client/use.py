@@ -42,7 +42,7 @@ def main(base_url: str, key: str) -> None:
     filtered = filter_items.sync(
         client=client, body=FilterRequest.from_dict({"items": ITEMS[:2], "criteria": "Is this about oncology?"})
     )
-    print(
+    sys.stdout.write(
         json.dumps(
             {
                 "key": about.key.label,

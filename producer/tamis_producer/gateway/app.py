@@ -14,7 +14,9 @@ from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
 from . import batches, explanations, files, overrides, overview, page, problems, records, services
+from .compression import Compressed
 from .description import SERVERS, Described
+from .etag import Tagged
 from .metrics import CONTENT_TYPE, Metrics
 from .upload import LONGEST_TERMS
 
@@ -69,6 +71,8 @@ def create_app(
         response.headers.setdefault("Cache-Control", "no-store")
         return response
 
+    app.add_middleware(Tagged)
+    app.add_middleware(Compressed)
     metrics = Metrics(client.engine)
     app.add_middleware(metrics.measured)
 

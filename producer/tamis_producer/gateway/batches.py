@@ -22,6 +22,7 @@ from . import problems
 from .access import client_of, holder_of
 from .allowance import check_price, check_spending
 from .description import BatchId, component
+from .etag import tagged
 from .progress import EVENTS, STREAMED, progress
 from .replay import SUBMITTED, tell_replay
 from .standing import Standing
@@ -142,7 +143,8 @@ async def events(batch_id: BatchId, request: Request, client: Of, _: Reader) -> 
     operation_id="get_results",
     summary="Every item with its result, in order, as NDJSON or as a table",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {NDJSON: {}, CSV: {}}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {NDJSON: {}, CSV: {}}}} | problems.UNCHANGED | problems.UNKNOWN,
+    dependencies=[Depends(tagged)],
 )
 def results(batch_id: BatchId, client: Of, _: Reader, form: Literal["ndjson", "csv"] = "ndjson") -> StreamingResponse:
     found = client.batch(batch_id)
@@ -169,7 +171,10 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     operation_id="get_report",
     summary="The report: one page, its flow as SVG, its text as Markdown, or its figures as JSON",
     response_class=Response,
-    responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}}
+    | problems.UNCHANGED
+    | problems.UNKNOWN,
+    dependencies=[Depends(tagged)],
 )
 def report(batch_id: BatchId, client: Of, _: Reader, form: ReportForm = ReportForm.HTML) -> Response:
     written = io.StringIO()

@@ -45,4 +45,5 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema
-    return kinds[0] | {name: value for name, value in schema.items() if name != "anyOf"}
+    kind: dict[str, Any] = kinds[0]
+    return kind | {name: value for name, value in schema.items() if name != "anyOf"}

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -45,6 +45,7 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
 )
 
 _MEANINGS = {
+    HTTPStatus.NOT_MODIFIED: "`If-None-Match` names the present `ETag`: nothing changed.",
     HTTPStatus.UNAUTHORIZED: "No valid key.",
     HTTPStatus.PAYMENT_REQUIRED: "The key has no money left this month; `detail` says when the month ends.",
     HTTPStatus.FORBIDDEN: "The key does not have the scope, or may not ask this model.",
@@ -92,6 +93,11 @@ def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """How a route's problems stand in the description: `responses` of a route or a router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
+
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.NOT_MODIFIED.value: {"description": _MEANINGS[HTTPStatus.NOT_MODIFIED]}
+}
 
 
 KEYED = told(
@@ -149,9 +155,11 @@ def install(app: FastAPI, redact: Redaction) -> None:
         ]
         return unreadable("; ".join(f"{one.pointer}: {one.detail}" for one in errors[:3]), errors)
 
-    async def of_http(_: Request, error: Exception) -> JSONResponse:
+    async def of_http(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - registered for it alone
         status = HTTPStatus(error.status_code)
+        if status is HTTPStatus.NOT_MODIFIED:
+            return Response(status_code=status)
         if status is HTTPStatus.BAD_REQUEST:  # of a body that is no text
             return unreadable(str(error.detail))
         word = status.phrase.lower().replace(" ", "-")
