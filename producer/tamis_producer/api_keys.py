@@ -9,7 +9,6 @@ import hmac
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from string import hexdigits
 from typing import Any
@@ -66,7 +65,7 @@ class Restrictions(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     models: tuple[str, ...] | None = None
-    monthly_cost: Decimal | None = None
+    monthly_cost: Cost | None = None
     callback: Callback | None = None
 
     def columns(self) -> Mapping[str, Any]:

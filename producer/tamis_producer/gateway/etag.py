@@ -59,7 +59,10 @@ def tagged(batch_id: BatchId, request: Request, client: Annotated[Client, Depend
 
 
 class Tagged:
-    """An application whose answers bear the tags that `tagged` made, and are asked for anew each time they are used."""
+    """An application whose answers bear the tags that `tagged` made.
+
+    A program keeps what it was told, and asks with its tag; browsers are told to keep nothing (`no-store`).
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -71,9 +74,7 @@ class Tagged:
         async def tagging(message: Message) -> None:
             begins = message["type"] == "http.response.start"
             if begins and "entity_tag" in state and message["status"] in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
-                headers = MutableHeaders(raw=message["headers"])
-                headers["ETag"] = state["entity_tag"]
-                headers["Cache-Control"] = "private, no-cache"
+                MutableHeaders(raw=message["headers"])["ETag"] = state["entity_tag"]
             await send(message)
 
         await self._app(scope, receive, tagging)
