@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .problems import Problem
+from .submission import NDJSON
 
 SERVERS = [{"url": "/", "description": "The gateway that serves this description."}]
 PLACE = "#/components/schemas/{model}"
@@ -25,7 +26,7 @@ class Described(FastAPI):
     """An application whose description holds those models, too."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description, made once: no parameter can be null, and what is no JSON is text."""
+        """The description, made once: no parameter can be null, and what is neither JSON nor events is text."""
         if self.openapi_schema is None:
             described = super().openapi()
             _, models = models_json_schema([(model, "validation") for model in _named], ref_template=PLACE)
@@ -35,7 +36,7 @@ class Described(FastAPI):
                     parameter["schema"] = _without_null(parameter["schema"])
                 for answer in operation["responses"].values():
                     for kind, content in answer.get("content", {}).items():
-                        if not kind.endswith("json") or kind.endswith("ndjson"):
+                        if kind == NDJSON or not kind.endswith(("json", "event-stream")):
                             content.setdefault("schema", {"type": "string"})
         return super().openapi()
 

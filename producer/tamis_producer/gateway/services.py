@@ -1,8 +1,9 @@
 """Routes that answer at once what others ask of the queue: the services of specs 1 and 2, over HTTP."""
 
+from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, HTTPException, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import ExtraValues, JsonValue
 
@@ -112,6 +113,7 @@ async def extract_from_items(asked: ExtractRequest, waits: Waits) -> Results | R
     operation_id="generate_answer",
     summary="Generate an answer, evaluate it, and refine it",
     response_model=GenerateAnswerResponse,
+    responses=problems.CONFLICT,
 )
 async def generate_answer(asked: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
     params = asked.model_dump(exclude={"model", "max_cost"})
@@ -119,7 +121,11 @@ async def generate_answer(asked: GenerateAnswerRequest, waits: Waits) -> Generat
     came = await waits.rows(
         operation, [{"id": ITEM_ID}], service="lab answer", model=asked.model, max_cost=asked.max_cost
     )
-    return came if isinstance(came, Response) else GenerateAnswerResponse(**dict(answer_of(came)))
+    if isinstance(came, Response):
+        return came
+    if came.pause is not None:
+        raise HTTPException(HTTPStatus.CONFLICT, came.reason(came.rows[0]))
+    return GenerateAnswerResponse(**dict(answer_of(came)))
 
 
 async def _results(

@@ -110,8 +110,7 @@ class Waiting:
         if rows is not None:
             return rows
         if gone.done() and not gone.cancelled():
-            with suppress(IllegalTransition):  # it ended meanwhile
-                await run_in_threadpool(batch.cancel)
+            await _cancel(batch)
             return Response(status_code=HUNG_UP)
         results = f"/v1/batches/{batch.id}/results"
         told = Accepted(batch=batch.id, results=results).model_dump()
@@ -124,7 +123,10 @@ class Waiting:
         while True:
             view = await run_in_threadpool(batch.status)
             if view.finished or view.stuck is not None:
-                return Rows(await run_in_threadpool(lambda: list(batch.results())), view.stuck)
+                rows = Rows(await run_in_threadpool(lambda: list(batch.results())), view.stuck)
+                if not view.finished:  # the caller is told why; paused, it would hold its key's money for nobody
+                    await _cancel(batch)
+                return rows
             left = deadline - clock()
             if left <= 0 or self._request.app.state.stops():
                 return None
@@ -132,6 +134,11 @@ class Waiting:
             if gone.done():
                 return None
             pause = min(SLOWEST_POLL, pause * POLLS_GROW)
+
+
+async def _cancel(batch: Batch) -> None:
+    with suppress(IllegalTransition):  # it ended meanwhile
+        await run_in_threadpool(batch.cancel)
 
 
 async def _gone(request: Request) -> None:
