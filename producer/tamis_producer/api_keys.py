@@ -7,24 +7,27 @@ guess; a slow hash is for words that people choose.
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 from string import hexdigits
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy import Engine, Row, insert, select, update
+from sqlalchemy import Engine, Row, and_, insert, null, select, update
 from sqlalchemy import func as sql
 
-from tamis_schemas import InvalidParameters, InvalidRequest
+from tamis_schemas import Callback, Cost, InvalidParameters, InvalidRequest
 from tamis_schemas.ledger import api_keys
 
+from .budget import amount_of
 from .ledger import ledger_errors
 
 PREFIX = "tamis"
 ID_BYTES = 6
 SECRET_BYTES = 32
 LONGEST_LABEL = 100
+MOST_MODELS = 100
 
 
 class Scope(StrEnum):
@@ -46,10 +49,44 @@ class ApiKey(BaseModel):
     scopes: frozenset[Scope]
     created_at: datetime
     revoked_at: datetime | None = None
+    models: tuple[str, ...] | None = None  # that its batches may ask; None: any
+    monthly_cost: Cost | None = None  # dollars that its batches of a calendar month (UTC) may cost; None: no bound
+    callback: Callback | None = None  # of its batches that name none
+
+    @property
+    def restricted(self) -> bool:
+        """Whether it may not spend whatever it likes on whatever it likes."""
+        return self.models is not None or self.monthly_cost is not None
 
 
-def create(engine: Engine, label: str, scopes: Collection[Scope]) -> str:
-    """A new key, whole; it cannot be read again. Raises `InvalidParameters` for a label that is none."""
+class Restrictions(BaseModel):
+    """What a key may ask and spend, and whom its batches tell; what is not given stays as it is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    models: tuple[str, ...] | None = None
+    monthly_cost: Cost | None = None
+    callback: Callback | None = None
+
+    def columns(self) -> Mapping[str, Any]:
+        """What the ledger keeps of those that are given. Raises `InvalidParameters` for one that is none."""
+        kept: dict[str, Any] = {}
+        if "models" in self.model_fields_set:
+            kept["models"] = null() if self.models is None else _models(self.models)
+        if "monthly_cost" in self.model_fields_set:
+            kept["monthly_cost"] = (
+                None if self.monthly_cost is None else amount_of(self.monthly_cost, name="monthly_cost")
+            )
+        if "callback" in self.model_fields_set:
+            kept["callback"] = null() if self.callback is None else self.callback.model_dump(mode="json")
+        return kept
+
+
+def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: Restrictions | None = None) -> str:
+    """A new key, whole; it cannot be read again.
+
+    Raises `InvalidParameters` for a label or a restriction that is none.
+    """
     label = label.strip()
     if not 0 < len(label) <= LONGEST_LABEL or not label.isprintable():
         raise InvalidParameters(f"a key's label says whose it is, in 1 to {LONGEST_LABEL} printable characters")
@@ -57,6 +94,7 @@ def create(engine: Engine, label: str, scopes: Collection[Scope]) -> str:
         raise InvalidParameters(f"a key without a scope opens nothing: {', '.join(Scope)}")
     key_id, secret = secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     row = {"id": key_id, "secret_sha256": _hashed(secret), "label": label, "scopes": sorted({*scopes})}
+    row |= (restrictions or Restrictions()).columns()
     with ledger_errors(), engine.begin() as connection:
         connection.execute(insert(api_keys).values(row))
     return f"{PREFIX}_{key_id}_{secret}"
@@ -82,12 +120,40 @@ def read_all(engine: Engine) -> list[ApiKey]:
         return [_key(row) for row in connection.execute(select(api_keys).order_by(api_keys.c.created_at))]
 
 
+def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
+    """The key with other restrictions, which hold from its next submission on.
+
+    Raises `InvalidRequest` where none with this id is valid, and `InvalidParameters` for one that is none.
+    """
+    columns = restrictions.columns()
+    if not columns:
+        raise InvalidParameters("nothing is to be changed: name a restriction")
+    alive = and_(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
+    with ledger_errors(), engine.begin() as connection:
+        row = connection.execute(update(api_keys).where(alive).values(columns).returning(api_keys)).one_or_none()
+    if row is None:
+        raise _unknown(key_id)
+    return _key(row)
+
+
 def revoke(engine: Engine, key_id: str) -> None:
     """Let a key open nothing any more. Raises `InvalidRequest` where there is none with this id, or it was revoked."""
     dead = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(revoked_at=sql.now())
     with ledger_errors(), engine.begin() as connection:
         if connection.execute(dead).rowcount == 0:
-            raise InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
+            raise _unknown(key_id)
+
+
+def _unknown(key_id: str) -> InvalidRequest:
+    return InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
+
+
+def _models(given: Collection[str]) -> list[str]:
+    """Their names, each once. Raises `InvalidParameters` for a list that would allow nothing, or that is none."""
+    models = list(dict.fromkeys(name.strip() for name in given))
+    if not 0 < len(models) <= MOST_MODELS or not all(name and name.isprintable() for name in models):
+        raise InvalidParameters(f"models: 1 to {MOST_MODELS} names, each of printable characters")
+    return models
 
 
 def _key(row: Row[tuple[object, ...]]) -> ApiKey:

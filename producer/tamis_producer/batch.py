@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from sqlalchemy import select
+
 from tamis_schemas import (
     Audit,
     BatchPaused,
@@ -22,6 +24,7 @@ from tamis_schemas import (
     Summary,
     WaitTimeout,
 )
+from tamis_schemas.ledger import batches
 
 from . import audits, control, overrides, rounds
 from .control import priority_of
@@ -55,9 +58,10 @@ POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the 
 class Batch:
     """A handle on a batch in the ledger; any number may exist for one batch, in any process."""
 
-    def __init__(self, client: Client, batch_id: UUID) -> None:
+    def __init__(self, client: Client, batch_id: UUID, *, replayed: bool = False) -> None:
         self._client = client
         self._id = batch_id
+        self.replayed = replayed  # whether its submission found it: the idempotency key was used before
 
     @property
     def id(self) -> str:
@@ -68,6 +72,14 @@ class Batch:
         """What is asked of every item. Raises `LedgerUnavailable`."""
         with ledger_errors(), self._client.engine.connect() as connection:
             return read_operation(connection, self._id)
+
+    def api_key_id(self) -> str | None:
+        """The gateway's key that it was submitted with; None: with none. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            key_id: str | None = connection.execute(
+                select(batches.c.api_key_id).where(batches.c.id == self._id)
+            ).scalar_one()
+        return key_id
 
     def status(self) -> BatchView:
         """How the batch stands now. Raises `LedgerUnavailable`."""

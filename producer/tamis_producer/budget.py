@@ -11,9 +11,9 @@ from .price_file import known_prices
 MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 
 
-def amount_of(given: object) -> Decimal:
+def amount_of(given: object, *, name: str = "max_cost") -> Decimal:
     """Dollars, from a number or its text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
-    wrong = InvalidParameters(f"max_cost: {given!r} is no amount of dollars, for example 2.50")
+    wrong = InvalidParameters(f"{name}: {given!r} is no amount of dollars, for example 2.50")
     if isinstance(given, bool) or not isinstance(given, Decimal | int | float | str):
         raise wrong
     try:

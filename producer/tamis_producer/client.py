@@ -156,6 +156,7 @@ class Client:
                 allow, no item at all, an exclusion of an item that is not there, a shard size or window below 1, or a
                 budget for a model whose price is not known. Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
+            NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
             InputError: TAMIS_PRICES names a file that cannot be read.
             ConfigurationError: the folder for temporary files is full. Nothing is written.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
@@ -192,7 +193,7 @@ class Client:
                 batch_id = insert_batch(connection, traced)
             submitted.set({"tamis.batch_id": str(batch_id)})
             self.dispatch(batch_id)
-        return Batch(self, batch_id)
+        return Batch(self, batch_id, replayed=batch_id != batch.id)
 
     def submit_review(
         self,

@@ -25,6 +25,7 @@ from tamis_schemas.ledger import batches, items, reviews, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
 from .budget import amount_of, has_none
+from .ledger.allowance import larger_budget
 from .stages import begin_next
 
 REQUESTED = Pause(kind=PauseKind.REQUESTED)
@@ -50,12 +51,14 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
     Raises:
         InvalidParameters: `max_cost` is no amount, or no larger one where the budget is used up; or the batch has no
             budget.
+        AllowanceSpent: the key that it was submitted with leaves it no larger one.
         IllegalTransition: it is completed or cancelled.
     """
     amount = None if max_cost is None else amount_of(max_cost)
     batch = _locked(connection, batch_id, "resume")
     if amount is not None and batch.max_cost is None:
         raise has_none(batch_id)
+    amount = None if amount is None else larger_budget(connection, batch, amount)
     paused = None if batch.pause is None else Pause.model_validate(batch.pause)
     if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
         _check_larger(batch, amount)

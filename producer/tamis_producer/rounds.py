@@ -42,6 +42,7 @@ from tamis_schemas.ledger.costs import TALLIED_LIKELY_COST
 from tamis_schemas.status import check_batch_transition
 
 from .budget import amount_of, has_none
+from .ledger.allowance import budget_of_round
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def retry(
     wanted = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
     batch = _locked(connection, batch_id)
+    amount = budget_of_round(connection, batch, amount)
     _check_budget(connection, batch, amount)
     places = _reopened(connection, batch, wanted, cancelled=cancelled)
     if not places:

@@ -25,6 +25,7 @@ class BatchView(PossiblyUnbilled):
 
     id: str
     label: str | None
+    submitted_by: str | None = None  # whose key of the gateway; None: a program's, or a person's at a terminal
     operation: str
     model: str | None  # None: the worker's own
     steering: SteeringView | None = None  # None: as the workers are set

@@ -6,6 +6,7 @@ from .lazy import exports
 
 __all__ = [
     "NO_STEERING",
+    "AllowanceSpent",
     "Answer",
     "AnswerEvaluation",
     "AnswerResult",
@@ -57,6 +58,7 @@ __all__ = [
     "LedgerUnavailable",
     "MetricFigures",
     "ModelPrice",
+    "NotAllowed",
     "Operation",
     "OperationFailed",
     "Override",
@@ -114,6 +116,7 @@ if TYPE_CHECKING:  # the same names as in the table below, which a test holds to
     from .chunk import Chunk, Retrieval, Retrieved
     from .criteria import Criterion, SearchCriteria, WorkedExample
     from .errors import (
+        AllowanceSpent,
         BatchPaused,
         BrokerUnavailable,
         ConfigurationError,
@@ -124,6 +127,7 @@ if TYPE_CHECKING:  # the same names as in the table below, which a test holds to
         InvalidParameters,
         InvalidRequest,
         LedgerUnavailable,
+        NotAllowed,
         OperationFailed,
         TamisError,
         Unavailable,
@@ -189,9 +193,9 @@ else:
             "chunk": "Chunk Retrieval Retrieved",
             "criteria": "Criterion SearchCriteria WorkedExample",
             "errors": (
-                "BatchPaused BrokerUnavailable ConfigurationError ErrorKind IdempotencyConflict "
-                "IllegalTransition InputError InvalidParameters InvalidRequest LedgerUnavailable OperationFailed "
-                "TamisError Unavailable UnknownBatch WaitTimeout"
+                "AllowanceSpent BatchPaused BrokerUnavailable ConfigurationError ErrorKind IdempotencyConflict "
+                "IllegalTransition InputError InvalidParameters InvalidRequest LedgerUnavailable NotAllowed "
+                "OperationFailed TamisError Unavailable UnknownBatch WaitTimeout"
             ),
             "evaluation": "Evaluation",
             "exclusion": "Exclusion",

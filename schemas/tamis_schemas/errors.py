@@ -9,7 +9,9 @@ TamisError
 │   ├── InvalidParameters        an operation's parameters
 │   ├── IdempotencyConflict      one key, two different batches
 │   ├── UnknownBatch
-│   └── IllegalTransition        a state that cannot follow another
+│   ├── IllegalTransition        a state that cannot follow another
+│   └── NotAllowed               by the gateway's key that it is asked with
+│       └── AllowanceSpent       before the month ends
 ├── ConfigurationError           fix the configuration
 └── OperationFailed              ask an operator
     ├── WaitTimeout              a batch did not finish in the given time
@@ -73,6 +75,14 @@ class UnknownBatch(InvalidRequest):
 
 class IllegalTransition(InvalidRequest):
     """A state that cannot follow the present one."""
+
+
+class NotAllowed(InvalidRequest):
+    """The gateway's key that it is asked with does not allow it."""
+
+
+class AllowanceSpent(NotAllowed):
+    """The batches of one key may cost no more this month."""
 
 
 class ConfigurationError(TamisError):

@@ -153,7 +153,8 @@ def print_view(view: BatchView, console: Console) -> None:
     table.add_row("model", escape(view.model or "the workers' own"))
     if view.steering is not None:
         table.add_row("steering", escape(view.steering.words))
-    table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}")
+    by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
+    table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}")
     console.print(table, highlight=False)
 
 
@@ -190,7 +191,8 @@ def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
 def print_views(views: list[BatchView], console: Console) -> None:
     """Batches, a line each."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("batch", "submitted", "what", "state"):
+    by_keys = any(view.submitted_by is not None for view in views)
+    for name in ("batch", "submitted", *(["by"] if by_keys else []), "what", "state"):
         table.add_column(name)
     for name in ("items", "done", "failed"):
         table.add_column(name, justify="right")
@@ -198,6 +200,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
         table.add_row(
             view.id[:SHORT_ID],
             f"{view.created_at:%Y-%m-%d %H:%M}",
+            *([escape(view.submitted_by or "")] if by_keys else []),
             escape(f"{view.operation} {view.label or ''}".strip()),
             view.state.value if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
             str(view.counts.n_items),

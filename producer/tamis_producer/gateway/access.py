@@ -1,7 +1,7 @@
 """Who may do what: the key of a request, and the scope that a route asks for."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -21,6 +21,7 @@ def client_of(request: Request) -> Client:
     return client
 
 
+@cache  # the same for each route, so that one request looks its key up once
 def holder_of(scope: Scope) -> Callable[..., ApiKey]:
     """A dependency: the key of the request, which has this scope. Answers 401 without a valid key, 403 without it."""
 

@@ -18,7 +18,9 @@ from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
 from . import batches, explanations, files, overrides, overview, page, problems, records, services
-from .description import Described
+from .compression import Compressed
+from .description import SERVERS, Described
+from .etag import Tagged
 from .frame import Frame
 from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, Metrics
@@ -54,6 +56,7 @@ def create_app(
         title="Tamis",
         version=version("tamis"),
         summary="Push records through LLM evaluation and keep what passes.",
+        servers=SERVERS,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
     )
@@ -76,27 +79,39 @@ def create_app(
 
     largest_of = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
+    app.add_middleware(Tagged)
+    app.add_middleware(Compressed)
     metrics = Metrics(client.engine)
     app.add_middleware(metrics.measured)
 
     # Who has no key is answered from the ledger, too: by two threads, however many ask.
     keyless = anyio.CapacityLimiter(KEYLESS)
 
-    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    @app.get("/metrics", operation_id="get_metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
     async def figures() -> Response:
         told = await to_thread.run_sync(metrics.exposition, limiter=keyless)
         return Response(told, media_type=CONTENT_TYPE)
 
     pool = PoolWatch(client.engine)
 
-    @app.get("/healthz", summary="Whether the gateway answers, and gets connections to the ledger", responses=_UNREADY)
+    @app.get(
+        "/healthz",
+        operation_id="get_health",
+        summary="Whether the gateway answers, and gets connections to the ledger",
+        responses=_UNREADY,
+    )
     async def healthz() -> Health:
         """503 where for a minute no connection came free. It asks neither for one nor for a thread."""
         if pool.stuck:
             raise LedgerUnavailable(f"no connection to the ledger came free for {STUCK_AFTER:g} s")
         return Health()
 
-    @app.get("/readyz", summary="Whether the ledger answers, without which nothing else does", responses=_UNREADY)
+    @app.get(
+        "/readyz",
+        operation_id="get_readiness",
+        summary="Whether the ledger answers, without which nothing else does",
+        responses=_UNREADY,
+    )
     async def readyz() -> Health:
         await to_thread.run_sync(_ask, client, limiter=keyless)
         return Health()

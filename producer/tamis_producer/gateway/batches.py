@@ -17,9 +17,12 @@ from ..client import Client
 from ..report import ReportForm, write_report
 from . import problems
 from .access import client_of, holder_of
+from .allowance import check_price, check_spending
 from .description import BatchId, component
+from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
+from .replay import SUBMITTED, tell_replay
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .standing import Standing
 from .streams import Stream
@@ -44,7 +47,7 @@ Of = Annotated[Client, Depends(client_of)]
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 
-class Budget(BaseModel):
+class NewBudget(BaseModel):
     """A new budget, of a batch that has one."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"max_cost": 20}]})
@@ -52,7 +55,7 @@ class Budget(BaseModel):
     max_cost: Dollars | None = None
 
 
-class Again(Budget):
+class Again(NewBudget):
     """Which items are asked about again."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kinds": ["timeout"]}]})
@@ -63,6 +66,7 @@ class Again(Budget):
 
 @router.post(
     "",
+    operation_id="submit_batch",
     status_code=HTTPStatus.CREATED,
     summary="Submit a batch: one JSON object, or NDJSON whose first line holds all but the items",
     openapi_extra={
@@ -74,17 +78,22 @@ class Again(Budget):
             },
         }
     },
-    responses=problems.CONFLICT | problems.OF_BODIES | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED
+    | problems.CONFLICT
+    | problems.OF_MONEY
+    | problems.OF_BODIES
+    | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit(
     request: Request,
     response: Response,
     client: Of,
-    _: Submitter,
+    key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Standing:
     """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
     async with read_submission(request, client.settings) as (given, items):
+        check_price(key, given.model, client.settings)
 
         def submitted() -> Standing:
             batch = client.submit(
@@ -96,9 +105,11 @@ async def submit(
                 priority=given.priority,
                 max_cost=given.max_cost,
                 steering=given.steering,
-                callback=given.callback,
                 idempotency_key=idempotency_key,
+                callback=given.callback or key.callback,
+                api_key_id=key.id,
             )
+            tell_replay(response, batch)
             return Standing.of(batch.status())
 
         standing = await run_in_threadpool(submitted)
@@ -106,18 +117,19 @@ async def submit(
     return standing
 
 
-@router.get("", summary="The latest batches, newest first")
+@router.get("", operation_id="list_batches", summary="The latest batches, newest first")
 def batches(client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> list[Standing]:
     return [Standing.of(view) for view in client.batches(limit)]
 
 
-@router.get("/{batch_id}", summary="How a batch stands", responses=problems.UNKNOWN)
+@router.get("/{batch_id}", operation_id="get_batch", summary="How a batch stands", responses=problems.UNKNOWN)
 def batch(batch_id: BatchId, client: Of, _: Reader) -> Standing:
     return Standing.of(client.batch(batch_id).status())
 
 
 @router.get(
     "/{batch_id}/events",
+    operation_id="follow_batch",
     summary="How a batch stands, as server-sent events until its end",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
@@ -130,10 +142,13 @@ async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -
 
 @router.get(
     "/{batch_id}/results",
+    operation_id="get_results",
     summary="Every item with its result, in order, as NDJSON, as JSON or as a table; with a limit, page by page",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
+    | problems.UNCHANGED
     | problems.UNKNOWN,
+    dependencies=[Depends(tagged)],
 )
 async def results(
     batch_id: BatchId,
@@ -155,7 +170,12 @@ async def results(
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 
 
-@router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed", responses=problems.UNKNOWN)
+@router.get(
+    "/{batch_id}/summary",
+    operation_id="get_summary",
+    summary="The batch in numbers, once it is completed",
+    responses=problems.UNKNOWN,
+)
 def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     found = client.batch(batch_id).summary()
     if found is None:
@@ -165,9 +185,13 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
 
 @router.get(
     "/{batch_id}/report",
+    operation_id="get_report",
     summary="The report: one page, its flow as SVG, its text as Markdown, or its figures as JSON",
     response_class=Response,
-    responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}}
+    | problems.UNCHANGED
+    | problems.UNKNOWN,
+    dependencies=[Depends(tagged)],
 )
 async def report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
@@ -180,7 +204,12 @@ async def report(
     return Stream(written, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
 
 
-@router.post("/{batch_id}/pause", summary="Begin no further item", responses=problems.UNKNOWN | problems.CONFLICT)
+@router.post(
+    "/{batch_id}/pause",
+    operation_id="pause_batch",
+    summary="Begin no further item",
+    responses=problems.UNKNOWN | problems.CONFLICT,
+)
 def pause(batch_id: BatchId, client: Of, _: Operator) -> Standing:
     found = client.batch(batch_id)
     found.pause()
@@ -189,16 +218,24 @@ def pause(batch_id: BatchId, client: Of, _: Operator) -> Standing:
 
 @router.post(
     "/{batch_id}/resume",
+    operation_id="resume_batch",
     summary="Go on where it was paused",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
-def resume(batch_id: BatchId, client: Of, _: Operator, budget: Budget | None = None) -> Standing:
+def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> Standing:
     found = client.batch(batch_id)
+    if budget is not None and budget.max_cost is not None:
+        check_spending(key, found)
     found.resume(None if budget is None else budget.max_cost)
     return Standing.of(found.status())
 
 
-@router.post("/{batch_id}/cancel", summary="End it; results are kept", responses=problems.UNKNOWN | problems.CONFLICT)
+@router.post(
+    "/{batch_id}/cancel",
+    operation_id="cancel_batch",
+    summary="End it; results are kept",
+    responses=problems.UNKNOWN | problems.CONFLICT,
+)
 def cancel(batch_id: BatchId, client: Of, _: Operator) -> Standing:
     found = client.batch(batch_id)
     found.cancel()
@@ -207,10 +244,12 @@ def cancel(batch_id: BatchId, client: Of, _: Operator) -> Standing:
 
 @router.post(
     "/{batch_id}/retry",
+    operation_id="retry_batch",
     summary="Ask about the failed items again, in a new round",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
-def retry(batch_id: BatchId, client: Of, _: Operator, again: Again | None = None) -> Standing:
+def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> Standing:
     found, asked = client.batch(batch_id), again or Again()
+    check_spending(key, found)
     found.retry(asked.kinds, cancelled=asked.cancelled, max_cost=asked.max_cost)
     return Standing.of(found.status())

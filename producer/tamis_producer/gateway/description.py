@@ -7,7 +7,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .problems import Problem
+from .submission import NDJSON
 
+SERVERS = [{"url": "/", "description": "The gateway that serves this description."}]
 PLACE = "#/components/schemas/{model}"
 _named: dict[type[BaseModel], None] = {Problem: None}
 
@@ -24,9 +26,25 @@ class Described(FastAPI):
     """An application whose description holds those models, too."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description, made once."""
+        """The description, made once: no parameter can be null, and what is neither JSON nor events is text."""
         if self.openapi_schema is None:
             described = super().openapi()
             _, models = models_json_schema([(model, "validation") for model in _named], ref_template=PLACE)
             described["components"]["schemas"] |= models["$defs"]
+            for operation in (one for methods in described["paths"].values() for one in methods.values()):
+                for parameter in operation.get("parameters", ()):
+                    parameter["schema"] = _without_null(parameter["schema"])
+                for answer in operation["responses"].values():
+                    for kind, content in answer.get("content", {}).items():
+                        if kind == NDJSON or not kind.endswith(("json", "event-stream")):
+                            content.setdefault("schema", {"type": "string"})
         return super().openapi()
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter's schema: it is left out, and never sent as null, though a route knows it as None then."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    kind: dict[str, Any] = kinds[0]
+    return kind | {name: value for name, value in schema.items() if name != "anyOf"}

@@ -25,6 +25,7 @@ Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its
 
 @router.get(
     "/records/{index}/explanation",
+    operation_id="explain_record",
     summary="One record's whole story: prompts as sent, answers, rules and formulas, human decisions, and the bill",
     response_model=Explanation,
     responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},

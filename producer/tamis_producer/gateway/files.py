@@ -21,7 +21,9 @@ from ..identification import identify
 from ..screening import InitialFilter
 from . import problems
 from .access import client_of, holder_of
+from .allowance import check_price
 from .description import component
+from .replay import SUBMITTED, tell_replay
 from .standing import Standing
 from .submission import EXAMPLE_TERMS, Terms
 from .upload import MEDIA_TYPE, uploaded
@@ -69,26 +71,27 @@ class CriteriaRead(BaseModel):
 
 @router.post(
     "/files",
+    operation_id="submit_file",
     status_code=HTTPStatus.CREATED,
     summary="Submit a bibliographic file: a form with the file, and with terms that say what to ask of its records",
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
-    responses=problems.CONFLICT | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit_file(
     request: Request,
     response: Response,
     client: Of,
-    _: Submitter,
+    key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Standing:
     """Copies of records are kept out and counted; the form's field `terms` is JSON."""
     async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, file):
-        standing = await run_in_threadpool(_submitted, client, terms, file, idempotency_key)
+        standing = await run_in_threadpool(_submitted, client, key, terms, file, idempotency_key, response)
     response.headers["Location"] = f"/v1/batches/{standing.batch.id}"
     return standing
 
 
-@router.post("/criteria", summary="Read a file of criteria, and say how it is understood")
+@router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
 def criteria(given: CriteriaText, _: Submitter) -> CriteriaRead:
     with TemporaryDirectory(prefix="tamis-criteria-") as folder:
         path = Path(folder) / "criteria"
@@ -101,7 +104,15 @@ def criteria(given: CriteriaText, _: Submitter) -> CriteriaRead:
     return CriteriaRead(criteria=read, switched_off=switched_off, doubts=list(doubts(read)))
 
 
-def _submitted(client: Client, terms: FileTerms, file: UploadFile, idempotency_key: str | None) -> Standing:
+def _submitted(
+    client: Client,
+    key: ApiKey,
+    terms: FileTerms,
+    file: UploadFile,
+    idempotency_key: str | None,
+    response: Response,
+) -> Standing:
+    check_price(key, terms.model, client.settings)
     operation, name = terms.operation, file.filename or ""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
@@ -126,9 +137,11 @@ def _submitted(client: Client, terms: FileTerms, file: UploadFile, idempotency_k
         priority=terms.priority,
         max_cost=terms.max_cost,
         steering=terms.steering,
-        callback=terms.callback,
         idempotency_key=idempotency_key,
+        callback=terms.callback or key.callback,
+        api_key_id=key.id,
     )
+    tell_replay(response, batch)
     return Standing.of(batch.status())
 
 

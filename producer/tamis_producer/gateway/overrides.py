@@ -34,13 +34,16 @@ class Decision(BaseModel):
     reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
 
 
-@router.get("/overrides", summary="What people decided, the latest decision of each item")
+@router.get(
+    "/overrides", operation_id="list_overrides", summary="What people decided, the latest decision of each item"
+)
 def overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
     return client.overrides(batch_id)
 
 
 @router.post(
     "/items/{index}/override",
+    operation_id="override_item",
     status_code=HTTPStatus.CREATED,
     summary="Decide an item, beside the model's decision",
     responses=problems.OF_BODIES,
@@ -50,7 +53,10 @@ def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, ke
 
 
 @router.delete(
-    "/items/{index}/override", status_code=HTTPStatus.NO_CONTENT, summary="Withdraw what people decided of an item"
+    "/items/{index}/override",
+    operation_id="withdraw_override",
+    status_code=HTTPStatus.NO_CONTENT,
+    summary="Withdraw what people decided of an item",
 )
 def withdraw(batch_id: BatchId, index: Index, client: Of, key: Reviewer) -> None:
     client.withdraw_override(batch_id, index, reviewer=key.label)

@@ -40,7 +40,7 @@ class About(BaseModel):
     flower_url: str | None = Field(description="Where Flower shows the tasks; its password is for operators alone.")
 
 
-@router.get("/about", summary="What runs here, whose key it is, and what the key allows")
+@router.get("/about", operation_id="get_about", summary="What runs here, whose key it is, and what the key allows")
 def about(client: Of, key: Reader) -> About:
     flower = client.settings.flower_url or (client.settings.stack and client.settings.stack.flower_url)
     return About(version=version("tamis"), key=key, flower_url=flower and shown_url(flower))
@@ -48,6 +48,7 @@ def about(client: Of, key: Reader) -> About:
 
 @router.get(
     "/events",
+    operation_id="follow_batches",
     summary="The latest batches as server-sent events, at every change",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},

@@ -58,12 +58,18 @@ HEADERS = {
 }
 
 
-@router.get("/", summary="The page", response_class=HTMLResponse)
+@router.get("/", operation_id="get_page", summary="The page", response_class=HTMLResponse)
 def page() -> HTMLResponse:
     return HTMLResponse(_page(), headers=HEADERS)
 
 
-@router.get("/assets/{name}", summary="A file that the page loads", response_class=Response, responses=problems.UNKNOWN)
+@router.get(
+    "/assets/{name}",
+    operation_id="get_asset",
+    summary="A file that the page loads",
+    response_class=Response,
+    responses=problems.UNKNOWN | problems.told(HTTPStatus.UNPROCESSABLE_ENTITY),
+)
 def asset(name: str) -> Response:
     path = FILES.get(name)
     if path is None:

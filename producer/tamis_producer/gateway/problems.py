@@ -9,15 +9,17 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from tamis_schemas import (
+    AllowanceSpent,
     ConfigurationError,
     IdempotencyConflict,
     IllegalTransition,
     InvalidRequest,
+    NotAllowed,
     OperationFailed,
     TamisError,
     Unavailable,
@@ -34,6 +36,8 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
     (UnknownBatch, HTTPStatus.NOT_FOUND, "unknown", "There is no such thing"),
     (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for something else"),
     (IllegalTransition, HTTPStatus.CONFLICT, "illegal-transition", "That cannot follow the present state"),
+    (AllowanceSpent, HTTPStatus.PAYMENT_REQUIRED, "allowance-spent", "The key has no money left this month"),
+    (NotAllowed, HTTPStatus.FORBIDDEN, "not-allowed", "The key does not allow it"),
     (InvalidRequest, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", "The request cannot be carried out"),
     (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "A server that is needed does not answer"),
     (ConfigurationError, HTTPStatus.INTERNAL_SERVER_ERROR, "configuration", "The gateway is not set up"),
@@ -41,8 +45,10 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
 )
 
 _MEANINGS = {
+    HTTPStatus.NOT_MODIFIED: "`If-None-Match` names the present `ETag`: nothing changed.",
     HTTPStatus.UNAUTHORIZED: "No valid key.",
-    HTTPStatus.FORBIDDEN: "The key does not have the scope.",
+    HTTPStatus.PAYMENT_REQUIRED: "The key has no money left this month; `detail` says when the month ends.",
+    HTTPStatus.FORBIDDEN: "The key does not have the scope, or may not ask this model.",
     HTTPStatus.NOT_FOUND: "There is no such thing.",
     HTTPStatus.CONFLICT: "The present state does not allow it, or the Idempotency-Key was used for something else.",
     HTTPStatus.REQUEST_TIMEOUT: "The body comes too slowly.",
@@ -91,6 +97,11 @@ def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
 
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.NOT_MODIFIED.value: {"description": _MEANINGS[HTTPStatus.NOT_MODIFIED]}
+}
+
+
 KEYED = told(
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
@@ -100,6 +111,7 @@ KEYED = told(
 )
 UNKNOWN = told(HTTPStatus.NOT_FOUND)
 CONFLICT = told(HTTPStatus.CONFLICT)
+OF_MONEY = told(HTTPStatus.PAYMENT_REQUIRED)
 OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
 
 
@@ -149,9 +161,11 @@ def install(app: FastAPI, redact: Redaction) -> None:
         ]
         return unreadable("; ".join(f"{one.pointer}: {one.detail}" for one in errors[:3]), errors)
 
-    async def of_http(_: Request, error: Exception) -> JSONResponse:
+    async def of_http(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - registered for it alone
         status = HTTPStatus(error.status_code)
+        if status is HTTPStatus.NOT_MODIFIED:
+            return Response(status_code=status)
         if status is HTTPStatus.BAD_REQUEST:  # of a body that is no text
             return unreadable(str(error.detail))
         word = status.phrase.lower().replace(" ", "-")

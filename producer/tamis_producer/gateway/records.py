@@ -16,6 +16,7 @@ from ..report.table import read_table
 from . import problems
 from .access import client_of, holder_of
 from .description import BatchId
+from .etag import tagged
 from .streams import Stream
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
@@ -29,9 +30,11 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 @router.get(
     "/records",
+    operation_id="get_records",
     summary="Every record as the table of the report shows it: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/json": {}}}},
+    responses=problems.UNCHANGED | {200: {"content": {"application/json": {}}}},
+    dependencies=[Depends(tagged)],
 )
 async def records(
     request: Request,

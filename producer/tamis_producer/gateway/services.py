@@ -1,54 +1,62 @@
 """Routes that answer at once what others ask of the queue: the services of specs 1 and 2, over HTTP."""
 
+from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, HTTPException, Response
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.config import JsonValue
+from pydantic.config import ExtraValues, JsonValue
 
-from tamis_schemas import EvaluationResult, IterationData, resolve_item_id
+from tamis_schemas import EvaluationResult, IterationData, parse_operation, resolve_item_id
 from tamis_schemas.words import Words
 
-from ..api_keys import ApiKey, Scope
-from ..evaluation_service import AIEvaluationService
-from ..iterative_answer import IterativeAnswerService
+from ..iterative_answer import ITEM_ID, answer_of
 from . import problems
-from .access import holder_of
-from .submission import EXAMPLE_ITEM
+from .submission import EXAMPLE_ITEM, Dollars
+from .waiting import ACCEPTED, Rows, Waiting
 
-router = APIRouter(prefix="/api", tags=["services"], responses=problems.KEYED | problems.OF_BODIES)
+router = APIRouter(
+    prefix="/api", tags=["services"], responses=ACCEPTED | problems.KEYED | problems.OF_MONEY | problems.OF_BODIES
+)
 
-Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
+Waits = Annotated[Waiting, Depends()]
 Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
-def _request(**example: JsonValue) -> ConfigDict:
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
+def _request(extra: ExtraValues, **example: JsonValue) -> ConfigDict:
+    return ConfigDict(extra=extra, json_schema_extra={"examples": [example]})
 
 
-class FilterRequest(BaseModel):
-    """Which items meet the criteria (boolean), or how well each does, from 0 to 1 (number)."""
+class Paid(BaseModel):
+    """What an answer may cost."""
 
-    model_config = _request(items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
+    max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget but the key's own.")
+
+
+class FilterRequest(Paid):
+    """Which items meet the criteria (boolean), or how well each does (number); other fields are ignored."""
+
+    model_config = _request("ignore", items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
 
     items: Items
     criteria: Words
     output_type: Literal["boolean", "number"] = "boolean"
 
 
-class ExtractRequest(BaseModel):
-    """What to find in each item, as text."""
+class ExtractRequest(Paid):
+    """What to find in each item, as text; other fields are ignored."""
 
-    model_config = _request(items=[EXAMPLE_ITEM], prompt="The study design")
+    model_config = _request("ignore", items=[EXAMPLE_ITEM], prompt="The study design")
 
     items: Items
     prompt: Words
 
 
-class GenerateAnswerRequest(BaseModel):
+class GenerateAnswerRequest(Paid):
     """A question, what an answer should look like, and what makes one good."""
 
     model_config = _request(
+        "forbid",
         instruct="What does early mobilisation change after a stroke?",
         resp_format="Three sentences",
         eval_crit="Names the outcome and its direction",
@@ -86,36 +94,52 @@ class GenerateAnswerResponse(BaseModel):
     final_score: float
 
 
-def _evaluation(request: Request) -> AIEvaluationService:
-    return AIEvaluationService(request.app.state.client)
+@router.post("/tablizer/filter", operation_id="filter_items", summary="Filter or score items", response_model=Results)
+async def filter_items(asked: FilterRequest, waits: Waits) -> Results | Response:
+    named = "filter" if asked.output_type == "boolean" else "score"
+    return await _results(waits, asked, {"operation": named, "criteria": asked.criteria}, "tablizer filter")
 
 
-def _answers(request: Request) -> IterativeAnswerService:
-    return IterativeAnswerService(client=request.app.state.client)
+@router.post(
+    "/tablizer/extract", operation_id="extract_from_items", summary="Extract a text from items", response_model=Results
+)
+async def extract_from_items(asked: ExtractRequest, waits: Waits) -> Results | Response:
+    return await _results(waits, asked, {"operation": "extract", "instruction": asked.prompt}, "tablizer extract")
 
 
-@router.post("/tablizer/filter", summary="Filter or score items")
-async def filter_items(
-    asked: FilterRequest, service: Annotated[AIEvaluationService, Depends(_evaluation)], _: Submitter
-) -> Results:
-    each = service.filter_batch if asked.output_type == "boolean" else service.score_batch
-    return _results(asked.items, await each(asked.items, asked.criteria))
+@router.post(
+    "/lab/generate-answer",
+    operation_id="generate_answer",
+    summary="Generate an answer, evaluate it, and refine it",
+    response_model=GenerateAnswerResponse,
+    responses=problems.CONFLICT,
+)
+async def generate_answer(asked: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
+    params = asked.model_dump(exclude={"model", "max_cost"})
+    operation = parse_operation({"operation": "answer"} | params)
+    came = await waits.rows(
+        operation, [{"id": ITEM_ID}], service="lab answer", model=asked.model, max_cost=asked.max_cost
+    )
+    if isinstance(came, Response):
+        return came
+    if came.pause is not None:
+        raise HTTPException(HTTPStatus.CONFLICT, came.call(0).reason)
+    return GenerateAnswerResponse(**dict(answer_of(came.call(0))))
 
 
-@router.post("/tablizer/extract", summary="Extract a text from items")
-async def extract_from_items(
-    asked: ExtractRequest, service: Annotated[AIEvaluationService, Depends(_evaluation)], _: Submitter
-) -> Results:
-    return _results(asked.items, await service.extract_batch(asked.items, asked.prompt))
+async def _results(
+    waits: Waiting, asked: FilterRequest | ExtractRequest, params: dict[str, object], service: str
+) -> Results | Response:
+    came = await waits.rows(parse_operation(params), asked.items, service=service, max_cost=asked.max_cost)
+    if isinstance(came, Response):
+        return came
+    results = [
+        Evaluated(item_id=resolve_item_id(item), **_result(came, place).model_dump())
+        for place, item in enumerate(asked.items)
+    ]
+    return Results(results=results)
 
 
-@router.post("/lab/generate-answer", summary="Generate an answer, evaluate it, and refine it")
-async def generate_answer(
-    asked: GenerateAnswerRequest, service: Annotated[IterativeAnswerService, Depends(_answers)], _: Submitter
-) -> GenerateAnswerResponse:
-    return GenerateAnswerResponse(**await service.generate_answer(**asked.model_dump()))
-
-
-def _results(items: list[dict[str, Any]], results: list[EvaluationResult]) -> Results:
-    pairs = zip(items, results, strict=True)
-    return Results(results=[Evaluated(item_id=resolve_item_id(item), **one.model_dump()) for item, one in pairs])
+def _result(came: Rows, place: int) -> EvaluationResult:
+    call = came.call(place)
+    return call.result if isinstance(call.result, EvaluationResult) else EvaluationResult(error=call.reason)

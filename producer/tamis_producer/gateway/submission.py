@@ -55,8 +55,8 @@ class Terms(BaseModel):
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget.")
+    callback: Callback | None = Field(default=None, description="Whom to tell of its end; None: whom the key names.")
     steering: Steering = Field(default=NO_STEERING, description="Goes over what the workers are set to.")
-    callback: Callback | None = Field(default=None, description="Whom to tell of its end; None: as the key says.")
 
 
 class Submission(Terms):

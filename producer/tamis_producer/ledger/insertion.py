@@ -14,6 +14,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import batches, shards, spending
 
 from ..new_batch import NewBatch, NewItem
+from .allowance import admitted
 from .copying import copy_rows
 
 COPIED_AT_ONCE = 5_000  # items
@@ -26,6 +27,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
 
     Raises:
         IdempotencyConflict: the key was used for other content.
+        NotAllowed: the key of the gateway that it is submitted with does not allow it.
     """
     if batch.idempotency_key is not None:
         owner = batch.api_key_id or ""
@@ -47,6 +49,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
                 )
             check_budget(f"batch {earlier.id}", has=earlier.max_cost, asked=batch.max_cost)
             return UUID(str(earlier.id))
+    batch = admitted(connection, batch)
     connection.execute(
         insert(batches).values(
             id=batch.id,

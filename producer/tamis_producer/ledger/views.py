@@ -18,7 +18,7 @@ from tamis_schemas import (
     UnknownBatch,
     possibly_unbilled_cost,
 )
-from tamis_schemas.ledger import batches, reviews, spending, tallies, workers
+from tamis_schemas.ledger import api_keys, batches, reviews, spending, tallies, workers
 from tamis_schemas.ledger.costs import TALLIED_MEAN_PAID
 
 from ..view import BatchView, Budget, ReviewView
@@ -106,6 +106,7 @@ def read_views(
         select(
             b,
             *tallied.c,
+            api_keys.c.label.label("submitted_by"),
             spending.c.reserved,
             spending.c.spent,
             live.label("live_workers"),
@@ -115,6 +116,7 @@ def read_views(
         .select_from(b)
         .join(tallied, true())
         .outerjoin(spending, spending.c.batch_id == b.c.id)
+        .outerjoin(api_keys, api_keys.c.id == b.c.api_key_id)
         .order_by(b.c.created_at.desc())
     )
     found = [_view(row) for row in connection.execute(statement)]
@@ -128,6 +130,7 @@ def _view(row: Row[Any]) -> BatchView:
     return BatchView(
         id=str(row.id),
         label=row.label,
+        submitted_by=row.submitted_by,
         operation=row.operation,
         model=row.model,
         steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,

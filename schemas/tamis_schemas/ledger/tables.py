@@ -126,6 +126,7 @@ batches = Table(
     Index("ix_batches_purging", "purging_at", postgresql_where=text("purging_at IS NOT NULL")),
     Index("ix_batches_listed", "created_at", postgresql_where=text("service IS NULL")),
     Index("ix_batches_unfinished", "created_at", postgresql_where=text("finished_at IS NULL")),
+    Index("ix_batches_by_key", "api_key_id", "created_at", postgresql_where=text("api_key_id IS NOT NULL")),
 )
 # A key of another one who submits is no conflict.
 Index(

@@ -36,9 +36,12 @@ def test_while_the_gateway_is_away_the_page_says_so_and_goes_on_when_it_is_back(
         page.goto("about:blank")
 
 
-def test_where_no_worker_runs_a_batch_says_what_it_waits_for(client: Client, key: str, opened: Open) -> None:
-    batch = client.submit(ONCOLOGY, abstracts(3))
+def test_where_no_worker_runs_a_batch_says_what_it_waits_for_and_who_submitted_it(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch = client.submit(ONCOLOGY, abstracts(3), api_key_id=key.split("_")[1])
     page = opened().batch(key, batch.id)
+    expect(page.locator("#pace")).to_have_text("cost $0.00 · submitted by Reviewer A")
     expect(page.locator("#waits")).to_contain_text("no worker is running")
     expect(page.locator("#waits code")).to_have_text(["tamis up", "tamis worker"])
 
@@ -69,10 +72,11 @@ def test_flower_is_a_link_away_where_its_address_is_known(client: Client, key: s
 
 
 def test_batches_go_on_in_the_list_by_themselves(client: Client, key: str, opened: Open) -> None:
-    batch = client.submit(ONCOLOGY, abstracts(3), label="spring update")
+    batch = client.submit(ONCOLOGY, abstracts(3), label="spring update", api_key_id=key.split("_")[1])
     page = opened().sign_in(key)
     row = page.get_by_role("row", name=re.compile("spring update"))
     expect(row).to_contain_text("0 of 3")
+    expect(row).to_contain_text("by Reviewer A")
     page.get_by_role("link", name="spring update").focus()
     client.submit(ONCOLOGY, abstracts(2), label="another")
     expect(page.locator("#batch-rows tr")).to_have_count(2)

@@ -1,8 +1,10 @@
 """docs/http.md names every route of the gateway with the scope that it asks for, and no other."""
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from tamis_producer import Client, ProducerSettings
@@ -17,12 +19,18 @@ NOWHERE = ProducerSettings(
 
 
 def scope_of(route: APIRoute) -> str:
-    """The scope that one of a route's dependencies was made with."""
-    for dependency in route.dependant.dependencies:
+    """The scope that one of a route's dependencies, or one of theirs, was made with."""
+    for dependency in _with_theirs(route.dependant.dependencies):
         for cell in getattr(dependency.call, "__closure__", None) or ():
             if isinstance(cell.cell_contents, Scope):
                 return f"`{cell.cell_contents}`"
     return "none"
+
+
+def _with_theirs(dependencies: Iterable[Dependant]) -> Iterator[Dependant]:
+    for dependency in dependencies:
+        yield dependency
+        yield from _with_theirs(dependency.dependencies)
 
 
 def test_the_document_names_every_route_and_its_scope() -> None:

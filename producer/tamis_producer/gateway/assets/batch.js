@@ -55,6 +55,7 @@ export const showBatch = async (id, scopes) => {
       running && standing.rate && `${rate(standing.rate)}, about ${duration(standing.eta_seconds)} to go`,
       `cost ${standing.paid}`,
       batch.budget && `budget $${batch.budget.max_cost.toFixed(2)}`,
+      batch.submitted_by && `submitted by ${batch.submitted_by}`,
     ].filter(Boolean).join(" · ");
     at("waits").replaceChildren(...phrased((batch.pause ? paused(batch.pause) : standing.waits_for) || ""));
     at("waits").hidden = !at("waits").textContent;

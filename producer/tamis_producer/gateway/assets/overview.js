@@ -13,7 +13,8 @@ const link = (batch) => {
 
 const begun = (batch) => {
   const when = new Date(batch.created_at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const name = make("th", "", link(batch), make("span", "by", `${batch.operation.replaceAll("_", " ")}, ${when}`));
+  const by = batch.submitted_by ? `, by ${batch.submitted_by}` : "";
+  const name = make("th", "", link(batch), make("span", "by", `${batch.operation.replaceAll("_", " ")}, ${when}${by}`));
   name.scope = "row";
   const bar = make("progress", "");
   bar.max = batch.counts.n_items || 1;

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
@@ -37,6 +38,18 @@ def test_texts_are_extracted_and_what_fails_is_an_error_in_its_place(http: httpx
     assert [error is None for _, error in values] == [True, True, False, True, True]
     assert values[2][0] is None
     assert any(isinstance(value, str) for value, _ in values)
+
+
+def test_what_cannot_go_on_is_told_and_holds_nothing(http: httpx.Client, client: Client) -> None:
+    # A budget, and a model of the workers' own without a known price: they pause it before its first call.
+    body = {"items": abstracts(2), "criteria": "Is this about oncology?", "max_cost": 1}
+    told = http.post("/api/tablizer/filter", json=body).json()["results"]
+    assert all("no price is known" in one["error"] for one in told)
+    asked = {"instruct": "What is a sieve?", "resp_format": "One sentence.", "eval_crit": "Correct.", "max_cost": 1}
+    answer = http.post("/api/lab/generate-answer", json=asked)
+    assert (answer.status_code, "no price is known" in answer.json()["detail"]) == (409, True)
+    with client.engine.connect() as connection:
+        assert connection.execute(text("SELECT DISTINCT state FROM batches")).scalars().all() == ["cancelled"]
 
 
 def test_an_answer_is_generated_with_its_history(http: httpx.Client) -> None:

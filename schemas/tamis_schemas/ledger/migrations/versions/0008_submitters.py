@@ -22,6 +22,8 @@ def upgrade() -> None:
     op.add_column("batches", sa.Column("service", sa.Text(), nullable=True))
     op.add_column("batches", sa.Column("callback", sa.JSON(), nullable=True))
     op.create_index("ix_batches_listed", "batches", ["created_at"], postgresql_where=sa.text("service IS NULL"))
+    by_key = ["api_key_id", "created_at"]
+    op.create_index("ix_batches_by_key", "batches", by_key, postgresql_where=sa.text("api_key_id IS NOT NULL"))
     op.drop_constraint(op.f("uq_batches_idempotency_key"), "batches")
     op.create_index(
         "uq_batches_idempotency_key",
@@ -41,6 +43,7 @@ def downgrade() -> None:
         op.drop_column("api_keys", column)
     op.drop_index("uq_batches_idempotency_key", table_name="batches")
     op.create_unique_constraint(op.f("uq_batches_idempotency_key"), "batches", ["idempotency_key"])
+    op.drop_index("ix_batches_by_key", table_name="batches")
     op.drop_index("ix_batches_listed", table_name="batches")
     for column in ("callback", "service", "api_key_id"):
         op.drop_column("batches", column)

@@ -1,0 +1,25 @@
+"""What a key of the gateway is asked before it spends; the ledger keeps to its amount when the batch is written."""
+
+from tamis_schemas import NotAllowed
+
+from ..api_keys import ApiKey
+from ..batch import Batch
+from ..budget import budget_of
+from ..settings import ProducerSettings
+
+
+def check_price(key: ApiKey, model: str | None, settings: ProducerSettings) -> None:
+    """Raises `InvalidParameters` where the key bounds money, and the model's price is not known.
+
+    Its batch would get a budget, which the workers could not keep to: they would pause it before its first call.
+    """
+    budget_of(key.monthly_cost, model or settings.batch_model, settings.prices)
+
+
+def check_spending(key: ApiKey, batch: Batch) -> None:
+    """Raises `NotAllowed` where the key is restricted, and the batch another one's: its money is not this key's."""
+    if key.restricted and batch.api_key_id() != key.id:
+        raise NotAllowed(
+            f"the key {key.id} may ask certain models or spend a certain amount alone, so it retries its own batches "
+            "and raises their budgets, and nobody else's"
+        )

@@ -1,0 +1,94 @@
+"""Tags of what is told about a batch, so that whoever asks again is told in a line that nothing changed.
+
+A tag is made of what every decision and every override changes: the batch's state, round and counts, and the last of
+people's decisions; and of what is asked for. The decided items of a round only grow in number: none goes unnoticed.
+It is weak (RFC 9110): what is told with equal tags means the same, and may be compressed or not.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, HTTPException, Request
+from sqlalchemy import Connection, func, select
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tamis_schemas.ledger import audit_decisions, audits, batches, overrides
+
+from .. import api_keys
+from ..client import Client
+from ..ledger import ledger_errors, read_views
+from ..view import BatchView
+from .access import client_of, holder_of
+from .description import BatchId
+
+Reader = Annotated[api_keys.ApiKey, Depends(holder_of(api_keys.Scope.READ))]
+Humans = tuple[int, int, int]  # the last override, the last decision of an audit, and how many audits there are
+
+
+def tag_of(view: BatchView, humans: Humans, asked: str) -> str:
+    """The tag of what is told of a batch that stands like this, where this is `asked` for."""
+    told = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
+    content = json.dumps([version("tamis"), told, view.finished_at and str(view.finished_at), humans, asked])
+    return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
+
+
+def matches(tags: str, tag: str) -> bool:
+    """Whether an `If-None-Match` names this tag, weakly compared, or any."""
+    named = {one.strip().removeprefix("W/") for one in tags.split(",")}
+    return "*" in named or tag.removeprefix("W/") in named
+
+
+def tagged(batch_id: BatchId, request: Request, client: Annotated[Client, Depends(client_of)], _: Reader) -> None:
+    """A dependency: tags the answer to a request about a batch; 304 where the caller has it already."""
+    found = UUID(client.batch(batch_id).id)
+    with ledger_errors(), client.snapshot() as connection:
+        (view,) = read_views(connection, batch_id=found)
+        humans = _humans(connection, found)
+    # Asked for by its beginning or by its id, a batch is the same.
+    path = request.url.path.partition(batch_id)[2]
+    tag = tag_of(view, humans, f"{path}?{request.url.query}")
+    request.state.entity_tag = tag
+    if matches(request.headers.get("if-none-match", ""), tag):
+        raise HTTPException(HTTPStatus.NOT_MODIFIED)
+
+
+class Tagged:
+    """An application whose answers bear the tags that `tagged` made.
+
+    A program keeps what it was told, and asks with its tag; browsers are told to keep nothing (`no-store`).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        state: Mapping[str, Any] = scope.setdefault("state", {}) if scope["type"] == "http" else {}
+
+        async def tagging(message: Message) -> None:
+            begins = message["type"] == "http.response.start"
+            if begins and "entity_tag" in state and message["status"] in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+                MutableHeaders(raw=message["headers"])["ETag"] = state["entity_tag"]
+            await send(message)
+
+        await self._app(scope, receive, tagging)
+
+
+def _humans(connection: Connection, batch_id: UUID) -> Humans:
+    """What people did about a batch, or about another stage of its review, as far as it can change what is told."""
+    review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
+    stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
+    override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))
+    of_batch = select(audits.c.id).where(audits.c.batch_id.in_(stages))
+    decision = select(func.coalesce(func.max(audit_decisions.c.id), 0)).where(audit_decisions.c.audit_id.in_(of_batch))
+    drawn = select(func.count()).select_from(of_batch.subquery())
+    row = connection.execute(
+        select(override.scalar_subquery(), decision.scalar_subquery(), drawn.scalar_subquery())
+    ).one()
+    return row[0], row[1], row[2]

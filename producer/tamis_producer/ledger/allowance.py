@@ -1,0 +1,168 @@
+"""What a key of the gateway allows its batches: which models they ask, and what those of a month may cost together.
+
+A key that may spend an amount of money a month gives each of its batches a budget, so that the workers keep to it. What
+is left of the month is the amount less what its ended batches cost, and less the whole budgets of the others: they may
+use them up. A batch counts in the month (UTC) in which it was submitted, whenever its calls are paid.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, case, func, select
+
+from tamis_schemas import AllowanceSpent, NotAllowed, dollars
+from tamis_schemas.ledger import api_keys, batches, results, spending
+
+from ..budget import has_none
+from ..new_batch import NewBatch
+
+ALLOWANCES = 7_264_950  # the first number of their advisory locks; the second tells the key
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What a key may."""
+
+    id: str
+    models: list[str] | None
+    monthly_cost: Decimal | None
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a key may spend on its batches of one month, as far as other batches leave it."""
+
+    amount: Decimal  # dollars
+    cost: Decimal  # of batches that ended
+    held: Decimal  # budgets of batches that have not
+    unbounded: UUID | None  # one that has not ended and has no budget: it may cost anything
+    ends_at: datetime
+
+    @property
+    def left(self) -> Decimal:
+        """Dollars; 0 where a batch without a budget may take all of it."""
+        return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
+
+    def refusal(self) -> AllowanceSpent:
+        """Why no batch may have a larger budget, and when one may."""
+        why = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
+        if self.held:
+            why.append(f"{dollars(self.held)} are held by batches that have not ended")
+        if self.unbounded:
+            why.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
+        return AllowanceSpent(f"{', '.join(why)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
+
+
+def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
+    """The batch with the budget that its key leaves it; as it is where no key bounds it.
+
+    Of two submissions with one key the second waits here until the first is committed.
+
+    Raises:
+        NotAllowed: the key may not ask this model.
+        AllowanceSpent: the key has nothing left this month.
+    """
+    key = _key(connection, batch.api_key_id)
+    if key is None:
+        return batch
+    _check_model(key, batch.model)
+    if key.monthly_cost is None:
+        return batch
+    allowance = _allowance(connection, key, key.monthly_cost, connection.execute(select(func.now())).scalar_one())
+    if allowance.left <= 0:
+        raise allowance.refusal()
+    return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
+
+
+def larger_budget(connection: Connection, batch: Row[Any], asked: Decimal) -> Decimal:
+    """The budget that a batch which goes on gets where `asked` is asked for.
+
+    Raises `AllowanceSpent` where its key leaves it no more than it has.
+    """
+    key = _key(connection, batch.api_key_id)
+    if key is None or key.monthly_cost is None:
+        return asked
+    allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
+    if allowance.left < asked and allowance.left <= batch.max_cost:
+        raise allowance.refusal()
+    return _smaller(asked, allowance.left)
+
+
+def budget_of_round(connection: Connection, batch: Row[Any], asked: Decimal | None) -> Decimal | None:
+    """The budget of a batch's next round: the one asked for, else the one it has, as far as its key leaves it.
+
+    An ended batch counts with its cost alone, so others may hold by now what it had left.
+
+    Raises:
+        NotAllowed: its key may not ask its model any more.
+        AllowanceSpent: its key leaves it no more than it has cost.
+        InvalidParameters: its key bounds money, and the batch was submitted without a budget.
+    """
+    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if asked is None else asked
+    if key is None:
+        return asked
+    _check_model(key, batch.model)
+    if key.monthly_cost is None:
+        return asked
+    if wanted is None:
+        raise has_none(batch.id)
+    allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
+    gone = select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
+    if allowance.left < wanted and allowance.left <= connection.execute(gone).scalar_one():
+        raise allowance.refusal()
+    return _smaller(wanted, allowance.left)
+
+
+def _key(connection: Connection, key_id: str | None) -> _Key | None:
+    if key_id is None:
+        return None
+    restrictions = select(api_keys.c.id, api_keys.c.models, api_keys.c.monthly_cost)
+    row = connection.execute(restrictions.where(api_keys.c.id == key_id)).one_or_none()
+    return None if row is None else _Key(*row)
+
+
+def _check_model(key: _Key, model: str | None) -> None:
+    if key.models is None or model in key.models:
+        return
+    asked = "a batch that names no model" if model is None else f"the model {model!r}"
+    raise NotAllowed(f"the key {key.id} may not submit {asked}: name one of {', '.join(key.models)}")
+
+
+def _allowance(
+    connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
+) -> Allowance:
+    """How the month of a moment stands, without one batch; nobody else's submission changes it before the commit."""
+    connection.execute(select(func.pg_advisory_xact_lock(ALLOWANCES, func.hashtext(key.id))))
+    begins, ends = connection.execute(select(*_month(at))).one()
+    ended = batches.c.finished_at.is_not(None)
+    paid = select(func.sum(results.c.cost)).where(results.c.batch_id == batches.c.id).scalar_subquery()
+    cost = case((ended, func.coalesce(spending.c.spent + spending.c.reserved, paid)))
+    unbounded = case((~ended & batches.c.max_cost.is_(None), batches.c.id))
+    statement = (
+        select(
+            func.coalesce(func.sum(cost), 0).label("cost"),
+            func.coalesce(func.sum(case((~ended, batches.c.max_cost))), 0).label("held"),
+            func.array_agg(unbounded).filter(unbounded.is_not(None)).label("unbounded"),
+        )
+        .select_from(batches)
+        .outerjoin(spending, spending.c.batch_id == batches.c.id)
+        .where(batches.c.api_key_id == key.id, batches.c.created_at >= begins, batches.c.created_at < ends)
+    )
+    if but is not None:
+        statement = statement.where(batches.c.id != but)
+    row = connection.execute(statement).one()
+    unbounded_one = row.unbounded[0] if row.unbounded else None
+    return Allowance(amount, row.cost, row.held, unbounded_one, ends.astimezone(UTC))
+
+
+def _month(at: datetime) -> tuple[Any, Any]:
+    """The beginning of its month and of the next one, by the calendar of UTC."""
+    begins = func.date_trunc("month", func.timezone("UTC", at))
+    return func.timezone("UTC", begins), func.timezone("UTC", begins + func.make_interval(0, 1))
+
+
+def _smaller(given: Decimal | None, left: Decimal) -> Decimal:
+    return left if given is None else min(given, left)

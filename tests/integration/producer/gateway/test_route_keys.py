@@ -1,0 +1,82 @@
+"""Every route with a key that has its scope, with one that has all others, and without one."""
+
+from collections.abc import Iterable, Iterator
+
+import httpx2 as httpx
+from starlette.routing import BaseRoute, Route
+
+from stage import abstracts
+from stage.gateway import gateway
+from tamis_producer import Client, api_keys
+from tamis_producer.api_keys import Scope
+from tamis_producer.gateway.app import create_app
+from tamis_schemas import Filter
+
+# What a key needs; None: whoever reaches the gateway may ask.
+NEEDED: dict[tuple[str, str], Scope | None] = {
+    ("GET", "/"): None,
+    ("GET", "/assets/{name}"): None,
+    ("GET", "/healthz"): None,
+    ("GET", "/metrics"): None,
+    ("GET", "/openapi.json"): None,
+    ("GET", "/readyz"): None,
+    ("GET", "/v1/about"): Scope.READ,
+    ("GET", "/v1/batches"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/events"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/overrides"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/records"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/records/{index}/explanation"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/report"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/results"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/summary"): Scope.READ,
+    ("GET", "/v1/events"): Scope.READ,
+    ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
+    ("POST", "/api/tablizer/extract"): Scope.SUBMIT,
+    ("POST", "/api/tablizer/filter"): Scope.SUBMIT,
+    ("POST", "/v1/batches"): Scope.SUBMIT,
+    ("POST", "/v1/criteria"): Scope.SUBMIT,
+    ("POST", "/v1/files"): Scope.SUBMIT,
+    ("POST", "/v1/batches/{batch_id}/cancel"): Scope.CONTROL,
+    ("POST", "/v1/batches/{batch_id}/pause"): Scope.CONTROL,
+    ("POST", "/v1/batches/{batch_id}/resume"): Scope.CONTROL,
+    ("POST", "/v1/batches/{batch_id}/retry"): Scope.CONTROL,
+    ("POST", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
+    ("DELETE", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
+}
+
+
+def routes_of(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+    """Every method and path, of included routers too."""
+    for route in routes:
+        if isinstance(route, Route):
+            yield from ((method, route.path) for method in route.methods or () if method != "HEAD")
+        else:
+            yield from routes_of(route.original_router.routes)  # type: ignore[attr-defined]  # FastAPI's own kind
+
+
+def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Client) -> None:
+    assert set(routes_of(create_app(client).routes)) == NEEDED.keys()
+    batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(1))
+    keys = {scope: api_keys.create(client.engine, scope, [scope]) for scope in Scope}
+    lacking = {scope: api_keys.create(client.engine, "others", {*Scope} - {scope}) for scope in Scope}
+    got: dict[tuple[str, str], tuple[int, int, int]] = {}
+    with gateway(client) as base, httpx.Client(base_url=base, timeout=30) as http:
+
+        def asked(method: str, path: str, key: str | None) -> int:
+            at = path.format(batch_id=batch.id, index=0, name="main.js")
+            headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+            body = b"{}" if method == "POST" else None
+            with http.stream(method, at, headers=headers, content=body) as answer:  # streams of events have no end
+                return answer.status_code
+
+        for (method, path), scope in NEEDED.items():
+            right = None if scope is None else keys[scope]
+            wrong = None if scope is None else lacking[scope]
+            got[method, path] = asked(method, path, right), asked(method, path, wrong), asked(method, path, None)
+    for (method, path), scope in NEEDED.items():
+        right_key, wrong_key, no_key = got[method, path]
+        assert right_key < 500, (method, path)
+        assert right_key not in (401, 403), (method, path)
+        if scope is not None:
+            assert (wrong_key, no_key) == (403, 401), (method, path)

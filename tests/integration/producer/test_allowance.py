@@ -1,0 +1,187 @@
+"""What a key allows its batches: models, and an amount of money a month, whoever submits, resumes or retries."""
+
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from stage import abstracts
+from tamis_producer import Batch, Client, ProducerSettings, api_keys
+from tamis_producer.api_keys import Restrictions, Scope
+from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed
+
+ONCOLOGY = Filter(criteria="Is this about oncology?")
+LAST_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - interval '1 second'"
+
+
+@pytest.fixture
+def client(settings: ProducerSettings, tmp_path: Path) -> Iterator[Client]:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("models:\n  double-1: {input: 10, output: 20}\n", "utf-8")
+    with Client(settings.model_copy(update={"prices": prices})) as client:
+        yield client
+
+
+def key_of(client: Client, **restrictions: object) -> str:
+    """The id of a new key."""
+    given = Restrictions.model_validate(restrictions)
+    return api_keys.create(client.engine, "A pipeline", [Scope.SUBMIT], given).split("_")[1]
+
+
+def submit(client: Client, key: str | None, max_cost: str | None = None) -> Batch:
+    cost = None if max_cost is None else Decimal(max_cost)
+    return client.submit(ONCOLOGY, abstracts(1), model="double-1", api_key_id=key, max_cost=cost)
+
+
+def budget(batch: Batch) -> Decimal | None:
+    found = batch.status().budget
+    return None if found is None else found.max_cost
+
+
+def ended(client: Client, batch: Batch, *, spent: str, reserved: str = "0") -> None:
+    """As the workers leave a batch that they have finished."""
+    with client.engine.begin() as connection:
+        at = {"id": batch.id, "spent": spent, "reserved": reserved}
+        connection.execute(text("UPDATE spending SET spent = :spent, reserved = :reserved WHERE batch_id = :id"), at)
+        connection.execute(text("UPDATE batches SET state = 'completed', finished_at = now() WHERE id = :id"), at)
+        connection.execute(text("UPDATE items SET state = 'failed' WHERE batch_id = :id"), at)
+        connection.execute(
+            text(
+                "INSERT INTO results (batch_id, idx, fence, round, error_kind, error, prompt_tokens, completion_tokens,"
+                " cost, calls) VALUES (:id, 0, 1, 1, 'timeout', 'x', 0, 0, :spent, 1)"
+            ),
+            at,
+        )
+
+
+def test_a_key_may_ask_its_models_alone(client: Client) -> None:
+    key = key_of(client, models=("double-1", "double-2"))
+    assert client.submit(ONCOLOGY, abstracts(1), model="double-2", api_key_id=key).status().model == "double-2"
+    with pytest.raises(NotAllowed, match=r"the model 'other-1': name one of double-1, double-2"):
+        client.submit(ONCOLOGY, abstracts(1), model="other-1", api_key_id=key)
+    with pytest.raises(NotAllowed, match=r"a batch that names no model: name one of double-1, double-2"):
+        client.submit(ONCOLOGY, abstracts(1), api_key_id=key)
+    with Client(client.settings.model_copy(update={"model": "double-1"})) as of_a_default:
+        assert of_a_default.submit(ONCOLOGY, abstracts(1), api_key_id=key).status().model == "double-1"
+    assert client.submit(ONCOLOGY, abstracts(1), model="other-1").status().submitted_by is None
+
+
+def test_the_batches_of_a_month_never_cost_more_than_the_key_may_spend(client: Client) -> None:
+    key, other = key_of(client, monthly_cost="20"), key_of(client, monthly_cost="20")
+    first = submit(client, key, "12")
+    assert budget(first) == 12
+    second = submit(client, key, "50")
+    assert budget(second) == 8  # 20 - 12 held
+    with pytest.raises(AllowanceSpent) as refused:
+        submit(client, key)
+    assert "$0.00 of the key's $20.00 a month are spent, $20.00 are held" in str(refused.value)
+    assert "the month ends at" in str(refused.value)
+    ended(client, first, spent="3", reserved="0.5")
+    assert budget(submit(client, key)) == Decimal("8.5")  # 20 - 3.5 - 8
+    assert budget(submit(client, other)) == 20  # another key's money is not touched
+    assert budget(submit(client, None)) is None
+
+
+def test_two_submissions_at_once_do_not_both_take_what_is_left(client: Client) -> None:
+    key = key_of(client, monthly_cost="20")
+    together, got = threading.Barrier(4), list[Decimal]()
+
+    def one() -> None:
+        together.wait(10)
+        try:
+            got.append(budget(submit(client, key, "8")) or Decimal(-1))
+        except AllowanceSpent:
+            got.append(Decimal(0))
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(got) == [0, 4, 8, 8]
+
+
+def test_a_batch_counts_in_the_month_in_which_it_was_submitted(client: Client) -> None:
+    key = key_of(client, monthly_cost="20")
+    old = submit(client, key, "15")
+    with client.engine.begin() as connection:
+        connection.execute(text(f"UPDATE batches SET created_at = {LAST_MONTH}"))
+    assert budget(submit(client, key)) == 20
+    old.resume(Decimal(100))
+    assert budget(old) == 20  # of its own month, of which nothing else is taken
+
+
+def test_a_larger_budget_is_kept_within_what_the_key_has_left(client: Client) -> None:
+    key = key_of(client, monthly_cost="20")
+    batch, _ = submit(client, key, "5"), submit(client, key, "9")
+    batch.resume(Decimal(100))
+    assert budget(batch) == 11  # 20 - 9
+    with pytest.raises(AllowanceSpent):
+        batch.resume(Decimal(100))
+    batch.resume(Decimal(4))  # less is taken as it is
+    assert budget(batch) == 4
+
+
+def test_a_further_round_is_kept_within_what_the_key_has_left(client: Client) -> None:
+    key = key_of(client, monthly_cost="20")
+    batch = submit(client, key, "18")
+    ended(client, batch, spent="4")
+    later = submit(client, key)  # takes the 16 that the first one did not use
+    with pytest.raises(AllowanceSpent):
+        batch.retry()
+    ended(client, later, spent="10")
+    batch.retry()
+    assert budget(batch) == 10  # of 18: the other 10 are spent
+
+
+def test_a_batch_without_a_budget_of_a_key_that_is_bounded_since_leaves_nothing(client: Client) -> None:
+    key = key_of(client)
+    batch = submit(client, key)
+    api_keys.change(client.engine, key, Restrictions(monthly_cost=Decimal(20)))
+    with pytest.raises(AllowanceSpent, match="was submitted without a budget"):
+        submit(client, key)
+    ended(client, batch, spent="4")
+    assert budget(submit(client, key)) == 16  # what its items cost counts
+    with pytest.raises(InvalidParameters, match="was submitted without a budget"):
+        batch.retry()
+
+
+def test_a_model_that_is_taken_from_a_key_is_not_asked_again(client: Client) -> None:
+    key = key_of(client)
+    batch = submit(client, key, "5")
+    ended(client, batch, spent="1")
+    api_keys.change(client.engine, key, Restrictions(models=("double-2",)))
+    with pytest.raises(NotAllowed, match="double-2"):
+        batch.retry()
+
+
+def test_idempotency_keys_belong_to_the_key_that_used_them(client: Client) -> None:
+    keys = key_of(client), key_of(client, monthly_cost="5"), None
+    got = [
+        client.submit(ONCOLOGY, abstracts(n), model="double-1", idempotency_key="monday", api_key_id=key)
+        for n, key in enumerate(keys, 1)
+        for _ in range(2)
+    ]
+    assert [batch.replayed for batch in got] == [False, True] * 3
+    assert len({batch.id for batch in got}) == 3
+    assert [batch.status().submitted_by for batch in got[::2]] == ["A pipeline", "A pipeline", None]
+
+
+def test_restrictions_are_changed_one_by_one_and_read_back(client: Client) -> None:
+    key = key_of(client, models=("a", "b", "a"), monthly_cost="2.5", callback={"url": "https://here.example/hook"})
+
+    def now() -> tuple[object, object, object]:
+        (found,) = [one for one in api_keys.read_all(client.engine) if one.id == key]
+        return found.models, found.monthly_cost, found.callback and found.callback.url
+
+    assert now() == (("a", "b"), Decimal("2.5"), "https://here.example/hook")
+    api_keys.change(client.engine, key, Restrictions(models=None))
+    assert now() == (None, Decimal("2.5"), "https://here.example/hook")
+    api_keys.change(client.engine, key, Restrictions(monthly_cost=None, callback=None))
+    assert now() == (None, None, None)
+    for wrong in ({"models": ()}, {"models": (" ",)}, {"monthly_cost": Decimal(-1)}, {}):
+        with pytest.raises(InvalidParameters):
+            api_keys.change(client.engine, key, Restrictions(**wrong))

@@ -1,0 +1,66 @@
+"""The description makes good clients: each route and each model has a name of its own, and nothing means two things."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tamis_producer import Client, ProducerSettings
+from tamis_producer.gateway.app import create_app
+
+NOWHERE = ProducerSettings(
+    broker_url="redis://127.0.0.1:1/0", database_url="postgresql+psycopg://user@127.0.0.1:1/tamis"
+)
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture(scope="module")
+def described() -> dict[str, Any]:
+    with Client(NOWHERE) as client:
+        return create_app(client).openapi()
+
+
+def operations(described: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for methods in described["paths"].values() for name, one in methods.items() if name in METHODS]
+
+
+def test_each_operation_has_a_short_id_of_its_own(described: dict[str, Any]) -> None:
+    ids = [one["operationId"] for one in operations(described)]
+    assert [one for one, n in Counter(ids).items() if n > 1] == []
+    # A verb and a noun; what FastAPI would make holds the path and the method.
+    assert [one for one in ids if not re.fullmatch(r"[a-z]+(_[a-z]+){1,3}", one)] == []
+    assert [one for one in ids if one.endswith(("_get", "_post", "_delete"))] == []
+    assert {"submit_batch", "list_batches", "get_results", "override_item"} <= {*ids}
+
+
+def test_each_model_has_one_name_and_one_meaning(described: dict[str, Any]) -> None:
+    models = described["components"]["schemas"]
+    assert [name for name in models if not re.fullmatch(r"[A-Za-z]+", name)] == []  # no X-Input beside X-Output
+    titles = Counter(model.get("title") for model in models.values())
+    assert [title for title, n in titles.items() if n > 1] == []
+    assert not {"HTTPValidationError", "ValidationError"} & models.keys()  # errors are problems, all of them
+
+
+def test_whatever_is_named_is_there(described: dict[str, Any]) -> None:
+    named = set(re.findall(r"#/components/schemas/(\w+)", repr(described)))
+    assert named <= described["components"]["schemas"].keys()
+
+
+def test_it_says_where_it_is_served(described: dict[str, Any]) -> None:
+    assert [server["url"] for server in described["servers"]] == ["/"]
+
+
+def test_no_parameter_is_null(described: dict[str, Any]) -> None:
+    parameters = [parameter for one in operations(described) for parameter in one.get("parameters", ())]
+    assert any(parameter["name"] == "idempotency-key" for parameter in parameters)
+    assert [one["name"] for one in parameters if "null" in repr(one["schema"])] == []
+
+
+def test_every_submitting_route_tells_of_replays_and_of_money(described: dict[str, Any]) -> None:
+    for path in ("/v1/batches", "/v1/files"):
+        responses = described["paths"][path]["post"]["responses"]
+        assert responses["201"]["headers"].keys() == {"Location", "Idempotency-Replayed"}
+        assert "402" in responses
+    for path in ("/api/tablizer/filter", "/api/tablizer/extract", "/api/lab/generate-answer"):
+        assert {"200", "202", "402"} <= described["paths"][path]["post"]["responses"].keys()
