@@ -8,11 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeAlias
 
+from .disk import disk
 from .limit import limit
 from .options import Options
 from .parts import Parts, parts
 from .recovery import recovery
-from .redis_memory import redis_memory
+from .redis_memory import memory
 from .report import Machine, Report, Table
 from .submit_rate import submit_rate
 from .summary_delay import summary_delay
@@ -25,7 +26,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "limit": limit,
     "throughput": throughput,
     "submit": submit_rate,
-    "memory": redis_memory,
+    "memory": memory,
+    "disk": disk,
     "summary": summary_delay,
     "tablizer": tablizer,
     "scaling": scaling,

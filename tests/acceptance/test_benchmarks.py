@@ -94,4 +94,7 @@ def test_a_benchmark_that_does_not_exist_is_refused_with_those_that_do() -> None
         [sys.executable, "-m", "benchmarks", "speed"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 2
-    assert "'speed' is none of limit, throughput, submit, memory, summary, tablizer, scaling, recovery" in done.stderr
+    assert (
+        "'speed' is none of limit, throughput, submit, memory, disk, summary, tablizer, scaling, recovery"
+        in done.stderr
+    )

@@ -30,7 +30,7 @@ router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KE
 MOST_LISTED = 500
 CSV = "text/csv"
 PIECE = 65_536  # characters of a file that are sent at once
-LINES = 200  # of a table, likewise
+LINES = 200  # likewise: each piece is a thread's turn
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
     ReportForm.SVG: "image/svg+xml",
@@ -203,12 +203,14 @@ def retry(batch_id: BatchId, client: Of, _: Operator, again: Again | None = None
 
 
 def _lines(batch: Batch) -> Iterator[str]:
-    for row in batch.results():
-        yield row.model_dump_json() + "\n"
+    yield from _together(row.model_dump_json() + "\n" for row in batch.results())
 
 
 def _table(batch: Batch) -> Iterator[str]:
-    lines = csv_lines(batch.results())
+    yield from _together(csv_lines(batch.results()))
+
+
+def _together(lines: Iterator[str]) -> Iterator[str]:
     while piece := "".join(islice(lines, LINES)):
         yield piece
 
