@@ -8,13 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeAlias
 
+from .disk import disk
 from .ledger_cost import ledger_cost
 from .limit import limit
 from .loop_stalls import loop_stalls
 from .options import Options
 from .parts import Parts, parts
 from .recovery import recovery
-from .redis_memory import redis_memory
+from .redis_memory import memory
 from .report import Machine, Report, Table
 from .retention import retention
 from .service import service
@@ -30,7 +31,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "throughput": throughput,
     "submit": submit_rate,
     "loop": loop_stalls,
-    "memory": redis_memory,
+    "memory": memory,
+    "disk": disk,
     "summary": summary_delay,
     "tablizer": tablizer,
     "service": service,

@@ -43,7 +43,7 @@ def main(what: str, *given: str) -> None:
     started = time.perf_counter()
     with Client() as client:
         if what == "submit":
-            batch = client.submit(QUESTION, items(int(given[0]), int(given[1])), use_cache=False)
+            batch = client.submit(QUESTION, items(int(given[0]), int(given[1])))
             count = int(given[0])
         else:
             batch = client.batch(given[0])

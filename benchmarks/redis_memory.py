@@ -1,4 +1,4 @@
-"""What Redis needs for batches of different sizes: it holds a window of a batch, never the batch."""
+"""What Redis and the processes need for batches of different sizes: Redis holds a window, never a batch."""
 
 import redis
 
@@ -6,6 +6,7 @@ from llm_double import Double
 
 from .options import Options
 from .parts import Parts
+from .process_memory import process_memory
 from .records import QUESTION, records
 from .report import Cell, Table
 
@@ -16,7 +17,12 @@ COLUMNS = ("items", "peak MB", "to the smallest", "before the batch MB")
 MEGABYTE = 1_000_000
 
 
-def redis_memory(parts: Parts, options: Options) -> list[Table]:
+def memory(parts: Parts, options: Options) -> list[Table]:
+    """What Redis needs for a batch, and what the processes do."""
+    return [_redis_memory(parts, options), process_memory(parts, options)]
+
+
+def _redis_memory(parts: Parts, options: Options) -> Table:
     """The most memory that a Valkey of its own ever used, by the number of items of its only batch."""
     processes = (options.processes or (PROCESSES,))[0]
     sizes = (options.items, 2 * options.items) if options.items else SHORT_SIZES if options.short else SIZES
@@ -36,4 +42,4 @@ def redis_memory(parts: Parts, options: Options) -> list[Table]:
             peaks.append((items, client.info("memory")["used_memory_peak"] / MEGABYTE, before))
     rows: list[list[Cell]] = [[items, peak, peak / peaks[0][1], before] for items, peak, before in peaks]
     note = f"{processes} worker processes, no latency; the server's own `used_memory_peak`, a new server for each batch"
-    return [Table("Memory of Redis", COLUMNS, rows, [note])]
+    return Table("Memory of Redis", COLUMNS, rows, [note])
