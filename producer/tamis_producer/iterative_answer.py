@@ -91,7 +91,7 @@ class IterativeAnswerService:
             )
         )
         question = Question(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
-        return dict(_answered(await self._client.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
+        return dict(answer_of(await self._client.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
@@ -102,7 +102,8 @@ def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -
     return {"operation": "answer", "instruct": instruct, "resp_format": resp_format, "eval_crit": eval_crit, **others}
 
 
-def _answered(came: CallResult) -> AnswerResult:
+def answer_of(came: CallResult) -> AnswerResult:
+    """The answer that a call came to. Raises `OperationFailed` where no attempt could be evaluated, saying why."""
     if came.detail is not None:
         return AnswerResult.model_validate(came.detail)
     if came.error_kind is not None and came.result is not None:
