@@ -103,7 +103,7 @@ def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -
 
 
 def answer_of(came: CallResult) -> AnswerResult:
-    """The answer of a call. Raises `OperationFailed` where no attempt could be evaluated, saying why."""
+    """The answer that a call came to. Raises `OperationFailed` where no attempt could be evaluated, saying why."""
     if came.detail is not None:
         return AnswerResult.model_validate(came.detail)
     if came.error_kind is not None and came.result is not None:

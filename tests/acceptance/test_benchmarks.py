@@ -94,5 +94,8 @@ def test_a_benchmark_that_does_not_exist_is_refused_with_those_that_do() -> None
         [sys.executable, "-m", "benchmarks", "speed"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 2
-    known = "limit, throughput, submit, loop, memory, disk, summary, tablizer, service, scaling, recovery, ledger, retention"
+    known = (
+        "limit, throughput, submit, loop, memory, disk, summary, tablizer, service, scaling, recovery, ledger, "
+        "retention"
+    )
     assert f"'speed' is none of {known}" in done.stderr

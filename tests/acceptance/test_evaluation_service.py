@@ -273,6 +273,45 @@ async def test_calls_run_side_by_side_without_blocking_the_event_loop(
     assert all(result.error is None for result in await asyncio.gather(*calls))
 
 
+async def test_calls_of_one_question_share_batches_and_an_item_that_is_none_is_an_error_of_its_own_caller(
+    house: House, service: AIEvaluationService
+) -> None:
+    before = {view.id for view in written_batches(house.client)}
+    question = "Does it share a batch?"
+    wrong = service.filter({"share": float("nan")}, question)
+    calls = [service.filter({"id": str(n), "title": f"T{n}"}, question) for n in range(10)]
+    refused, *came = await asyncio.gather(wrong, *calls, return_exceptions=True)
+    assert isinstance(refused, InvalidParameters)
+    assert [one.error for one in came if isinstance(one, EvaluationResult)] == [None] * 10
+    new = [view for view in written_batches(house.client) if view.id not in before]
+    assert [view.counts.n_items for view in new] == [1, 9]
+
+
+async def test_calls_of_services_stand_together_by_the_hour_and_not_among_the_batches(
+    house: House, service: AIEvaluationService
+) -> None:
+    client = house.client
+    listed, counted = client.batches(), sum(one.calls for one in client.service_traffic())
+    house.double.script(faults=[Fault(Kind.REFUSAL, contains="record number 1.")])
+    await service.filter_batch(abstracts(3), "Is it shown?")
+    assert client.batches() == listed
+    (hour, *_) = client.service_traffic()
+    assert (hour.service, sum(one.calls for one in client.service_traffic())) == ("evaluation", counted + 3)
+    assert (hour.failed >= 1, hour.open, hour.hour.minute) == (True, 0, 0)
+    latest = written_batches(client)[-1]
+    assert client.batch(latest.id).status().counts.n_items == 3  # by its id, as any other
+
+
+async def test_a_fresh_call_asks_the_model_and_its_answer_is_what_is_kept(
+    house: House, service: AIEvaluationService
+) -> None:
+    came = []
+    for value, fresh in ((True, False), (False, True), (True, False)):
+        house.double.script(answers=[scripted("Is it fresh?", reasoning="-", value=value)])
+        came.append((await service.filter(ITEM, "Is it fresh?", fresh=fresh)).value)
+    assert (came, house.double.count()) == ([True, False, False], 2)
+
+
 async def test_one_service_serves_several_event_loops(house: House, service: AIEvaluationService) -> None:
     def in_a_loop_of_its_own(n: int) -> EvaluationResult:
         return asyncio.run(service.filter({"title": f"T{n}"}, "Is it?"))

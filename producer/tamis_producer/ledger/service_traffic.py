@@ -33,6 +33,7 @@ def read_service_traffic(connection: Connection, *, hours: int = 24) -> list[Ser
             func.sum(billed.c.cost).label("cost"),
             func.sum(billed.c.unpriced).label("unpriced"),
         )
+        .select_from(batches)
         .join(counted, true())
         .join(billed, true())
         .where(batches.c.service.is_not(None), batches.c.created_at >= begins)
