@@ -53,7 +53,7 @@ def told(engine: Engine, review_id: UUID) -> list[Any]:
     write_report(engine, str(review_id), ReportForm.JSON, stream)
     report = stream.getvalue()
     moment = json.loads(report)["read_at"]
-    assert report.count(moment) >= 1
+    report = report.replace(f"{moment[:10]} {moment[11:16]}", "now")  # as the methods say it, to the minute
     with engine.connect() as connection:
         stages = connection.execute(select(batches.c.id).order_by(batches.c.stage)).scalars().all()
         return [report.replace(moment, "now")] + [
