@@ -2,9 +2,7 @@
 
 from sqlalchemy import Connection, func, select, true
 
-from tamis_schemas import ItemStatus
-from tamis_schemas.ledger import batches, items, results
-from tamis_schemas.ledger.costs import PAID, UNPRICED
+from tamis_schemas.ledger import batches, tallies
 
 from ..view import ServiceTraffic
 
@@ -13,30 +11,30 @@ def read_service_traffic(connection: Connection, *, hours: int = 24) -> list[Ser
     """The calls of the last so many hours, this one among them; the latest hour first, services by their names."""
     hour = func.date_trunc("hour", batches.c.created_at).label("hour")
     begins = func.date_trunc("hour", func.now()) - func.make_interval(0, 0, 0, 0, hours - 1)
-    counted = (
+    c = tallies.c
+    tallied = (
         select(
-            func.count().filter(items.c.state == ItemStatus.FAILED).label("failed"),
-            func.count().filter(items.c.state.in_((ItemStatus.PENDING, ItemStatus.RUNNING))).label("open"),
+            func.sum(c.failed).label("failed"),
+            func.sum(c.pending + c.running).label("open"),
+            func.sum(c.cost).label("cost"),
+            func.sum(c.unpriced).label("unpriced"),
         )
-        .where(items.c.batch_id == batches.c.id)
-        .lateral("counted")
+        .where(c.batch_id == batches.c.id)
+        .lateral("tallied")
     )
-    paid = select(PAID.label("cost"), UNPRICED.label("unpriced")).where(results.c.batch_id == batches.c.id)
-    billed = paid.lateral("billed")
     statement = (
         select(
             batches.c.service,
             hour,
             func.sum(batches.c.n_items).label("calls"),
-            func.sum(counted.c.failed).label("failed"),
-            func.sum(counted.c.open).label("open"),
-            func.sum(billed.c.cost).label("cost"),
-            func.sum(billed.c.unpriced).label("unpriced"),
+            func.coalesce(func.sum(tallied.c.failed), 0).label("failed"),
+            func.coalesce(func.sum(tallied.c.open), 0).label("open"),
+            func.coalesce(func.sum(tallied.c.cost), 0).label("cost"),
+            func.coalesce(func.sum(tallied.c.unpriced), 0).label("unpriced"),
         )
         .select_from(batches)
-        .join(counted, true())
-        .join(billed, true())
-        .where(batches.c.service.is_not(None), batches.c.created_at >= begins)
+        .join(tallied, true())
+        .where(batches.c.service.is_not(None), batches.c.created_at >= begins, batches.c.purging_at.is_(None))
         .group_by(batches.c.service, hour)
         .order_by(hour.desc(), batches.c.service)
     )

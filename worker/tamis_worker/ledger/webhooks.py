@@ -14,7 +14,7 @@ from sqlalchemy import Row, and_, delete, func, null, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tamis_schemas import BatchEvent, Counts, ItemStatus
-from tamis_schemas.ledger import items, summaries, webhooks
+from tamis_schemas.ledger import summaries, tallies, webhooks
 from tamis_schemas.ledger.tables import WebhookState
 
 from ..webhooks.schedule import Decision
@@ -48,8 +48,7 @@ SELECT tell_of_batch(b, :event)
 FROM (SELECT DISTINCT batch_id FROM shards WHERE state <> 'aggregated') unfinished
 JOIN batches b ON b.id = unfinished.batch_id
 JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE i.state = 'failed') AS failed, count(*) AS ended
-    FROM items i WHERE i.batch_id = b.id AND i.state IN ('decided', 'failed')
+    SELECT sum(t.failed) AS failed, sum(t.failed + t.decided) AS ended FROM tallies t WHERE t.batch_id = b.id
 ) c ON c.ended >= :least AND c.failed > (b.callback ->> 'failed_share')::double precision * c.ended
 WHERE b.state IN ('running', 'paused') AND webhook_wanted(b.callback, :event)
   AND NOT EXISTS (SELECT FROM webhooks w WHERE w.batch_id = b.id AND w.round = b.round AND w.type = :event)
@@ -147,6 +146,8 @@ async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
         found = (await connection.execute(written)).scalar_one_or_none()
         if found is not None:
             return Counts.model_validate(found)
-    states = select(items.c.state, func.count().label("n")).where(items.c.batch_id == row.batch_id)
-    n = {one.state: one.n for one in await connection.execute(states.group_by(items.c.state))}
-    return Counts(n_items=sum(n.values()), **{status.value: n.get(status, 0) for status in ItemStatus})
+    c = tallies.c
+    sums = (func.coalesce(func.sum(c[status.value]), 0).label(status.value) for status in ItemStatus)
+    counted = (await connection.execute(select(*sums).where(c.batch_id == row.batch_id))).one()
+    n = {name: int(count) for name, count in counted._mapping.items()}
+    return Counts(n_items=sum(n.values()), **n)

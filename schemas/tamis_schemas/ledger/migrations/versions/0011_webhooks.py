@@ -43,7 +43,8 @@ BEGIN
     RETURN NULL;
 END $$
 """
-# At the end of a round, when every item of it has ended; while it runs, workers look by turns.
+# At the end of a round, when every item of it has ended; while it runs, workers look by turns. Of a batch that comes out of
+# an archive nobody is told anew.
 OF_FAILURES = """
 CREATE FUNCTION tell_failures() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -52,7 +53,8 @@ DECLARE
     decided integer := NEW.summary #>> '{counts,decided}';
 BEGIN
     SELECT * INTO batch FROM batches WHERE id = NEW.batch_id;
-    IF failed > (batch.callback ->> 'failed_share')::double precision * (failed + decided) THEN
+    IF NEW.created_at > coalesce(batch.restored_at, '-infinity')
+       AND failed > (batch.callback ->> 'failed_share')::double precision * (failed + decided) THEN
         PERFORM tell_of_batch(batch, 'batch.failing');
     END IF;
     RETURN NULL;
@@ -71,7 +73,7 @@ TRIGGERS = (
     "CREATE TRIGGER told AFTER INSERT ON summaries FOR EACH ROW EXECUTE FUNCTION tell_failures()",
     # Single calls are answered where they are made: nobody is told of each.
     "CREATE TRIGGER callback_of_key BEFORE INSERT ON batches FOR EACH ROW "
-    "WHEN (NEW.api_key_id IS NOT NULL AND NEW.service IS NULL "
+    "WHEN (NEW.api_key_id IS NOT NULL AND NEW.service IS NULL AND NEW.restored_at IS NULL "
     "AND coalesce(json_typeof(NEW.callback), 'null') = 'null') EXECUTE FUNCTION take_callback()",
 )
 
