@@ -64,7 +64,7 @@ def open_report(engine: Engine, browser: Browser, tmp_path: Path) -> Iterator[Op
     ) -> Opened:
         with engine.begin() as connection:
             batch_id = write_batch(connection, rows, **batch)  # type: ignore[arg-type]  # passed on as they were given
-        record_decisions(engine, batch_id, humans)
+            record_decisions(connection, batch_id, humans)
         path = tmp_path / "report.html"
         with path.open("w", encoding="utf-8", newline="") as stream:
             write_report(engine, str(batch_id), ReportForm.HTML, stream)

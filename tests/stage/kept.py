@@ -29,6 +29,7 @@ from tamis_schemas.ledger import (
     spending,
     summaries,
     transcripts,
+    webhooks,
 )
 
 from .screened import CRITERIA, SCREENING, Ledgered, Place, decided, failed, kept_out, write_batch, write_review
@@ -146,13 +147,17 @@ def decide(connection: Connection, batch_id: UUID, human: dict[int, list[object]
 
 
 def surround(connection: Connection, batch_id: UUID) -> None:
-    """A row of everything else: transcript, prompt, past failure, evaluation, audit, budget."""
+    """A row of everything else: transcript, prompt, past failure, evaluation, audit, budget, webhook."""
     key = {"batch_id": batch_id, "idx": 3}
     connection.execute(insert(transcripts).values(**key, fence=1, round=1, calls=[]))
     connection.execute(insert(prompts).values(batch_id=batch_id, sha256="ab" * 32, text="You screen\n\trecords."))
     connection.execute(insert(past_failures).values(**key, round=1, error_kind="timeout", error="too late"))
     connection.execute(insert(evaluations).values(**key, label="grounding", metric_type="score", score=1 / 3))
     connection.execute(insert(spending).values(batch_id=batch_id, reserved=0, spent="0.000000123"))
+    told = {"batch_id": str(batch_id)}
+    connection.execute(
+        insert(webhooks).values(batch_id=batch_id, round=1, type="batch.completed", url="https://a.example/", data=told)
+    )
     audit_id = uuid4()
     connection.execute(insert(audits).values(id=audit_id, batch_id=batch_id, seed=7, stratum="all", population=4))
     for drawn, idx in enumerate((3, 2)):

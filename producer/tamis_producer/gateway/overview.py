@@ -58,7 +58,11 @@ async def events(request: Request, key: Reader, limit: Annotated[int, Query(ge=1
     return Stream(told, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
-@router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
+@router.get(
+    "/service-traffic",
+    operation_id="get_service_traffic",
+    summary="Single calls of services, counted by service and hour",
+)
 def service_traffic(
     client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
 ) -> list[ServiceTraffic]:

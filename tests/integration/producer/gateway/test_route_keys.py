@@ -31,6 +31,7 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches/{batch_id}/results"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/summary"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
+    ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
     ("POST", "/api/tablizer/extract"): Scope.SUBMIT,
     ("POST", "/api/tablizer/filter"): Scope.SUBMIT,

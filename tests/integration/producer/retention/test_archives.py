@@ -44,6 +44,7 @@ def all_rows(engine: Engine, review_id: UUID) -> dict[str, list[tuple[object, ..
                 )
             ]
             for one in holdings(batch_ids, review_id)
+            if one.archived
         }
 
 
@@ -198,7 +199,7 @@ def test_a_newer_archive_of_the_same_batch_takes_the_place_of_the_older(
     restore(engine, folder)
     with engine.begin() as connection:
         stage = connection.execute(select(batches.c.id).where(batches.c.stage == 0)).scalar_one()
-    overrides.record(engine, stage, [overrides.HumanDecision(9, "include", "Reviewer Z")])
+        overrides.record(connection, stage, [overrides.HumanDecision(9, "include", "Reviewer Z")])
     before = all_rows(engine, review_id)
     purged(engine, review_id, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
