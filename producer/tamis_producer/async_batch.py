@@ -25,6 +25,7 @@ class AsyncBatch:
 
     operation = awaited(Batch.operation)
     status = awaited(Batch.status)
+    api_key_id = awaited(Batch.api_key_id)
     wait = awaited(Batch.wait)
     watch = iterated(Batch.watch)
     pause = awaited(Batch.pause)

@@ -47,11 +47,12 @@ class PoolKind:
 
     @property
     def limits(self) -> dict[str, str]:
-        """As the server's settings."""
-        return {
-            "statement_timeout": f"{self.statement_within}s",
-            "idle_in_transaction_session_timeout": f"{self.idle_within}s",
+        """As the server's settings; 0 seconds are no bound."""
+        bounds = {
+            "statement_timeout": self.statement_within,
+            "idle_in_transaction_session_timeout": self.idle_within,
         }
+        return {name: f"{seconds}s" for name, seconds in bounds.items() if seconds}
 
 
 CLIENT = PoolKind("tamis client", statement_within=1_800, idle_within=300)

@@ -34,5 +34,5 @@ def test_tab_completes_in_bash(tmp_path: Path) -> None:
         timeout=COMPLETED_WITHIN,
         check=True,
     )
-    assert set(done.stdout.split()) == {"create", "list", "revoke"}
+    assert set(done.stdout.split()) == {"change", "create", "list", "revoke"}
     assert sorted(one.name for one in tmp_path.iterdir()) == ["bin"]  # it changed no file

@@ -6,12 +6,13 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from tamis_producer.ledger import connect, ledger_errors
+from tamis_producer.ledger import PoolKind, connect, ledger_errors
 from tamis_schemas import TamisError
 from tamis_schemas.ledger.pooler import address
 
 from .finding import Finding, failure, ok, warning
 
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that a pooler that is not named lets it in
 SLOW = 0.05  # s for one answer
 # 8 for its ledger, 6 for what it writes in groups, and one or two for dispatch.
 CONNECTIONS_OF_A_WORKER = 16
@@ -44,7 +45,7 @@ class Revisions:
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
     """What the server says, or why it does not."""
     try:
-        engine = connect(url)
+        engine = connect(url, DOCTOR)
     except TamisError as error:
         return error
     try:
