@@ -61,7 +61,9 @@ COMMANDS = (
     ),
     Listed("criteria", "criteria", Theme.ASK, "Begin a file of criteria, and see how one is understood."),
     Listed("review", "review", Theme.ASK, "Run a review after a plan, stage by stage."),
-    Listed("batches", "read", Theme.READ, "List the latest batches."),
+    Listed(
+        "batches", "read", Theme.READ, "List the latest batches, and below them the calls of services in the last day."
+    ),
     Listed(
         "status",
         "read",

@@ -41,7 +41,7 @@ def batches(
     services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the latest batches, and below them the calls of services in the last day, by service and hour."""
+    """List the latest batches, and below them the calls of services in the last day."""
     with Client() as client:
         views = [] if services else client.batches(limit)
         traffic = client.service_traffic() if services or not as_json else []

@@ -69,7 +69,7 @@ def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
     """
     with _readable():
         where = address(database_url)
-        engine = create_engine(where.url, pool_pre_ping=True, **_usual(where, kind))
+        engine = create_engine(where.url, hide_parameters=True, pool_pre_ping=True, **_usual(where, kind))
     set_in_transactions(engine, where, kind.limits)
     return engine
 
@@ -80,7 +80,7 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
 
     with _readable():
         where = address(database_url)
-        engine = create_async_engine(where.url, pool_pre_ping=True, **_usual(where, kind))
+        engine = create_async_engine(where.url, hide_parameters=True, pool_pre_ping=True, **_usual(where, kind))
     set_in_transactions(engine.sync_engine, where, kind.limits)
     return engine
 
@@ -94,15 +94,17 @@ def connect_to_listen(database_url: str) -> "AsyncEngine":
 
     with _readable():
         where = address(database_url)
-        return create_async_engine(where.url, isolation_level="AUTOCOMMIT", **_usual(where, LISTENER))
+        return create_async_engine(
+            where.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(where, LISTENER)
+        )
 
 
 def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
+    """Beside these each engine hides its parameters: records and answers, in the messages of errors."""
     driver = session(where, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(where.url)}".rstrip()
     return {
-        "hide_parameters": True,  # records and answers, in the messages of errors
         "pool_size": kind.kept,
         "max_overflow": kind.most - kind.kept,
         "connect_args": {**NOTICE_A_LOST_NETWORK, "fallback_application_name": kind.name, **driver},

@@ -115,7 +115,7 @@ async def tell_failing(engine: AsyncEngine) -> int:
 async def prune(connection: AsyncConnection, *, days: float) -> int:
     """Delete what was delivered or given up so many days ago; how many."""
     w = webhooks.c
-    old = func.now() - func.make_interval(0, 0, 0, days)
+    old = func.now() - func.make_interval(0, 0, 0, 0, 0, 0, days * 86_400)
     gone = await connection.execute(delete(webhooks).where(w.ended_at < old))
     return gone.rowcount
 
