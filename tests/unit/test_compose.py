@@ -34,6 +34,8 @@ LEFT_OUT = {
     "TAMIS_LIMITER_URL": "the broker's server holds it",
     "TAMIS_LLM_API_KEY_COMMAND": "the image has none of the programs that print keys; a sidecar may write the file",
     "TAMIS_LLM_API_KEY_TTL": "of such a command",
+    "TAMIS_RETENTION_DAYS": "the workers' role deletes no batch; `tamis purge` is run as the owner of the tables",
+    "TAMIS_RETENTION_ARCHIVE": "of such a policy",
     "TAMIS_EXTRA_HEADERS": "may hold secrets: a file and TAMIS_EXTRA_HEADERS_FILE, in an override file of one's own",
 }
 RESERVED = 3  # connections, for superusers
