@@ -107,7 +107,8 @@ class CallResults:
                 batch.fail(LedgerUnavailable("the client was closed"))
             self._followed.clear()
             engine, self._engine = self._engine, None
-            listening.cancel()
+            if not listening.cancelling():  # a loop that ends did: twice, it would drop its connection
+                listening.cancel()
             with suppress(asyncio.CancelledError):
                 await listening
             await engine.dispose()
