@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from uuid import UUID
@@ -142,6 +143,8 @@ class CallResults:
     async def _look(self) -> None:
         now = self._clock()
         due = [batch for batch in self._followed.values() if batch.due <= now]
+        for batch in due:
+            batch.due = math.inf  # what is told from here on, this look may not see
         try:
             await self._read(due)
         except LedgerUnavailable:
@@ -153,7 +156,7 @@ class CallResults:
         now = self._clock()
         for batch in due:
             batch.not_before = now + EACH_PENDING * len(batch.pending)
-            batch.due = max(batch.not_before, now + self._pause(batch, now))
+            batch.due = max(batch.not_before, min(batch.due, now + self._pause(batch, now)))
 
     def _pause(self, batch: FollowedBatch, now: float) -> float:
         if self._notifications is not None and self._notifications.heard and not batch.halted:
