@@ -82,7 +82,7 @@ def tally(connection: Connection, batch: Row[Any]) -> Tallied:
             func.count().filter(each.c.unverified).label("unverified"),
         )
         .group_by(each.c.system, each.c.outcome, each.c.human, each.c.reason)
-        .order_by(func.count().desc(), each.c.reason)
+        .order_by(func.count().desc(), each.c.reason, each.c.system, each.c.outcome, each.c.human)
     )
     return Tallied(tuple(connection.execute(statement)))
 

@@ -126,6 +126,7 @@ def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeri
         select(each.c.system, place.label("place"), func.count().label("n"))
         .where(each.c.confidence.is_not(None))
         .group_by(each.c.system, "place")
+        .order_by(each.c.system, "place")
     )
     found = list(connection.execute(statement))
     series = []
