@@ -11,7 +11,7 @@ import threading
 from sqlalchemy import Connection, Engine, func, select
 
 from tamis_producer.ledger import ledger_errors
-from tamis_producer.retention import ANSWERS, archive_locked, delete_slice, find_subjects, prune
+from tamis_producer.retention import archive_locked, delete_slice, find_subjects, prune_answers
 from tamis_schemas import TamisError
 
 from .engine.backpressure import Backpressure
@@ -68,7 +68,7 @@ class Retention:
 
     def _next(self, connection: Connection) -> bool:
         policy = self._policy
-        if policy.answers is not None and prune(connection, ANSWERS, policy.answers):
+        if policy.answers is not None and prune_answers(connection, policy.answers):
             return True
         if policy.batches is None:
             return False

@@ -15,7 +15,6 @@ from tamis_schemas import InvalidParameters, InvalidRequest
 from ..client import Client
 from ..ledger import ledger_errors
 from ..retention import (
-    ANSWERS,
     ArchiveFormat,
     Purged,
     Subject,
@@ -23,7 +22,7 @@ from ..retention import (
     find_subjects,
     give_back,
     measure,
-    prune_all,
+    prune_all_answers,
     purge,
     restore,
     space_taken,
@@ -109,7 +108,7 @@ def purge_command(
 
             for one in purge(client.engine, subjects, archive=archive, form=form, progress=progress):
                 done.append(one)
-        answers = 0 if answers_age is None else prune_all(client.engine, ANSWERS, answers_age)
+        answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
         after = give_back(client.engine) if space else before
     told = [one.subject for one in done]
     if as_json:

@@ -17,16 +17,16 @@ from ..client import Client
 from ..report import ReportForm, write_report
 from . import problems
 from .access import client_of, holder_of
-from .allowance import check_price, check_spending
+from .allowance import check_spending
 from .description import BatchId, component
 from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
-from .replay import SUBMITTED, tell_replay
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .standing import Standing
 from .streams import Stream
 from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
+from .submitting import SUBMITTED, submit_terms
 from .written import Writers
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
@@ -93,28 +93,8 @@ async def submit(
 ) -> Standing:
     """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
     async with read_submission(request, client.settings) as (given, items):
-        check_price(key, given.model, client.settings)
-
-        def submitted() -> Standing:
-            batch = client.submit(
-                given.operation,
-                items,
-                model=given.model,
-                label=given.label,
-                use_cache=given.use_cache,
-                priority=given.priority,
-                max_cost=given.max_cost,
-                steering=given.steering,
-                idempotency_key=idempotency_key,
-                callback=given.callback or key.callback,
-                api_key_id=key.id,
-            )
-            tell_replay(response, batch)
-            return Standing.of(batch.status())
-
-        standing = await run_in_threadpool(submitted)
-    response.headers["Location"] = f"/v1/batches/{standing.batch.id}"
-    return standing
+        submitted = partial(submit_terms, client, key, given, items, response, idempotency_key=idempotency_key)
+        return await run_in_threadpool(submitted)
 
 
 @router.get("", operation_id="list_batches", summary="The latest batches, newest first")

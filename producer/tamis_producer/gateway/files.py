@@ -21,11 +21,10 @@ from ..identification import identify
 from ..screening import InitialFilter
 from . import problems
 from .access import client_of, holder_of
-from .allowance import check_price
 from .description import component
-from .replay import SUBMITTED, tell_replay
 from .standing import Standing
 from .submission import EXAMPLE_TERMS, Terms
+from .submitting import SUBMITTED, submit_terms
 from .upload import MEDIA_TYPE, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
@@ -86,9 +85,7 @@ async def submit_file(
 ) -> Standing:
     """Copies of records are kept out and counted; the form's field `terms` is JSON."""
     async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, file):
-        standing = await run_in_threadpool(_submitted, client, key, terms, file, idempotency_key, response)
-    response.headers["Location"] = f"/v1/batches/{standing.batch.id}"
-    return standing
+        return await run_in_threadpool(_submitted, client, key, terms, file, idempotency_key, response)
 
 
 @router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
@@ -112,7 +109,6 @@ def _submitted(
     idempotency_key: str | None,
     response: Response,
 ) -> Standing:
-    check_price(key, terms.model, client.settings)
     operation, name = terms.operation, file.filename or ""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
@@ -126,23 +122,17 @@ def _submitted(
             found = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
         except InputError as error:
             raise _named(error, path, name) from error
-    batch = client.submit(
-        operation,
+    return submit_terms(
+        client,
+        key,
+        terms,
         found.records,
-        model=terms.model,
+        response,
+        idempotency_key=idempotency_key,
         label=terms.label or name,
-        use_cache=terms.use_cache,
         exclusions=found.exclusions,
         source=found.source.model_copy(update={"file": name}),
-        priority=terms.priority,
-        max_cost=terms.max_cost,
-        steering=terms.steering,
-        idempotency_key=idempotency_key,
-        callback=terms.callback or key.callback,
-        api_key_id=key.id,
     )
-    tell_replay(response, batch)
-    return Standing.of(batch.status())
 
 
 def _named(error: InputError, path: Path, name: str) -> InvalidParameters:

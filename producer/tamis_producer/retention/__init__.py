@@ -1,6 +1,6 @@
 """Retention: what may be deleted, archived and verified before, and brought back."""
 
-from .aged import AGED, ANSWERS, Aged, prune, prune_all
+from .answers import prune_all_answers, prune_answers
 from .archive import Archive, ArchiveFormat, find_archives, read_archive, verify
 from .deletion import delete_slice
 from .purge import Purged, archive_locked, purge
@@ -9,9 +9,6 @@ from .space import give_back, space_taken
 from .subjects import Subject, find_subjects, measure
 
 __all__ = [
-    "AGED",
-    "ANSWERS",
-    "Aged",
     "Archive",
     "ArchiveFormat",
     "Purged",
@@ -23,8 +20,8 @@ __all__ = [
     "find_subjects",
     "give_back",
     "measure",
-    "prune",
-    "prune_all",
+    "prune_all_answers",
+    "prune_answers",
     "purge",
     "read_archive",
     "restore",

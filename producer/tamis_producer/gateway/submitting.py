@@ -1,0 +1,65 @@
+"""A batch with the key of a request; headers of the answer say where it is, and whether it was there already."""
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Response
+
+from tamis_schemas import Exclusion, Item, Source
+
+from ..api_keys import ApiKey
+from ..client import Client
+from .allowance import check_price
+from .standing import Standing
+from .submission import Terms
+
+REPLAYED = "Idempotency-Replayed"
+
+# Of a submitting route, for its description.
+SUBMITTED: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.CREATED.value: {
+        "headers": {
+            "Location": {"description": "The batch.", "schema": {"type": "string"}},
+            REPLAYED: {
+                "description": "true: the `Idempotency-Key` was used before, and this is the first batch.",
+                "schema": {"type": "string", "enum": ["true"]},
+            },
+        }
+    }
+}
+
+
+def submit_terms(
+    client: Client,
+    key: ApiKey,
+    terms: Terms,
+    items: Iterable[Item],
+    response: Response,
+    *,
+    idempotency_key: str | None,
+    label: str | None = None,
+    exclusions: Mapping[int, Exclusion] | None = None,
+    source: Source | None = None,
+) -> Standing:
+    """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do."""
+    check_price(key, terms.model, client.settings)
+    batch = client.submit(
+        terms.operation,
+        items,
+        model=terms.model,
+        label=label or terms.label,
+        use_cache=terms.use_cache,
+        exclusions=exclusions,
+        source=source,
+        priority=terms.priority,
+        max_cost=terms.max_cost,
+        steering=terms.steering,
+        idempotency_key=idempotency_key,
+        callback=terms.callback or key.callback,
+        api_key_id=key.id,
+    )
+    response.headers["Location"] = f"/v1/batches/{batch.id}"
+    if batch.replayed:
+        response.headers[REPLAYED] = "true"
+    return Standing.of(batch.status())
