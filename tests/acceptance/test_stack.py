@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -94,7 +95,13 @@ def test_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:
 
 
 def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: RunningStack) -> None:
-    tasks = json.loads(flower(up, "/api/tasks"))
+    tasks: dict[str, Any] = {}
+
+    def the_last_is_shown() -> bool:  # events come to Flower a moment after the ledger has what they tell
+        tasks.update(json.loads(flower(up, "/api/tasks")))
+        return any(task["name"] == "tamis.aggregate" for task in tasks.values())
+
+    wait_until(the_last_is_shown, within=20, what="Flower shows the aggregate")
     named = [task for task in tasks.values() if task["name"] == "tamis.inclusion"]
     assert len(named) == 2
     assert {task["args"].split("item=")[1].rstrip("'\"") for task in named} == {"a", "b"}
