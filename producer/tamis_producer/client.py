@@ -448,7 +448,9 @@ class Client:
                 from .broker import PRODUCER_WAITS, make_app
                 from .dispatch import Dispatcher
 
-                self._made = Dispatcher(self.engine, make_app(self.settings, within=PRODUCER_WAITS))
+                self._made = Dispatcher(
+                    self.engine, make_app(self.settings, within=PRODUCER_WAITS), waiting=self.waiting
+                )
             return self._made
 
     def __enter__(self) -> Self:

@@ -21,6 +21,7 @@ from tamis_schemas.status import check_batch_transition
 from . import telemetry
 from .broker import broker_errors, forget_pools
 from .ledger import ledger_errors
+from .waiting import ON_THREAD, Waiting
 
 PUBLISH_BATCH = 500  # messages in one round trip to the broker
 
@@ -52,9 +53,11 @@ class Shard:
 class Dispatcher:
     """Publishes shards; safe to call from several processes at once."""
 
-    def __init__(self, engine: Engine, app: Celery) -> None:
+    def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
+        """`waiting`: how it computes; beside an event loop it pauses between messages."""
         self._engine = engine
         self._app = app
+        self._waiting = waiting
 
     def close(self) -> None:
         """Give the broker's connections back."""
@@ -101,7 +104,7 @@ class Dispatcher:
             producer.batch(PUBLISH_BATCH),
         ):
             self._declare(producer, queue)
-            for address in addresses:
+            for address in self._waiting.in_turns(addresses):
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def conclude(self, batch_id: UUID) -> None:
@@ -186,7 +189,7 @@ class Dispatcher:
             group_id = str(uuid4())
             self._declare(producer, shard.queue)
             with producer.batch(PUBLISH_BATCH):
-                for place, address in enumerate(shard.items):
+                for place, address in enumerate(self._waiting.in_turns(shard.items)):
                     part = {"group_id": group_id, "group_index": place, "chord": body}
                     self._send(
                         producer, shard.batch_id, shard.operation, shard.queue, address, shard.traceparent, **part

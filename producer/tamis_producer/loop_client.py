@@ -17,7 +17,7 @@ from .client import Client
 from .forks import begin_anew_after_a_fork
 from .ledger import connect_on_loop
 from .settings import ProducerSettings
-from .waiting import OnLoop
+from .waiting import BesideLoop, OnLoop
 
 THREADS = 4  # that publish, or compute for long; more calls take turns
 
@@ -60,6 +60,7 @@ class Bridge:
 
     def __init__(self, settings: ProducerSettings | None) -> None:
         self.blocking = Client(settings)
+        self.blocking.waiting = BesideLoop()
         self._begin()
         begin_anew_after_a_fork(self)
 

@@ -14,6 +14,7 @@ from sqlalchemy.util import await_
 T = TypeVar("T")
 
 TURN = 0.002  # s of computing, after which other coroutines have their turn
+PAUSE = 0.0002  # s; time for another thread to wake up and take the interpreter
 
 
 class Waiting(Protocol):
@@ -39,6 +40,23 @@ class OnThread:
 
 
 ON_THREAD = OnThread()
+
+
+class BesideLoop(OnThread):
+    """A thread of a process whose event loop must not wait for it.
+
+    Whoever computes gives the interpreter away for an instant at a time, in system calls, and has it again before an
+    event loop that waits for it is awake. A pause that is long enough for that gives the loop its turn.
+    """
+
+    def in_turns(self, items: Iterable[T]) -> Iterator[T]:
+        """The same items; the thread pauses whenever `TURN` has gone by."""
+        until = time.perf_counter() + TURN
+        for item in items:
+            yield item
+            if time.perf_counter() >= until:
+                time.sleep(PAUSE)
+                until = time.perf_counter() + TURN
 
 
 class OnLoop:

@@ -17,6 +17,7 @@ from tamis_schemas import LedgerUnavailable
 from ..client import Client
 from ..ledger import ledger_errors
 from ..redaction import Redaction
+from ..waiting import BesideLoop
 from . import batches, explanations, files, overrides, overview, page, problems, records, services
 from .compression import Compressed
 from .description import SERVERS, Described
@@ -27,6 +28,7 @@ from .metrics import CONTENT_TYPE, Metrics
 from .pages import Pages
 from .pool_watch import STUCK_AFTER, PoolWatch
 from .streams import OpenStreams
+from .turns import Turns
 from .upload import LONGEST_TERMS
 from .written import Writers
 from .wrong_keys import WrongKeys
@@ -60,6 +62,7 @@ def create_app(
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
     )
+    client.waiting = BesideLoop()
     app.state.client = client
     app.state.stops = stops
     app.state.streams = OpenStreams()
@@ -82,6 +85,7 @@ def create_app(
     app.add_middleware(Tagged)
     app.add_middleware(Compressed)
     metrics = Metrics(client.engine)
+    app.add_middleware(Turns)
     app.add_middleware(metrics.measured)
 
     # Who has no key is answered from the ledger, too: by two threads, however many ask.

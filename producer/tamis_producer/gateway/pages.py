@@ -21,7 +21,7 @@ MOST_ROWS = 500
 PIECE_BYTES = 131_072  # of a piece of text, about
 PAGE_BYTES = 4_000_000  # of a page that somebody asks for; then it ends, whatever its limit
 GROWTH = 4  # times, from one portion to the next
-READERS = 2  # threads: they compete with the loop for the processor
+READERS = 1  # thread: it competes with the loop for the processor
 
 Form = Callable[[list[ItemResult], bool], str]  # items as text; whether they are the first
 

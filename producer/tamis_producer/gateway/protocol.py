@@ -4,11 +4,13 @@ import asyncio
 import socket
 import struct
 from http import HTTPStatus
+from random import random
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SPEAK_WITHIN = 10.0  # s for the headers of a request, and for the rest of a body that was answered before its end
+SPREAD = 0.1  # of it more at the most, so that callers who came together are not all hung up on in one moment
 READ_WITHIN = 60.0  # s in which a caller takes something of what waits for it; else it is hung up on
 # Bytes that the machine keeps for a caller. Left to itself it takes some 4 MB, and all of that would be read from the
 # ledger and written for each caller who then reads none of it.
@@ -55,7 +57,8 @@ class PatientProtocol(H11Protocol):
         if self.transport.is_closing() or not self._owes:
             self._stop_speaking()
         elif self._speaking is None:
-            self._speaking = self.loop.call_later(SPEAK_WITHIN, self._give_up)
+            patience = SPEAK_WITHIN * (1 + SPREAD * random())  # noqa: S311 - nothing is kept secret by it
+            self._speaking = self.loop.call_later(patience, self._give_up)
 
     @property
     def _owes(self) -> bool:

@@ -21,6 +21,7 @@ from tamis_schemas.operations import NamedOperation, first_complaint
 from ..bounds import Bounds
 from ..budget import MOST, amount_of
 from ..settings import ProducerSettings
+from ..waiting import BesideLoop
 from .json_members import members
 
 NDJSON = "application/x-ndjson"
@@ -110,7 +111,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
 def _of_object(body: IO[bytes], bounds: Bounds) -> tuple[Terms, Iterator[Any]]:
     """Of a JSON object, whose members come in any order: it is gone through twice."""
     longest, terms, items = _longest(bounds), dict[str, Any](), False
-    for member in members(body, streamed=ITEMS, longest=longest):
+    for member in BesideLoop().in_turns(members(body, streamed=ITEMS, longest=longest)):
         if member.number is not None:
             bounds.check_count(member.number + 1)
         elif member.name != ITEMS:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from types import SimpleNamespace
 
+import pytest
 from sqlalchemy.util import greenlet_spawn
 
 from tamis_producer import waiting
-from tamis_producer.waiting import ON_THREAD, TURN, OnLoop
+from tamis_producer.waiting import ON_THREAD, PAUSE, TURN, BesideLoop, OnLoop
 
 
 def test_on_a_thread_items_come_as_they_are() -> None:
@@ -33,6 +35,19 @@ async def test_on_a_loop_others_have_their_turn_whenever_a_slice_of_time_is_used
     assert await greenlet_spawn(lambda: list(OnLoop().in_turns(items()))) == list(range(10))
     other.cancel()
     assert turns >= 9
+
+
+def test_beside_a_loop_the_thread_pauses_whenever_a_slice_of_time_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, pauses = 0.0, list[float]()
+
+    def cost(item: int) -> int:
+        nonlocal now
+        now += TURN * 0.6  # of ten items each second one uses a slice up
+        return item
+
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(perf_counter=lambda: now, sleep=pauses.append))
+    assert list(BesideLoop().in_turns(map(cost, range(10)))) == list(range(10))
+    assert pauses == [PAUSE] * 5
 
 
 async def test_on_a_loop_sleeping_lets_others_go_on() -> None:
