@@ -21,7 +21,7 @@ import re2
 from tamis_producer.screening import InitialFilter
 from tamis_producer.screening.patterns import DEFAULT_EXCLUSION_KEYWORDS
 from tamis_schemas import SearchCriteria
-from tamis_schemas.paper import PaperData
+from tamis_schemas.records.paper import PaperData
 
 from .labelled_sets import LabelledSet, labelled_sets
 

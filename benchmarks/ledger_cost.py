@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Engine, event, text
 
 from llm_double import Double
 from tamis_producer.ledger import find_batch, read_views
-from tamis_producer.rounds import find_retryable
-from tamis_producer.worker_view import WorkerReport
-from tamis_schemas import wire
+from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_producer.runs.rounds import find_retryable
+from tamis_schemas.batches import wire
 from tamis_worker.ledger import claims, heartbeat, recovery
 from tamis_worker.ledger.connection import connect, transaction
 

@@ -12,8 +12,9 @@ import httpx2 as httpx
 from sqlalchemy import text
 
 from llm_double import Double
-from tamis_producer import Batch, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Batch
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_worker.embedded.gateway import Gateway
 
 from .many_items import SMALL, peak_memory

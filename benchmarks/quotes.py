@@ -23,9 +23,9 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from tamis_producer.intake import read_records
-from tamis_schemas.results import QuoteState
-from tamis_worker.operations.folded_text import FoldedText
-from tamis_worker.operations.quotes import SHORT, QuotedRecord
+from tamis_schemas.answers.results import QuoteState
+from tamis_worker.quotes.folded_text import FoldedText
+from tamis_worker.quotes.quotes import SHORT, QuotedRecord
 
 from .quote_mutations import FLIPS, HARMLESS, LENGTHS, Kind
 

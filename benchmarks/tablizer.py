@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import httpx2
 
 from llm_double import Double
-from tamis_producer.api_keys import Scope, create
+from tamis_producer.gateway.api_keys import Scope, create
 from tamis_worker.embedded.http_check import answers
 from tamis_worker.embedded.part import Part
 from tamis_worker.embedded.ports import HOST, free_port

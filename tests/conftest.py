@@ -20,7 +20,7 @@ from nursery import shared
 from stage import Faults, House, WorkerProcess
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.settings import next_database
+from tamis_producer.config.settings import next_database
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey

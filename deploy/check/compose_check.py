@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from services import ROOT, CheckFailed, Services, ran, say, wait_until
-from tamis_producer.criteria_file import read_criteria
 from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake.reading import read_records
 
 WHEELS = ROOT / "dist" / "wheels"

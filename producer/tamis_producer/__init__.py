@@ -25,37 +25,37 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
-    from .async_batch import AsyncBatch
-    from .async_client import AsyncClient
-    from .async_review import AsyncReview
-    from .batch import Batch
-    from .client import Client
-    from .conversion import to_item
-    from .evaluation_service import AIEvaluationService, get_ai_evaluation_service
+    from .client.async_batch import AsyncBatch
+    from .client.async_client import AsyncClient
+    from .client.async_review import AsyncReview
+    from .client.batch import Batch
+    from .client.client import Client
+    from .client.review import Review
+    from .config.settings import ProducerSettings
     from .intake import read_records, write_records
-    from .iterative_answer import IterativeAnswerService
-    from .review import Review
-    from .screening.inclusion_evaluator import InclusionEvaluator
+    from .ledger.batch_view import BatchView, ReviewView
     from .screening.initial_filter import InitialFilter
-    from .settings import ProducerSettings
-    from .view import BatchView, ReviewView
+    from .services.evaluation_service import AIEvaluationService, get_ai_evaluation_service
+    from .services.inclusion_evaluator import InclusionEvaluator
+    from .services.iterative_answer import IterativeAnswerService
+    from .submission.item_conversion import to_item
 else:
     __getattr__ = exports(
         __name__,
         {
-            "async_batch": "AsyncBatch",
-            "async_client": "AsyncClient",
-            "async_review": "AsyncReview",
-            "batch": "Batch",
-            "client": "Client",
-            "conversion": "to_item",
-            "evaluation_service": "AIEvaluationService get_ai_evaluation_service",
+            "client.async_batch": "AsyncBatch",
+            "client.async_client": "AsyncClient",
+            "client.async_review": "AsyncReview",
+            "client.batch": "Batch",
+            "client.client": "Client",
+            "submission.item_conversion": "to_item",
+            "services.evaluation_service": "AIEvaluationService get_ai_evaluation_service",
             "intake": "read_records write_records",
-            "iterative_answer": "IterativeAnswerService",
-            "review": "Review",
-            "screening.inclusion_evaluator": "InclusionEvaluator",
+            "services.iterative_answer": "IterativeAnswerService",
+            "client.review": "Review",
+            "services.inclusion_evaluator": "InclusionEvaluator",
             "screening.initial_filter": "InitialFilter",
-            "settings": "ProducerSettings",
-            "view": "BatchView ReviewView",
+            "config.settings": "ProducerSettings",
+            "ledger.batch_view": "BatchView ReviewView",
         },
     )

@@ -111,10 +111,39 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
-    from .audit import Audit, AuditItem, Stratum
-    from .callback import BatchEvent, Callback
-    from .chunk import Chunk, Retrieval, Retrieved
-    from .criteria import Criterion, SearchCriteria, WorkedExample
+    from .answers.audit import Audit, AuditItem, Stratum
+    from .answers.evaluation import Evaluation
+    from .answers.exclusion import Exclusion
+    from .answers.extraction import Extraction, ExtractionDetail, FieldExtractions, RecallAnswer
+    from .answers.filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
+    from .answers.iterations import AnswerEvaluation, AnswerResult, IterationData
+    from .answers.judgement import EvidenceType, Judgement
+    from .answers.override import Override
+    from .answers.results import (
+        CriterionVerdict,
+        Cut,
+        Difference,
+        EvaluationResult,
+        FieldsResult,
+        InclusionDecision,
+        InclusionStatus,
+        ItemResult,
+        Provenance,
+        Quote,
+        QuoteState,
+        UncertainReason,
+        Usage,
+        Verdict,
+    )
+    from .batches.callback import BatchEvent, Callback
+    from .batches.priority import Priority
+    from .batches.retry_bias import RetryBias
+    from .batches.review_plan import ReviewPlan, ReviewStage
+    from .batches.status import BatchStatus, ItemStatus
+    from .batches.steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
+    from .batches.summary import ConfidenceDistribution, Counts, MetricFigures, Summary
+    from .costs.prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
+    from .costs.unbilled import PossiblyUnbilled, possibly_unbilled_cost
     from .errors import (
         AllowanceSpent,
         BatchPaused,
@@ -134,14 +163,6 @@ if TYPE_CHECKING:  # the same names as in the table below, which a test holds to
         UnknownBatch,
         WaitTimeout,
     )
-    from .evaluation import Evaluation
-    from .exclusion import Exclusion
-    from .extraction import Extraction, ExtractionDetail, FieldExtractions, RecallAnswer
-    from .filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
-    from .item import Item, resolve_item_id
-    from .iterations import AnswerEvaluation, AnswerResult, IterationData
-    from .judgement import EvidenceType, Judgement
-    from .money import Cost, cost_words, dollars
     from .operations import (
         Answer,
         Extract,
@@ -155,76 +176,55 @@ if TYPE_CHECKING:  # the same names as in the table below, which a test holds to
         UnverifiedPolicy,
         parse_operation,
     )
-    from .override import Override
-    from .paper import PaperData
+    from .operations.criteria import Criterion, SearchCriteria, WorkedExample
     from .pause import Pause, PauseKind
-    from .prices import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices, tier_name
-    from .priority import Priority
-    from .proportion import Proportion, wilson
-    from .results import (
-        CriterionVerdict,
-        Cut,
-        Difference,
-        EvaluationResult,
-        FieldsResult,
-        InclusionDecision,
-        InclusionStatus,
-        ItemResult,
-        Provenance,
-        Quote,
-        QuoteState,
-        UncertainReason,
-        Usage,
-        Verdict,
-    )
-    from .retry_bias import RetryBias
-    from .review_plan import ReviewPlan, ReviewStage
-    from .source import Source
-    from .status import BatchStatus, ItemStatus
-    from .steering import NO_STEERING, Steering, SteeringView, Tier, TierFallback
-    from .summary import ConfidenceDistribution, Counts, MetricFigures, Summary
-    from .unbilled import PossiblyUnbilled, possibly_unbilled_cost
+    from .records.chunk import Chunk, Retrieval, Retrieved
+    from .records.item import Item, resolve_item_id
+    from .records.paper import PaperData
+    from .records.source import Source
+    from .values.money import Cost, cost_words, dollars
+    from .values.proportion import Proportion, wilson
 else:
     __getattr__ = exports(
         __name__,
         {
-            "audit": "Audit AuditItem Stratum",
-            "callback": "BatchEvent Callback",
-            "chunk": "Chunk Retrieval Retrieved",
-            "criteria": "Criterion SearchCriteria WorkedExample",
+            "answers.audit": "Audit AuditItem Stratum",
+            "batches.callback": "BatchEvent Callback",
+            "records.chunk": "Chunk Retrieval Retrieved",
+            "operations.criteria": "Criterion SearchCriteria WorkedExample",
             "errors": (
                 "AllowanceSpent BatchPaused BrokerUnavailable ConfigurationError ErrorKind IdempotencyConflict "
                 "IllegalTransition InputError InvalidParameters InvalidRequest LedgerUnavailable NotAllowed "
                 "OperationFailed TamisError Unavailable UnknownBatch WaitTimeout"
             ),
-            "evaluation": "Evaluation",
-            "exclusion": "Exclusion",
-            "extraction": "Extraction ExtractionDetail FieldExtractions RecallAnswer",
-            "filter_result": "BatchFilterResult FilterResult FilterRule RejectedPaper",
-            "item": "Item resolve_item_id",
-            "iterations": "AnswerEvaluation AnswerResult IterationData",
-            "judgement": "EvidenceType Judgement",
-            "money": "Cost cost_words dollars",
+            "answers.evaluation": "Evaluation",
+            "answers.exclusion": "Exclusion",
+            "answers.extraction": "Extraction ExtractionDetail FieldExtractions RecallAnswer",
+            "answers.filter_result": "BatchFilterResult FilterResult FilterRule RejectedPaper",
+            "records.item": "Item resolve_item_id",
+            "answers.iterations": "AnswerEvaluation AnswerResult IterationData",
+            "answers.judgement": "EvidenceType Judgement",
+            "values.money": "Cost cost_words dollars",
             "operations": (
                 "Answer Extract ExtractFields Filter Inclusion Judge Operation Score UnclearPolicy UnverifiedPolicy "
                 "parse_operation"
             ),
-            "override": "Override",
-            "paper": "PaperData",
+            "answers.override": "Override",
+            "records.paper": "PaperData",
             "pause": "Pause PauseKind",
-            "prices": "ModelPrice Prices PriceTable TierPrice packaged_prices tier_name",
-            "priority": "Priority",
-            "proportion": "Proportion wilson",
-            "results": (
+            "costs.prices": "ModelPrice Prices PriceTable TierPrice packaged_prices tier_name",
+            "batches.priority": "Priority",
+            "values.proportion": "Proportion wilson",
+            "answers.results": (
                 "CriterionVerdict Cut Difference EvaluationResult FieldsResult InclusionDecision InclusionStatus "
                 "ItemResult Provenance Quote QuoteState UncertainReason Usage Verdict"
             ),
-            "retry_bias": "RetryBias",
-            "review_plan": "ReviewPlan ReviewStage",
-            "source": "Source",
-            "status": "BatchStatus ItemStatus",
-            "steering": "NO_STEERING Steering SteeringView Tier TierFallback",
-            "summary": "ConfidenceDistribution Counts MetricFigures Summary",
-            "unbilled": "PossiblyUnbilled possibly_unbilled_cost",
+            "batches.retry_bias": "RetryBias",
+            "batches.review_plan": "ReviewPlan ReviewStage",
+            "records.source": "Source",
+            "batches.status": "BatchStatus ItemStatus",
+            "batches.steering": "NO_STEERING Steering SteeringView Tier TierFallback",
+            "batches.summary": "ConfidenceDistribution Counts MetricFigures Summary",
+            "costs.unbilled": "PossiblyUnbilled possibly_unbilled_cost",
         },
     )

@@ -11,7 +11,7 @@ from llm_double import Call, Double
 from stage import WorkerProcess
 from stage.endpoint_table import BEGINS, ENDS, ITEMS, OPERATIONS, QUESTIONS, ROWS, Cell, Row, items_of, table
 from tamis_producer import Batch, Client, ProducerSettings
-from tamis_producer.settings import next_database
+from tamis_producer.config.settings import next_database
 from tamis_schemas import BatchPaused, PauseKind
 from tamis_schemas.ledger import dialects
 from tamis_worker.embedded.valkey import Valkey

@@ -18,7 +18,13 @@ from llm_double import Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts, wait_until
 from stage.written import written_batches
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
-from tamis_schemas import EvaluationResult, FieldsResult, Filter, InvalidParameters, WaitTimeout
+from tamis_schemas import (
+    EvaluationResult,
+    FieldsResult,
+    Filter,
+    InvalidParameters,
+    WaitTimeout,
+)
 from tamis_worker.embedded.llm import MODEL_NAME, Llm
 from tamis_worker.embedded.model import fetch_model, model_folder
 

@@ -13,6 +13,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from llm_double import Double, Fault, Kind, Scripted
 from stage.shared_data import DATA, needs_real_records
+from tamis_worker.event_loop.sync_bridge import synchronous
 from tamis_worker.operations.judge import (
     JudgeClient,
     adjust_confidence_with_evidence_quality,
@@ -22,7 +23,6 @@ from tamis_worker.operations.judge import (
     evaluate_evidence_quality_batch_async,
     should_block_classification,
 )
-from tamis_worker.sync_bridge import synchronous
 
 SPEC = DATA.parent / "spec" / "5-evidence-judge.md"
 SETTINGS: dict[str, Any] = {"api_key": "sk-x", "max_retries": 0, "timeout": 30.0}

@@ -17,8 +17,9 @@ import pytest
 from llm_double import Double
 from stage import WorkerProcess
 from stage.gateway import gateway
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 
 HERE = Path(__file__).parents[1] / "generated_client"
 WITHIN = 240.0  # s

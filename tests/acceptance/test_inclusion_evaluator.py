@@ -10,10 +10,17 @@ import pytest
 from llm_double import Fault, Kind, Quotes, Scripted
 from stage import House
 from tamis_producer import Client
-from tamis_producer.screening.inclusion_evaluator import InclusionEvaluator
-from tamis_producer.settings import ProducerSettings
-from tamis_schemas import InclusionDecision, InclusionStatus, InvalidParameters, SearchCriteria, Verdict, WaitTimeout
-from tamis_schemas.paper import PaperData
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.services.inclusion_evaluator import InclusionEvaluator
+from tamis_schemas import (
+    InclusionDecision,
+    InclusionStatus,
+    InvalidParameters,
+    SearchCriteria,
+    Verdict,
+    WaitTimeout,
+)
+from tamis_schemas.records.paper import PaperData
 
 CRITERIA = SearchCriteria(
     research_question="What is the efficacy of statins for CVD prevention?",

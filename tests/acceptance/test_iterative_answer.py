@@ -10,7 +10,14 @@ from llm_double import Fault, Kind, Scripted
 from stage import House
 from stage.written import written_batches
 from tamis_producer import Client, IterativeAnswerService
-from tamis_schemas import AnswerEvaluation, ErrorKind, InvalidParameters, IterationData, OperationFailed, WaitTimeout
+from tamis_schemas import (
+    AnswerEvaluation,
+    ErrorKind,
+    InvalidParameters,
+    IterationData,
+    OperationFailed,
+    WaitTimeout,
+)
 
 QUESTION: dict[str, Any] = {
     "instruct": "Explain quantum computing",

@@ -111,8 +111,8 @@ def test_own_packages_and_those_of_tamis_do_not_hide_each_other_and_a_client_imp
         assert Path(file).is_relative_to(home), file
     assert told["tables"] == ["wip_articles"]
     loaded = set(told["modules"])
-    assert "tamis_producer.client" in loaded
-    assert not {"tamis_producer.cli", "tamis_producer.gateway"} & loaded
+    assert "tamis_producer.client.client" in loaded
+    assert not {"tamis_worker.cli", "tamis_producer.gateway"} & loaded
     packages = {name.split(".")[0] for name in loaded}
     assert not packages & {"tamis_worker", "typer", "rich", *WORKERS_PARTS}
     assert not packages & {"celery", "redis"}  # before something is published

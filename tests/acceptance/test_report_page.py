@@ -12,12 +12,12 @@ from sqlalchemy import Engine
 
 from stage.browser import CONTRAST, needs_chromium
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
+from tamis_producer.decisions.overrides import HumanDecision
+from tamis_producer.decisions.overrides import record as record_decisions
 from tamis_producer.ledger import connect
-from tamis_producer.overrides import HumanDecision
-from tamis_producer.overrides import record as record_decisions
 from tamis_producer.report import ReportForm, write_report
 from tamis_schemas import Exclusion, Inclusion, InclusionDecision, ItemStatus, SearchCriteria
-from tamis_schemas.results import CriterionVerdict, Difference, Quote
+from tamis_schemas.answers.results import CriterionVerdict, Difference, Quote
 
 pytestmark = needs_chromium
 

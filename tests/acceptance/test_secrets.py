@@ -22,7 +22,7 @@ import redis
 
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, tamis, wait_until
-from tamis_producer.settings import next_database
+from tamis_producer.config.settings import next_database
 from tamis_worker.embedded.flower import Flower
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey

@@ -24,8 +24,8 @@ from stage import tamis, wait_until
 from stage.browser import chromium, needs_chromium
 from stage.running_stack import DOWN_WITHIN, RunningStack, running_stack
 from stage.shared_data import DATA, needs_real_records
-from tamis_producer.redaction import shown_url
-from tamis_producer.stack_file import StackFile
+from tamis_producer.config.redaction import shown_url
+from tamis_producer.config.stack_file import StackFile
 
 CRITERIA = """\
 research_question: What are the pharmacokinetics of emicizumab in humans?

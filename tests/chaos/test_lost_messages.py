@@ -9,9 +9,10 @@ from sqlalchemy import text
 from llm_double import Double
 from stage import Faults, TcpProxy, WorkerProcess, abstracts, reckon, through, wait_until
 from tamis_producer import Client
-from tamis_producer.broker import make_app
-from tamis_producer.settings import next_database
-from tamis_schemas import Filter, Priority, wire
+from tamis_producer.config.settings import next_database
+from tamis_producer.transport.broker import make_app
+from tamis_schemas import Filter, Priority
+from tamis_schemas.batches import wire
 
 pytestmark = pytest.mark.chaos
 

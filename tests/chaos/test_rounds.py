@@ -15,8 +15,9 @@ from sqlalchemy import text
 from llm_double import Double, Fault, Kind
 from stage import Faults, WorkerProcess, abstracts, reckon, tamis, wait_until
 from tamis_producer import Batch, Client
-from tamis_producer.broker import make_app
-from tamis_schemas import BatchStatus, ErrorKind, Filter, wire
+from tamis_producer.transport.broker import make_app
+from tamis_schemas import BatchStatus, ErrorKind, Filter
+from tamis_schemas.batches import wire
 
 pytestmark = pytest.mark.chaos
 

@@ -20,8 +20,9 @@ from sqlalchemy import text
 from stage import abstracts, wait_until
 from stage.gateway_process import serving
 from stage.strangers import Strangers, Waits, first_bytes, somebody_else, status_of, strangers
-from tamis_producer import Client, ProducerSettings, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client, ProducerSettings
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tamis_schemas import ErrorKind
-from tamis_worker.operations.decided import Decided, InvalidAnswer
+from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
 
 Model: TypeAlias = Callable[[Question[Any]], object]  # gives decoded JSON, or an `Unanswered`

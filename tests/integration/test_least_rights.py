@@ -15,7 +15,7 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from stage.kept import write_kept_review
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.audits import AuditDecision
+from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.ledger import connect
 from tamis_producer.retention import find_subjects, purge
 from tamis_schemas import Callback, ConfigurationError, Filter

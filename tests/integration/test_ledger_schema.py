@@ -14,10 +14,10 @@ from sqlalchemy.exc import IntegrityError
 
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas import BatchStatus, ConfigurationError, ItemStatus, LedgerUnavailable
+from tamis_schemas.batches.status import BATCH_TRANSITIONS, ITEM_TRANSITIONS
 from tamis_schemas.ledger import metadata
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_schemas.ledger.revisions import demand, head
-from tamis_schemas.status import BATCH_TRANSITIONS, ITEM_TRANSITIONS
 
 
 def test_the_migrations_and_the_tables_agree(database_url: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from llm_double.limits import Limits, Meter
-from tamis_worker.llm.rate_headers import RateHeaders
+from tamis_worker.limiter.rate_headers import RateHeaders
 
 MINUTE = 60.0
 Kind = Literal["sliding", "bucket", "fixed"]

@@ -9,9 +9,9 @@ from random import Random
 
 from redis import Redis
 
-from tamis_worker.engine.holding import NOBODY, Demand, Holding
-from tamis_worker.engine.limit_script import SCRIPT, Call, Limits, Reply
-from tamis_worker.llm.rate_headers import RateHeaders
+from tamis_worker.limiter.allotment import NOBODY, Demand, Holding
+from tamis_worker.limiter.rate_headers import RateHeaders
+from tamis_worker.limiter.script import SCRIPT, Call, Limits, Reply
 
 from .endpoint import Endpoint, Refused
 

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import httpx2 as httpx
 import uvicorn
 
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 from tamis_producer.gateway.protocol import PatientProtocol
 

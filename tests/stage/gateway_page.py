@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Client
 from tamis_schemas import Exclusion, Filter, InclusionDecision
-from tamis_schemas.results import CriterionVerdict, Quote
+from tamis_schemas.answers.results import CriterionVerdict, Quote
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 

@@ -1,7 +1,7 @@
 """Rows of a batch's results, each with one decision."""
 
 from tamis_schemas import ErrorKind, EvaluationResult, Exclusion, ItemResult, ItemStatus
-from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.answers.exclusion import DUPLICATE
 
 
 def row(index: int, item_id: str, value: str | bool | None = "include", confidence: float = 0.9) -> ItemResult:

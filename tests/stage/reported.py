@@ -6,7 +6,7 @@ from typing import Any
 from tamis_producer.report.figures import BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
 from tamis_producer.report.subject import SubjectKind
 from tamis_schemas import BatchStatus, Counts, wilson
-from tamis_schemas.flow import Flow, FlowStage, Tally
+from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
 from .screened import SCREENING, SOURCE
 

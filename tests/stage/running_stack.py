@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from tamis_producer.stack_file import StackFile
+from tamis_producer.config.stack_file import StackFile
 
 from .proven_dialect import prove_dialect
 from .waiting import wait_until

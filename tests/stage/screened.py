@@ -18,8 +18,8 @@ from tamis_schemas import (
     Source,
     resolve_item_id,
 )
+from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.ledger import batches, exclusions, items, payloads, results, reviews
-from tamis_schemas.review_plan import ReviewStage
 
 CRITERIA = SearchCriteria(
     research_question="Does supervised exercise at home improve walking after a hip replacement?",

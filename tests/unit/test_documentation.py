@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tamis_producer.settings import ProducerSettings
-from tamis_worker.settings import WorkerSettings
+from tamis_producer.config.settings import ProducerSettings
+from tamis_worker.config.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,5 +1,5 @@
 """`python -m tamis_worker` is `tamis`."""
 
-from .cli import main
+from .cli.main import main
 
 main()

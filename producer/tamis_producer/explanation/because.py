@@ -19,9 +19,9 @@ from tamis_schemas import (
     Judgement,
     Operation,
 )
-from tamis_schemas.exclusion import DUPLICATE
-from tamis_schemas.penalties import QUOTE_PENALTY, Band, after_quotes, milder_band
-from tamis_schemas.results import CriterionVerdict, QuoteState, Verdict
+from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.answers.penalties import QUOTE_PENALTY, Band, after_quotes, milder_band
+from tamis_schemas.answers.results import CriterionVerdict, QuoteState, Verdict
 
 from .document import Because
 

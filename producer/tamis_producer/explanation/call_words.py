@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from tamis_schemas import dollars
-from tamis_schemas.transcript import TranscribedCall, TranscribedFormat, TranscribedMessage, Transcript
+from tamis_schemas.answers.transcript import TranscribedCall, TranscribedFormat, TranscribedMessage, Transcript
 
 INDENT = "    "
 SHORT_SHA = 12  # characters of a sha256 that people are shown

@@ -6,8 +6,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tamis_schemas import BatchStatus, Criterion, ErrorKind, ItemResult, Quote, Stratum, Verdict
-from tamis_schemas.transcript import Transcript
+from tamis_schemas import (
+    BatchStatus,
+    Criterion,
+    ErrorKind,
+    ItemResult,
+    Quote,
+    Stratum,
+    Verdict,
+)
+from tamis_schemas.answers.transcript import Transcript
 
 
 class ExplainedBatch(BaseModel):

@@ -16,6 +16,7 @@ from tamis_schemas import (
     Provenance,
     parse_operation,
 )
+from tamis_schemas.answers.transcript import Transcript
 from tamis_schemas.ledger import (
     audit_decisions,
     audit_items,
@@ -27,7 +28,6 @@ from tamis_schemas.ledger import (
     prompts,
     transcripts,
 )
-from tamis_schemas.transcript import Transcript
 
 from ..ledger import read_overrides, stream_results
 from .because import because

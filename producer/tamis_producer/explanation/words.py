@@ -8,10 +8,17 @@ from decimal import Decimal
 from typing import Any
 
 from tamis_schemas import Provenance, QuoteState, dollars, tier_name
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 from .call_words import call_lines
-from .document import Because, ExplainedVerdict, Explanation, HumanAct, HumanWord, OtherStage
+from .document import (
+    Because,
+    ExplainedVerdict,
+    Explanation,
+    HumanAct,
+    HumanWord,
+    OtherStage,
+)
 
 INDENT = "    "  # before each line of a foreign text
 

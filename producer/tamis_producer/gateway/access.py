@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from ..api_keys import ApiKey, Scope, find
-from ..client import Client
+from ..client.client import Client
+from .api_keys import ApiKey, Scope, find
 from .wrong_keys import WrongKeys
 
 _bearer = HTTPBearer(auto_error=False, description="A key made by `tamis keys create`.")

@@ -2,10 +2,10 @@
 
 from tamis_schemas import NotAllowed
 
-from ..api_keys import ApiKey
-from ..batch import Batch
-from ..budget import budget_of
-from ..settings import ProducerSettings
+from ..client.batch import Batch
+from ..config.settings import ProducerSettings
+from ..submission.budget import budget_of
+from .api_keys import ApiKey
 
 
 def check_price(key: ApiKey, model: str | None, settings: ProducerSettings) -> None:

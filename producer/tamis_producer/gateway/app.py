@@ -14,11 +14,21 @@ from sqlalchemy import text
 
 from tamis_schemas import LedgerUnavailable
 
-from ..client import Client
+from ..client.client import Client
+from ..config.redaction import Redaction
 from ..ledger import ledger_errors
-from ..redaction import Redaction
-from ..waiting import BesideLoop
-from . import batches, explanations, files, overrides, overview, page, problems, records, services
+from ..process.waiting import BesideLoop
+from . import (
+    batches,
+    explanations,
+    files,
+    overrides,
+    overview,
+    page,
+    problems,
+    records,
+    services,
+)
 from .compression import Compressed
 from .description import SERVERS, Described
 from .etag import Tagged

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import ErrorKind, Summary
 
-from ..api_keys import ApiKey, Scope
-from ..client import Client
+from ..client.client import Client
 from ..report import ReportForm, write_report
 from . import problems
 from .access import client_of, holder_of
 from .allowance import check_spending
+from .api_keys import ApiKey, Scope
 from .description import BatchId, component
 from .etag import tagged
 from .pages import Pages

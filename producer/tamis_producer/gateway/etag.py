@@ -20,10 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tamis_schemas.ledger import audit_decisions, audits, batches, overrides
 
-from .. import api_keys
-from ..client import Client
+from ..client.client import Client
 from ..ledger import ledger_errors, read_views
-from ..view import BatchView
+from ..ledger.batch_view import BatchView
+from . import api_keys
 from .access import client_of, holder_of
 from .description import BatchId
 

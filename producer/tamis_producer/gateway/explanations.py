@@ -8,12 +8,12 @@ from fastapi.responses import PlainTextResponse, Response
 
 from tamis_schemas import InvalidParameters
 
-from ..api_keys import ApiKey, Scope
-from ..client import Client
+from ..client.client import Client
 from ..explanation import Explanation
 from ..explanation.words import as_text
 from . import problems
 from .access import client_of, holder_of
+from .api_keys import ApiKey, Scope
 from .description import BatchId
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)

@@ -13,14 +13,14 @@ from starlette.datastructures import UploadFile
 
 from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriteria
 
-from ..api_keys import ApiKey, Scope
-from ..client import Client
-from ..criteria_doubts import doubts
-from ..criteria_file import read_criteria
-from ..identification import identify
+from ..client.client import Client
+from ..files.criteria_file import read_criteria
+from ..files.criteria_lint import doubts
 from ..screening import InitialFilter
+from ..screening.identification import identify
 from . import problems
 from .access import client_of, holder_of
+from .api_keys import ApiKey, Scope
 from .description import component
 from .standing import Standing
 from .submission import EXAMPLE_TERMS, Terms

@@ -16,9 +16,9 @@ from fastapi.concurrency import run_in_threadpool
 
 from tamis_schemas import TamisError
 
-from ..client import Client
+from ..client.client import Client
 from ..ledger import ledger_errors, read_views
-from ..view import BatchView
+from ..ledger.batch_view import BatchView
 from .standing import Standing
 
 LOOK_EVERY = 0.5  # s, while single batches are followed

@@ -22,7 +22,7 @@ from tamis_schemas import BatchStatus, LedgerUnavailable
 from tamis_schemas.ledger import batches
 
 from ..ledger import ledger_errors
-from ..telemetry import quietly
+from ..process.tracing import quietly
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from tamis_schemas.override import Override
+from tamis_schemas.answers.override import Override
 
-from ..api_keys import ApiKey, Scope
-from ..client import Client
+from ..client.client import Client
 from . import problems
 from .access import client_of, holder_of
+from .api_keys import ApiKey, Scope
 from .description import BatchId
 
 router = APIRouter(

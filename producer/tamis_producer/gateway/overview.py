@@ -10,12 +10,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 
-from ..api_keys import ApiKey, Scope
-from ..client import Client
-from ..redaction import shown_url
-from ..view import ServiceTraffic
+from ..client.client import Client
+from ..config.redaction import shown_url
+from ..ledger.batch_view import ServiceTraffic
 from . import problems
 from .access import client_of, holder_of
+from .api_keys import ApiKey, Scope
 from .lookout import Lookout
 from .progress import COMMENT, EVENTS, STREAMED
 from .standing import Standing

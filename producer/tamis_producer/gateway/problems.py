@@ -26,7 +26,7 @@ from tamis_schemas import (
     UnknownBatch,
 )
 
-from ..redaction import Redaction
+from ..config.redaction import Redaction
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 5  # s

@@ -10,11 +10,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from ..api_keys import ApiKey, Scope
-from ..client import Client
+from ..client.client import Client
 from ..report.table import read_table
 from . import problems
 from .access import client_of, holder_of
+from .api_keys import ApiKey, Scope
 from .description import BatchId
 from .etag import tagged
 from .streams import Stream

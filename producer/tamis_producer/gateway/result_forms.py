@@ -10,7 +10,7 @@ from starlette.datastructures import URL
 
 from tamis_schemas import ItemResult
 
-from ..results_file import csv_lines
+from ..intake.results_file import csv_lines
 from .pages import Page, Pages
 from .submission import NDJSON
 

@@ -11,7 +11,7 @@ import uvicorn
 
 from tamis_schemas import ConfigurationError
 
-from ..client import Client
+from ..client.client import Client
 from .app import create_app
 from .protocol import PatientProtocol
 

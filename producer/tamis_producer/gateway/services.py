@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import ExtraValues, JsonValue
 
 from tamis_schemas import EvaluationResult, IterationData, parse_operation, resolve_item_id
-from tamis_schemas.words import Words
+from tamis_schemas.values.words import Words
 
-from ..iterative_answer import ITEM_ID, answer_of
+from ..services.iterative_answer import ITEM_ID, answer_of
 from . import problems
 from .submission import EXAMPLE_ITEM, Dollars
 from .waiting import ACCEPTED, Rows, Waiting

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tamis_schemas import BatchStatus, Counts, Pause, cost_words
 
-from ..view import BatchView
+from ..ledger.batch_view import BatchView
 
 Seen: TypeAlias = tuple[str, BatchStatus, int, Counts, Pause | None, str | None]
 

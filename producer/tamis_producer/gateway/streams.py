@@ -9,8 +9,8 @@ import anyio
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ..api_keys import ApiKey
 from . import problems
+from .api_keys import ApiKey
 
 MOST_OF_A_KEY = 16
 RETRY_AFTER = 5  # s

@@ -18,10 +18,10 @@ from starlette.requests import ClientDisconnect
 from tamis_schemas import NO_STEERING, Callback, InvalidParameters, Priority, Steering
 from tamis_schemas.operations import NamedOperation, first_complaint
 
-from ..bounds import Bounds
-from ..budget import MOST, amount_of
-from ..settings import ProducerSettings
-from ..waiting import BesideLoop
+from ..config.settings import ProducerSettings
+from ..process.waiting import BesideLoop
+from ..submission.bounds import Bounds
+from ..submission.budget import MOST, amount_of
 from .json_members import members
 
 NDJSON = "application/x-ndjson"

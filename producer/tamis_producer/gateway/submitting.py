@@ -8,9 +8,9 @@ from fastapi import Response
 
 from tamis_schemas import Exclusion, Item, Source
 
-from ..api_keys import ApiKey
-from ..client import Client
+from ..client.client import Client
 from .allowance import check_price
+from .api_keys import ApiKey
 from .standing import Standing
 from .submission import Terms
 

@@ -21,14 +21,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import IllegalTransition, ItemResult, ItemStatus, Operation, Pause
 
-from ..api_keys import ApiKey, Scope
-from ..batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
-from ..client import Client
-from ..conversion import to_item
-from ..evaluation_service import MAX_CONCURRENT
+from ..client.batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
+from ..client.client import Client
 from ..ledger import CallResult
+from ..services.evaluation_service import MAX_CONCURRENT
+from ..submission.item_conversion import to_item
 from .access import client_of, holder_of
 from .allowance import check_price
+from .api_keys import ApiKey, Scope
 
 HUNG_UP = 499  # what logs and figures call it; nobody reads the answer
 _WAIT = re.compile(r'(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)

@@ -12,7 +12,7 @@ from threading import Lock
 
 from fastapi import HTTPException, Request
 
-from ..api_keys import ApiKey
+from .api_keys import ApiKey
 
 BURST = 20  # wrong keys of an address, at once
 A_SECOND = 1.0  # further ones, a second

@@ -15,10 +15,18 @@ from typing import Any
 
 from tamis_schemas import InputError
 
-from ..formula_guard import unguarded
 from .columns import DECISION_COLUMNS, Columns, canonical_name, is_decision
 from .decision import decision_value
-from .delimited_writing import DELIMITER_OF, DELIMITERS, LINE_END, QUOTING, SPLIT, quoted, special_in
+from .delimited_writing import (
+    DELIMITER_OF,
+    DELIMITERS,
+    LINE_END,
+    QUOTING,
+    SPLIT,
+    quoted,
+    special_in,
+)
+from .formula_guard import unguarded
 from .recognise import Format
 from .record import assemble, hide, is_bare_year, year_of
 from .source import Field, remember

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from ..formula_guard import guarded
 from .columns import DECISION_COLUMNS, canonical_name, is_decision
 from .fields import Place, fields_of
+from .formula_guard import guarded
 from .recognise import Format
 from .record import CANONICAL, split_authors, split_keywords
 from .source import as_text, entries_of, layout_of, source_format

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from tamis_schemas.exclusion import DUPLICATE, Exclusion
+from tamis_schemas.answers.exclusion import DUPLICATE, Exclusion
 
 from .likeness import IDENTIFIERS, LIKE, Key, Likeness, Verdict, agreement, doubt, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of

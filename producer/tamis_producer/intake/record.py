@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tamis_schemas.item import UNKNOWN_ID, resolve_item_id
+from tamis_schemas.records.item import UNKNOWN_ID, resolve_item_id
 
 # The order in which a record's fields stand, and so are shown.
 CANONICAL = (

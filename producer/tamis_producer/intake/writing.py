@@ -6,9 +6,9 @@ from typing import Any
 
 from tamis_schemas import InputError
 
-from ..results_file import replacing
 from .formats import WRITERS
 from .recognise import Format, format_named
+from .results_file import replacing
 from .source import source_format
 
 

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Row, case, func, select
 from tamis_schemas import AllowanceSpent, NotAllowed, dollars
 from tamis_schemas.ledger import api_keys, batches, results, spending
 
-from ..budget import has_none
-from ..new_batch import NewBatch
+from ..submission.budget import has_none
+from ..submission.new_batch import NewBatch
 
 ALLOWANCES = 7_264_950  # the first number of their advisory locks; the second tells the key
 

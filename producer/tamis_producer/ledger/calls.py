@@ -7,7 +7,14 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Connection, Integer, Uuid, any_, exists, func, literal, select
 
-from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, FieldsResult, ItemStatus, Pause
+from tamis_schemas import (
+    BatchStatus,
+    ErrorKind,
+    EvaluationResult,
+    FieldsResult,
+    ItemStatus,
+    Pause,
+)
 from tamis_schemas.ledger import batches, items, results, workers
 
 from .outcomes import result_of

@@ -13,9 +13,7 @@ import psycopg
 from sqlalchemy import URL, Engine, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from tamis_schemas import (
-    ConfigurationError,
-)
+from tamis_schemas import ConfigurationError
 from tamis_schemas.ledger.outages import outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from sqlalchemy import AdaptedConnection, Connection
 
-from ..waiting import TURN
+from ..process.waiting import TURN
 
 
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:

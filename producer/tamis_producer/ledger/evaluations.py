@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, func, select
 
 from tamis_schemas import Evaluation, Extract, ExtractFields
-from tamis_schemas.evaluation import metric_rank
+from tamis_schemas.answers.evaluation import metric_rank
 from tamis_schemas.ledger import batches, evaluations, items
 from tamis_schemas.operations import operation_name
 

@@ -6,8 +6,8 @@ from sqlalchemy import ColumnElement, Text, case, cast, func, literal, literal_c
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import InclusionStatus
-from tamis_schemas.criteria import reason_of
 from tamis_schemas.ledger import batches, results
+from tamis_schemas.operations.criteria import reason_of
 
 
 def exclusion_reason(batch_id: UUID) -> ColumnElement[str | None]:

@@ -5,10 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Table, select
 
-from tamis_schemas import (
-    InvalidRequest,
-    UnknownBatch,
-)
+from tamis_schemas import InvalidRequest, UnknownBatch
 from tamis_schemas.ledger import audits, batches, reviews
 
 DIGITS = 32  # of an id, hyphens apart

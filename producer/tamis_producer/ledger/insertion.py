@@ -6,14 +6,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Integer, Uuid, and_, func, insert, literal, literal_column, select
 
-from tamis_schemas import (
-    IdempotencyConflict,
-    ItemStatus,
-    dollars,
-)
+from tamis_schemas import IdempotencyConflict, ItemStatus, dollars
 from tamis_schemas.ledger import batches, shards, spending
 
-from ..new_batch import NewBatch, NewItem
+from ..submission.new_batch import NewBatch, NewItem
 from .allowance import admitted
 from .copying import copy_rows
 

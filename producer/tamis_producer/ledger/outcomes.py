@@ -22,7 +22,7 @@ from tamis_schemas import (
     Summary,
     Usage,
 )
-from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.ledger import batches, exclusions, items, overrides, payloads, results, summaries
 from tamis_schemas.operations import operation_name
 

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, func, select, true
 
 from tamis_schemas.ledger import batches, tallies
 
-from ..view import ServiceTraffic
+from .batch_view import ServiceTraffic
 
 
 def read_service_traffic(connection: Connection, *, hours: int = 24) -> list[ServiceTraffic]:

@@ -21,8 +21,8 @@ from tamis_schemas import (
 from tamis_schemas.ledger import api_keys, batches, reviews, spending, tallies, workers
 from tamis_schemas.ledger.costs import TALLIED_MEAN_PAID
 
-from ..view import BatchView, Budget, ReviewView
-from ..worker_view import NotWorking, WorkerState
+from .batch_view import BatchView, Budget, ReviewView
+from .worker_view import NotWorking, WorkerState
 
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
 

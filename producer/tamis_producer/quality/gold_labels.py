@@ -9,10 +9,10 @@ from typing import Any
 
 from tamis_schemas import InputError, resolve_item_id
 
-from ..formula_guard import unguarded
 from ..intake.columns import Columns, canonical_name
 from ..intake.decode import MAX_FILE_BYTES, read_decoded
 from ..intake.delimited_writing import DELIMITERS
+from ..intake.formula_guard import unguarded
 from ..intake.labels import included_by, label_column
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise

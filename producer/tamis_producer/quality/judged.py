@@ -5,7 +5,7 @@ from enum import StrEnum
 from math import inf
 
 from tamis_schemas import InclusionStatus, InvalidRequest, ItemResult, ItemStatus
-from tamis_schemas.exclusion import DUPLICATE
+from tamis_schemas.answers.exclusion import DUPLICATE
 
 from ..intake.databases import database_of
 

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tamis_schemas import InvalidRequest, ItemResult
-from tamis_schemas.item import UNKNOWN_ID
+from tamis_schemas.records.item import UNKNOWN_ID
+from tamis_schemas.records.random_order import sample
 
-from ..random_order import sample
 from .gold_labels import GoldLabel, GoldLabels
 from .judged import Judged, judged
 

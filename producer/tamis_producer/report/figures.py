@@ -20,11 +20,11 @@ from tamis_schemas import (
     dollars,
     wilson,
 )
-from tamis_schemas.flow import Flow, Tally
+from tamis_schemas.batches.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 
-from ..agreement import AgreementFigures
-from ..audit_verdict import AuditVerdict
+from ..decisions.agreement import AgreementFigures
+from ..decisions.audit_verdict import AuditVerdict
 from .subject import SubjectKind
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last

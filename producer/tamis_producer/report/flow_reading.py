@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Row, func, select
 
 from tamis_schemas import OperationFailed, Source
-from tamis_schemas.flow import Flow, FlowStage, Tally
+from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
-from ..outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
+from ..decisions.final_outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
 
 
 @dataclass(frozen=True)

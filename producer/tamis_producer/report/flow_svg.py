@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from html import escape
 
-from tamis_schemas.flow import Flow
+from tamis_schemas.batches.flow import Flow
 
 from .steps import IDENTIFICATION, INCLUDED, Box, Step, steps
 from .text_width import ELLIPSIS, width, wrapped

@@ -4,11 +4,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from ..agreement import read_agreement
-from ..audit_verdict import verdict
+from ..decisions.agreement import read_agreement
+from ..decisions.audit_verdict import verdict
+from ..decisions.final_outcome import CHANGED, Outcome, outcomes
 from ..ledger import read_audits
 from ..ledger.overrides import EXCLUDES, standing
-from ..outcome import CHANGED, Outcome, outcomes
 from .figures import AuditFigures, HumanFigures
 
 UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..agreement import two_places
+from ..decisions.agreement import two_places
 from ..quality import Agreement
 from .figures import BatchFigures, Figures, HumanFigures
 from .steps import decides

@@ -2,7 +2,7 @@
 
 import re
 
-from ..agreement import DRAWN, SELECTED
+from ..decisions.agreement import DRAWN, SELECTED
 from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tamis_schemas import Criterion, SearchCriteria, dollars
-from tamis_schemas.flow import Tally, total
+from tamis_schemas.batches.flow import Tally, total
 
-from ..outcome import FILTER
+from ..decisions.final_outcome import FILTER
 from .figures import BatchFigures, Figures, Spending
 from .steps import decides, operation_noun
 

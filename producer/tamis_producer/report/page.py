@@ -10,10 +10,10 @@ from typing import Any, TextIO
 
 from markupsafe import Markup
 
-from tamis_schemas.flow import Tally, total
+from tamis_schemas.batches.flow import Tally, total
 
-from ..agreement import DRAWN, SELECTED
-from ..outcome import Outcome
+from ..decisions.agreement import DRAWN, SELECTED
+from ..decisions.final_outcome import Outcome
 from .charts import histogram, interval
 from .figures import BatchFigures, Figures
 from .flow_svg import draw

@@ -14,10 +14,18 @@ from tamis_schemas import BatchStatus, Counts, ItemStatus, possibly_unbilled_cos
 from tamis_schemas.ledger import items, results
 from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 
+from ..decisions.final_outcome import FILTER, INCLUSION, Outcome, outcomes
 from ..ledger import ledger_errors
-from ..outcome import FILTER, INCLUSION, Outcome, outcomes
-from ..retry_bias import read_retry_bias
-from .figures import BINS, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
+from ..runs.retry_bias import read_retry_bias
+from .figures import (
+    BINS,
+    BatchFigures,
+    ConfidenceSeries,
+    Figures,
+    Prompts,
+    Quotes,
+    Spending,
+)
 from .flow_reading import Tallied, read_flow, source_of, tally
 from .human_reading import read_human_figures
 from .subject import Subject

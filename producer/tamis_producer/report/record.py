@@ -14,11 +14,11 @@ from tamis_schemas import (
     ItemStatus,
     Override,
 )
-from tamis_schemas.exclusion import DUPLICATE
-from tamis_schemas.item import shown_fields
-from tamis_schemas.results import CriterionVerdict, QuoteState
+from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.answers.results import CriterionVerdict, QuoteState
+from tamis_schemas.records.item import shown_fields
 
-from ..outcome import ANSWERED_NO, BEFORE_SCREENING, FILTER, INCLUSION, NO_REASON, Outcome
+from ..decisions.final_outcome import ANSWERED_NO, BEFORE_SCREENING, FILTER, INCLUSION, NO_REASON, Outcome
 from .steps import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tamis_schemas.retry_bias import Comparison, RoundFailures
+from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
 
 from .figures import Figures
 from .steps import error_words

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from tamis_schemas import ErrorKind
-from tamis_schemas.flow import Flow, FlowStage, Tally, total
+from tamis_schemas.batches.flow import Flow, FlowStage, Tally, total
 
-from ..outcome import FILTER, INCLUSION
+from ..decisions.final_outcome import FILTER, INCLUSION
 
 IDENTIFICATION, SCREENING, INCLUDED, EVALUATION = "Identification", "Screening", "Included", "Evaluation"
 

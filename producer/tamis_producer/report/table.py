@@ -11,8 +11,8 @@ from sqlalchemy import Engine, select
 from tamis_schemas import Criterion, Inclusion, ItemResult
 from tamis_schemas.ledger import batches
 
+from ..decisions.final_outcome import FILTER, INCLUSION, Outcome
 from ..ledger import ledger_errors, read_operation
-from ..outcome import FILTER, INCLUSION, Outcome
 from .record import Row, record_row
 from .steps import operation_noun
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, Float, Integer
 
-from ..extras import needs
+from ..config.extras import needs
 from .rows import PORTION, Row
 
 

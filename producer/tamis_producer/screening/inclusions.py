@@ -15,7 +15,7 @@ from itertools import islice
 import re2
 
 from tamis_schemas import SearchCriteria
-from tamis_schemas.filter_result import FilterRule
+from tamis_schemas.answers.filter_result import FilterRule
 
 from . import compiled
 from .exclusions import BREAK, Exclusions

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tamis_schemas import Exclusion, InvalidParameters, SearchCriteria
-from tamis_schemas.filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
-from tamis_schemas.paper import PaperData
+from tamis_schemas.answers.filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
+from tamis_schemas.records.paper import PaperData
 
 from . import patterns
 from .abstract import is_placeholder

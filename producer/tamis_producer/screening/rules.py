@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tamis_schemas.filter_result import FilterRule
+from tamis_schemas.answers.filter_result import FilterRule
 
 
 class Weight(StrEnum):

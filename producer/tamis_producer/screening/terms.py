@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tamis_schemas.filter_result import FilterRule
+from tamis_schemas.answers.filter_result import FilterRule
 
 TERMS: Mapping[FilterRule, str] = {
     FilterRule.ANIMAL: r"animals?|mouse|mice|murine|rats?|rodents?|rabbits?|dogs?|canines?|cats|felines?|pigs?|"

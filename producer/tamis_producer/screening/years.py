@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from tamis_schemas.paper import PaperData
+from tamis_schemas.records.paper import PaperData
 
 PLAUSIBLE = range(1500, 2200)  # any other number is no year of a publication, and so unknown
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")

@@ -31,10 +31,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ..audit import Stratum
+from ..answers.audit import Stratum
+from ..batches.priority import Priority
+from ..batches.status import BatchStatus, ItemStatus
 from ..errors import ErrorKind
-from ..priority import Priority
-from ..status import BatchStatus, ItemStatus
 
 
 class WebhookState(StrEnum):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..words import Words
+from ..values.words import Words
 
 
 class Answer(BaseModel):

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..words import Words
+from ..values.words import Words
 
 OutputType = Literal["text", "number", "boolean", "enum"]
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ..unstorable import UNSTORABLE
-from ..words import Words
+from ..values.unstorable import UNSTORABLE
+from ..values.words import Words
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..words import Words
+from ..values.words import Words
 
 
 class Filter(BaseModel):

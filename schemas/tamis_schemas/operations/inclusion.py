@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..criteria import SearchCriteria
-from ..words import Words
+from ..values.words import Words
+from .criteria import SearchCriteria
 
 
 class UnclearPolicy(StrEnum):

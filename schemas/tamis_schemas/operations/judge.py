@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from ..words import Words
+from ..values.words import Words
 
 Noun = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40)]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AllowInfNan, BaseModel, ConfigDict, Strict, model_validator
 
-from ..words import Words
+from ..values.words import Words
 
 Number = Annotated[float, Strict(), AllowInfNan(False)]  # an integer becomes a float; text and booleans are no numbers
 

@@ -7,8 +7,9 @@ from playwright.sync_api import Browser
 
 from stage.gateway import gateway
 from stage.gateway_page import Open, Opened
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from stage.gateway_page import Open, decision, few, write
 from stage.screened import decided, failed
 from tamis_producer import Client
 from tamis_schemas import Inclusion, SearchCriteria
-from tamis_schemas.results import CriterionVerdict, Quote
+from tamis_schemas.answers.results import CriterionVerdict, Quote
 
 pytestmark = needs_chromium
 

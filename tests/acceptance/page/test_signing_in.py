@@ -4,8 +4,9 @@ from playwright.sync_api import expect
 
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, few, write
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 
 pytestmark = needs_chromium
 

@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from stage import abstracts
-from tamis_producer import Batch, Client, ProducerSettings, api_keys
-from tamis_producer.api_keys import Restrictions, Scope
+from tamis_producer import Batch, Client, ProducerSettings
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Restrictions, Scope
 from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")

@@ -10,9 +10,10 @@ from celery import Celery
 
 from stage import abstracts
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.backend import ChordBackend
-from tamis_producer.broker import make_app
-from tamis_schemas import Filter, Priority, wire
+from tamis_producer.transport.broker import make_app
+from tamis_producer.transport.chord_backend import ChordBackend
+from tamis_schemas import Filter, Priority
+from tamis_schemas.batches import wire
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tamis_schemas import (
     ReviewPlan,
     UnknownBatch,
 )
-from tamis_schemas.review_plan import ReviewStage
+from tamis_schemas.batches.review_plan import ReviewStage
 
 Run = Callable[..., Finished]
 

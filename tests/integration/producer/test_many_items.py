@@ -13,7 +13,7 @@ from sqlalchemy.pool import QueuePool
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import PAGE, insert_batch, read_results
 from tamis_producer.ledger.insertion import COPIED_AT_ONCE
-from tamis_producer.new_batch import NewBatch, parameters, rows_of
+from tamis_producer.submission.new_batch import NewBatch, parameters, rows_of
 from tamis_schemas import Exclusion, Filter, ItemStatus
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")

@@ -6,7 +6,7 @@ import redis
 
 from stage import abstracts
 from tamis_producer import Client
-from tamis_producer.bounds import LONGEST_ID
+from tamis_producer.submission.bounds import LONGEST_ID
 from tamis_schemas import Filter
 
 LARGEST = 4_096  # bytes; seen: 1,546 of an ordinary item, 3,456 of one whose id is as long and as foreign as it can be

@@ -18,8 +18,8 @@ from tamis_schemas import (
     Priority,
     ReviewPlan,
     ReviewStage,
-    wire,
 )
+from tamis_schemas.batches import wire
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 PLAN = ReviewPlan(stages=(ReviewStage(operation=ONCOLOGY), ReviewStage(operation=Extract(instruction="Which design?"))))

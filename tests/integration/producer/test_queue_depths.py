@@ -5,8 +5,9 @@ import redis
 
 from stage import abstracts
 from tamis_producer import Client
-from tamis_producer.broker import make_app, queue_depths, waiting_messages
-from tamis_schemas import BrokerUnavailable, Filter, Priority, wire
+from tamis_producer.transport.broker import make_app, queue_depths, waiting_messages
+from tamis_schemas import BrokerUnavailable, Filter, Priority
+from tamis_schemas.batches import wire
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 

@@ -38,8 +38,8 @@ from tamis_schemas import (
     Score,
     UnknownBatch,
 )
-from tamis_schemas.flow import Tally
-from tamis_schemas.results import CriterionVerdict, Quote
+from tamis_schemas.answers.results import CriterionVerdict, Quote
+from tamis_schemas.batches.flow import Tally
 
 ANIMALS, TRIAL = CRITERIA.exclusion_criteria[0], CRITERIA.inclusion_criteria[1]
 FIELDS = ExtractFields(schema={"type": "object", "properties": {"n": {"type": "number"}}}, instructions="How many?")

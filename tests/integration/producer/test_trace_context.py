@@ -11,8 +11,9 @@ from sqlalchemy import select
 from stage import abstracts
 from stage.trace_receiver import traced_here
 from tamis_producer import Client
-from tamis_producer.dispatch import ItemAddress
-from tamis_schemas import Filter, wire
+from tamis_producer.transport.dispatch import ItemAddress
+from tamis_schemas import Filter
+from tamis_schemas.batches import wire
 from tamis_schemas.ledger import batches
 
 ASKED = Filter(criteria="Is this about oncology?")

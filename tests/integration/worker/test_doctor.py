@@ -13,9 +13,9 @@ from stage import WorkerProcess, abstracts, tamis
 from tamis_producer import Client
 from tamis_schemas import Filter
 from tamis_schemas.ledger import dialects
+from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.doctor import Finding, Level, examine
 from tamis_worker.embedded.valkey import Valkey
-from tamis_worker.settings import WorkerSettings
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 KEY = "sk-a-key-that-nobody-may-see"

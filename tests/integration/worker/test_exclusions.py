@@ -3,7 +3,14 @@
 import pytest
 
 from stage import House, abstracts
-from tamis_schemas import BatchStatus, Exclusion, Filter, IdempotencyConflict, InvalidParameters, ItemStatus
+from tamis_schemas import (
+    BatchStatus,
+    Exclusion,
+    Filter,
+    IdempotencyConflict,
+    InvalidParameters,
+    ItemStatus,
+)
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 COPY = Exclusion(rule="duplicate", reason="a copy of rec-0", duplicate_of=0)

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from llm_double import Double, Personality
 from stage import WorkerProcess, abstracts, wait_until
 from tamis_producer import Batch, Client
-from tamis_producer.worker_view import WorkerState
+from tamis_producer.ledger.worker_view import WorkerState
 from tamis_schemas import Filter, ReviewPlan, ReviewStage, Score, Steering, Tier, TierFallback
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")

@@ -11,8 +11,9 @@ import redis
 from kombu import Connection, Exchange
 
 from stage import House, WorkerProcess, abstracts, wait_until
-from tamis_producer.broker import make_app
-from tamis_schemas import Filter, wire
+from tamis_producer.transport.broker import make_app
+from tamis_schemas import Filter
+from tamis_schemas.batches import wire
 
 QUEUE = "items.normal.0"
 

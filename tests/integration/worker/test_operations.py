@@ -6,7 +6,7 @@ import pytest
 
 from llm_double import Scripted
 from stage import House, abstracts
-from tamis_producer.judging import to_judge
+from tamis_producer.submission.judge_items import to_judge
 from tamis_schemas import (
     Answer,
     AnswerResult,

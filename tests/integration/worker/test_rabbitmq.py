@@ -11,13 +11,14 @@ from llm_double import Double, Fault, Kind
 from stage import Crew, TcpProxy, abstracts, reckon, through, wait_until
 from stage.rabbitmq import CONSUMER_TIMEOUT, RabbitMq, needs_rabbitmq
 from tamis_producer import Batch, Client, ProducerSettings
-from tamis_producer import broker as broker_module
-from tamis_producer.broker import make_app, waiting_messages
-from tamis_producer.settings import next_database
-from tamis_schemas import BrokerUnavailable, Filter, Priority, wire
+from tamis_producer.config.settings import next_database
+from tamis_producer.transport import broker as broker_module
+from tamis_producer.transport.broker import make_app, waiting_messages
+from tamis_schemas import BrokerUnavailable, Filter, Priority
+from tamis_schemas.batches import wire
+from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.doctor import Level, examine
 from tamis_worker.embedded.valkey import Valkey
-from tamis_worker.settings import WorkerSettings
 
 pytestmark = [needs_rabbitmq, pytest.mark.timeout(400)]
 

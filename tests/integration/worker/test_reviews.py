@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from llm_double import Fault, Kind, Scripted
 from stage import House, abstracts
 from tamis_producer import Client
-from tamis_producer.review import Review
-from tamis_producer.stages import advance
+from tamis_producer.client.review import Review
+from tamis_producer.runs.stages import advance
 from tamis_schemas import (
     Exclusion,
     Extract,

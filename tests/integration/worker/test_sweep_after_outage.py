@@ -8,16 +8,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Client
-from tamis_producer.broker import make_app
-from tamis_producer.dispatch import Dispatcher
-from tamis_producer.worker_view import WorkerReport
-from tamis_producer.workers import read_repairs
+from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_producer.runs.workers import read_repairs
+from tamis_producer.transport.broker import make_app
+from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas import Filter
 from tamis_worker.engine.backpressure import Backpressure
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import connect
-from tamis_worker.reconciler import Reconciler
+from tamis_worker.maintenance.reconciler import Reconciler
 
 LEASE = 15.0
 

@@ -7,7 +7,15 @@ import pytest
 
 from llm_double import Fault, Kind, Scripted
 from stage import House, abstracts
-from tamis_schemas import BatchPaused, BatchStatus, ErrorKind, Filter, Inclusion, InclusionStatus, SearchCriteria
+from tamis_schemas import (
+    BatchPaused,
+    BatchStatus,
+    ErrorKind,
+    Filter,
+    Inclusion,
+    InclusionStatus,
+    SearchCriteria,
+)
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 

@@ -5,7 +5,7 @@ from benchmarks.quote_mutations import FLIPS, HARMLESS, LENGTHS
 from benchmarks.quotes import Quoted, abstracts, after, before, quotes
 
 from stage.shared_data import needs_real_records
-from tamis_schemas.results import QuoteState
+from tamis_schemas.answers.results import QuoteState
 
 EACH = 4  # quotes of a kind and a length
 DRAWN = 150  # draws for them, at most

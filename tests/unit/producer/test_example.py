@@ -1,7 +1,7 @@
 """The example: small, complete, and read as any other file."""
 
-from tamis_producer.criteria_file import read_criteria
 from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake import read_records
 
 

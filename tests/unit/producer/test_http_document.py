@@ -8,8 +8,17 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.api_keys import Scope
-from tamis_producer.gateway import batches, explanations, files, overrides, overview, page, records, services
+from tamis_producer.gateway import (
+    batches,
+    explanations,
+    files,
+    overrides,
+    overview,
+    page,
+    records,
+    services,
+)
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 
 ROOT = Path(__file__).parents[3]

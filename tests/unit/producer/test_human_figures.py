@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tamis_producer.agreement import figures, two_places
-from tamis_producer.audit_verdict import verdict
+from tamis_producer.decisions.agreement import figures, two_places
+from tamis_producer.decisions.audit_verdict import verdict
 from tamis_schemas import (
     Audit,
     AuditItem,
@@ -19,7 +19,7 @@ from tamis_schemas import (
     SearchCriteria,
     Stratum,
 )
-from tamis_schemas.review_plan import ReviewStage
+from tamis_schemas.batches.review_plan import ReviewStage
 
 INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it?", inclusion_criteria=["It does"]))
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from tamis_producer import read_records, write_records
-from tamis_producer.audit_file import read_sample
-from tamis_producer.criteria_file import read_criteria
+from tamis_producer.decisions.audit_file import read_sample
+from tamis_producer.decisions.override_file import read_decisions
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.files.plan_file import read_plan
+from tamis_producer.files.price_file import read_prices
+from tamis_producer.files.schema_file import read_schema
 from tamis_producer.intake import read_file
-from tamis_producer.override_file import read_decisions
-from tamis_producer.plan_file import read_plan
-from tamis_producer.price_file import read_prices
+from tamis_producer.intake.results_file import replacing
 from tamis_producer.quality.gold_labels import read_labels
-from tamis_producer.results_file import replacing
-from tamis_producer.schema_file import read_schema
 from tamis_schemas import Filter, InputError
 
 RIS = "TY  - JOUR\nTI  - One\nER  - \n"

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from tamis_schemas import Inclusion, ReviewPlan, SearchCriteria, WorkedExample
-from tamis_schemas.criteria import LONGEST_ABSTRACT, LONGEST_REASON, LONGEST_TITLE, MAX_EXAMPLES
 from tamis_schemas.operations import as_asked_for
+from tamis_schemas.operations.criteria import LONGEST_ABSTRACT, LONGEST_REASON, LONGEST_TITLE, MAX_EXAMPLES
 
 EXAMPLE = {"title": "A trial", "decision": "include"}
 

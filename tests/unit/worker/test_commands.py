@@ -17,14 +17,15 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tamis_producer.cli.app import NAME, know_the_shells, load_commands
-from tamis_producer.cli.command_list import COMMANDS, Listed
-from tamis_producer.cli.commands import Page, Theme, pages
-from tamis_producer.cli.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
-from tamis_worker import watchdog
-from tamis_worker.alive_file import AliveFile
-from tamis_worker.cli import app
+from tamis_worker.cli.app import NAME, know_the_shells, load_commands
+from tamis_worker.cli.command_list import COMMANDS, Listed
+from tamis_worker.cli.commands import Page, pages
+from tamis_worker.cli.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
+from tamis_worker.cli.main import app
+from tamis_worker.cli.theme import Theme
 from tamis_worker.embedded import commands as embedded_commands
+from tamis_worker.liveness import watchdog
+from tamis_worker.liveness.alive_file import AliveFile
 
 load_commands()
 
@@ -211,16 +212,16 @@ def test_no_option_installs_anything() -> None:
 def test_the_list_of_commands_says_where_each_is_written_and_what_its_page_says() -> None:
     root: Any = get_command(app)
     declared = [
-        Listed(name, module.removeprefix("tamis_producer.cli."), command.rich_help_panel, _first_paragraph(command))
+        Listed(name, module.removeprefix("tamis_worker.cli."), command.rich_help_panel, _first_paragraph(command))
         for name in root.list_commands(None)
-        if (module := _module(command := root.commands[name])).startswith("tamis_producer.cli.")
+        if (module := _module(command := root.commands[name])) != "tamis_worker.cli.main"
     ]
     assert list(COMMANDS) == declared
 
 
 STARTED = """
 import sys
-from tamis_worker.cli import main
+from tamis_worker.cli.main import main
 sys.argv = ["tamis", *{arguments!r}]
 try:
     main()
@@ -230,11 +231,17 @@ except SystemExit as ended:
 # What only some commands need: servers, models, templates, formats of files, figures, rendered prompts.
 HEAVY = {
     *("celery", "redis", "openai", "jinja2", "lxml", "sqlalchemy", "psycopg", "yaml", "jsonschema", "rapidfuzz"),
-    *("bibtexparser", "opentelemetry.sdk", "tamis_worker.settings", "tamis_producer.client"),
-    *("tamis_schemas.operations", "tamis_schemas.summary", "tamis_producer.cli.submit", "tamis_producer.cli.read"),
+    *("bibtexparser", "opentelemetry.sdk", "tamis_worker.config.settings", "tamis_producer.client.client"),
+    *("tamis_schemas.operations", "tamis_schemas.batches.summary", "tamis_worker.cli.submit", "tamis_worker.cli.read"),
 }
 
-LEDGER = {"sqlalchemy", "psycopg", "tamis_producer.client", "tamis_schemas.operations", "tamis_schemas.summary"}
+LEDGER = {
+    "sqlalchemy",
+    "psycopg",
+    "tamis_producer.client.client",
+    "tamis_schemas.operations",
+    "tamis_schemas.batches.summary",
+}
 
 
 @pytest.mark.parametrize(
@@ -244,7 +251,7 @@ LEDGER = {"sqlalchemy", "psycopg", "tamis_producer.client", "tamis_schemas.opera
         ("--help", set()),
         ("worker --help", set()),
         ("health --help", set()),
-        ("status --help", LEDGER | {"tamis_producer.cli.read"}),
+        ("status --help", LEDGER | {"tamis_worker.cli.read"}),
     ],
 )
 def test_a_command_waits_for_no_import_that_it_does_not_need(arguments: str, needed: set[str]) -> None:

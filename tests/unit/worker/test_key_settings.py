@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tamis_producer.redaction import HIDDEN, LEARNED, Redaction
+from tamis_producer.config.redaction import HIDDEN, LEARNED, Redaction
 from tamis_schemas import ConfigurationError
+from tamis_worker.config.settings import OPENAI_URL, WorkerSettings
 from tamis_worker.llm.api_key import CommandKey, FileKey, FixedKey, key_source
-from tamis_worker.settings import OPENAI_URL, WorkerSettings
 
 VARIABLE = {"TAMIS_LLM_API_KEY": "sk-variable"}
 COMMAND = {"TAMIS_LLM_API_KEY_COMMAND": "print-key --for us"}

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from itertools import chain
 
-from tamis_producer.broker import make_app, place, waiting_messages
-from tamis_producer.extras import needs
+from tamis_producer.config.extras import needs
+from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger import connect
-from tamis_producer.redaction import Redaction
-from tamis_producer.workers import REDIS, read_repairs, read_workers
+from tamis_producer.runs.workers import REDIS, read_repairs, read_workers
+from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable
 from tamis_schemas.ledger.revisions import head, revisions
 
-from ..settings import WorkerSettings
+from ..config.settings import WorkerSettings
 from .finding import Finding, failure, ok, warning
 from .learned import judge_learned, read_learned
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from tamis_producer.price_file import known_prices
-from tamis_producer.redaction import shown_url
+from tamis_producer.config.redaction import shown_url
+from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 
+from ..config.settings import WorkerSettings
 from ..engine.asking import Patience
 from ..llm.api_key import KeySource, NoKey, key_source
 from ..llm.chat import CallError
 from ..llm.llm import Llm
 from ..llm.model_list import ModelList
-from ..settings import WorkerSettings
 from .answers import judge_answers
 from .bill import judge_bill
 from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach

@@ -4,11 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tamis_producer.criteria_file import read_criteria
 from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake import read_records
-from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score, Steering
-from tamis_schemas.steering import NO_STEERING
+from tamis_schemas import (
+    Answer,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    Item,
+    Judge,
+    Operation,
+    Score,
+    Steering,
+)
+from tamis_schemas.batches.steering import NO_STEERING
 
 from .. import operations
 from ..engine.asking import Patience

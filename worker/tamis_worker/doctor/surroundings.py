@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from tamis_producer.worker_view import WorkerState, WorkerView
-from tamis_producer.workers import Repairs
+from tamis_producer.ledger.worker_view import WorkerState, WorkerView
+from tamis_producer.runs.workers import Repairs
 
 from .finding import Finding, failure, ok, warning
 

@@ -6,12 +6,12 @@ from typing import Literal
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.redaction import shown_url
-from tamis_worker.flower_options import PASSWORD_FILE, USER
-from tamis_worker.settings import WorkerSettings
+from tamis_producer.config.redaction import shown_url
 
+from ..config.settings import WorkerSettings
 from .fetch_bar import fetch_with_bar
 from .flower import Flower
+from .flower_options import PASSWORD_FILE, USER
 from .gateway import KEY_FILE, Gateway
 from .llm import MODEL_NAME
 from .ports import HOST

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from tamis_schemas import ConfigurationError
-from tamis_worker.flower_options import FLOWER, PASSWORD_FILE, USER, USUAL_PORT, flower_environment
-from tamis_worker.settings import is_loopback
 
+from ..config.settings import is_loopback
+from .flower_options import FLOWER, PASSWORD_FILE, USER, USUAL_PORT, flower_environment
 from .http_check import answers
 from .orphans import ChildrenFile
 from .part import Part

@@ -6,8 +6,8 @@ own process, whose environment names the servers.
 
 import os
 
-from tamis_producer.broker import make_app
-from tamis_producer.settings import ProducerSettings
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.transport.broker import make_app
 from tamis_schemas import ConfigurationError
 
 if not (os.environ.get("FLOWER_BASIC_AUTH") or os.environ.get("FLOWER_AUTH")):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from tamis_producer import api_keys
+from tamis_producer.config.private_file import read_private, write_private
+from tamis_producer.gateway import api_keys
 from tamis_producer.ledger import connect
-from tamis_producer.private_file import read_private, write_private
 
 from .http_check import answers
 from .orphans import ChildrenFile

@@ -2,7 +2,7 @@
 
 import signal
 
-from ..watchdog import EXIT_STALLED
+from ..liveness.watchdog import EXIT_STALLED
 
 FIRST_DELAY = 0.5  # seconds
 LONGEST_DELAY = 30.0  # seconds

@@ -3,7 +3,7 @@
 import secrets
 from pathlib import Path
 
-from tamis_producer.private_file import read_private, write_private
+from tamis_producer.config.private_file import read_private, write_private
 
 
 def kept_secret(path: Path) -> str:

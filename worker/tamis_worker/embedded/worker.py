@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from ..alive_file import AliveFile
-from ..watchdog import EXIT_STALLED
+from ..liveness.alive_file import AliveFile
+from ..liveness.watchdog import EXIT_STALLED
 from .orphans import ChildrenFile
 from .part import Part
 from .process import Command

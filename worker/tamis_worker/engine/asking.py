@@ -16,8 +16,11 @@ from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
 
+from ..config.settings import WorkerSettings
 from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
+from ..limiter.limits import Limiters
+from ..limiter.token_estimates import TokenEstimates, believable
 from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, ChatRequest, Reply
 from ..llm.json_answer import Malformed
@@ -25,17 +28,22 @@ from ..llm.llm import Learnt, Llm
 from ..llm.prompt_cache import PARAMETERS, Breakpoint
 from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure, InvalidAnswer
-from ..settings import WorkerSettings
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NOBODY, Measures
-from .access import Access, Turn
 from .backpressure import Backpressure
-from .budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, reserved_tokens, usage_of
+from .budget import (
+    Budget,
+    OverBudget,
+    Reservation,
+    cost_of,
+    is_unanswered,
+    reserved_tokens,
+    usage_of,
+)
 from .cache import Cache
 from .capacity import SERVICE_TIER, Capacity, Place, Waited, free_place, is_flex
-from .estimates import TokenEstimates, believable
 from .halting import Halted, Halting
-from .limits import Limiters
+from .key_circuit_breaker import Access, Turn
 from .repair import repaired, unusable
 from .retry import RetryPolicy, Then, decide
 from .transcript import QuestionTranscript

@@ -10,9 +10,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from tamis_producer.broker import place, what_is_wrong
-from tamis_producer.settings import REDIS_SCHEMES
-from tamis_schemas import wire
+from tamis_producer.config.settings import REDIS_SCHEMES
+from tamis_producer.transport.broker import place, what_is_wrong
+from tamis_schemas.batches import wire
 
 from .backpressure import Backpressure, Server
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from tamis_producer import telemetry
-from tamis_producer.telemetry import NOTHING, Span, SpanKind
-from tamis_schemas import ErrorKind, Provenance, wire
+from tamis_producer.process import tracing
+from tamis_producer.process.tracing import NOTHING, Span, SpanKind
+from tamis_schemas import ErrorKind, Provenance
+from tamis_schemas.batches import wire
 
 from .. import operations
 from ..ledger.batches import BatchTerms, TermsOfBatches
@@ -120,7 +121,7 @@ class Evaluator:
         if self._backpressure.trouble is not None and not await self._may_be_begun(key):
             return
         asked = self._halting.moment
-        since = telemetry.now()
+        since = tracing.now()
         claim = await self._write.claims.submit(key)
         self._measures.claimed(claim is not None)
         if claim is None:
@@ -151,7 +152,7 @@ class Evaluator:
             way.span.set({"tamis.outcome": way.outcome})
             way.span.leave()
             way.span.end()
-            self._measures.item(way.operation, way.outcome, (telemetry.now() - since) / 1e9)
+            self._measures.item(way.operation, way.outcome, (tracing.now() - since) / 1e9)
 
     async def _evaluate(self, claim: Claim, way: "_Way") -> None:
         key = claim.key
@@ -249,7 +250,7 @@ class _Way:
         """The item is claimed, and it is known what to ask."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
-        self.span = telemetry.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)
+        self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)
         if self.span.recording:
             self.span.set(
                 {

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 
-from ..loop import end_tasks
+from ..event_loop.loop import end_tasks
 from ..telemetry.measures import NOBODY
 from .backpressure import Backpressure, Server
 

@@ -13,9 +13,9 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-from tamis_producer.redaction import HIDDEN, SECRET_NAMES
+from tamis_producer.config.redaction import HIDDEN, SECRET_NAMES
 from tamis_schemas import Usage
-from tamis_schemas.transcript import LONGEST_ANSWER, LONGEST_MESSAGE
+from tamis_schemas.answers.transcript import LONGEST_ANSWER, LONGEST_MESSAGE
 
 from ..ledger.storable import storable
 from ..ledger.transcripts import CallsOfClaim

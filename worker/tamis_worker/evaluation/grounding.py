@@ -11,9 +11,9 @@ from typing import Any
 
 from tamis_schemas import Chunk, Extraction, Quote
 
-from ..operations.folded_text import FoldedText
-from ..operations.number_words import NUMBER_WORDS
-from ..operations.quotes import COMPARED, QuotedRecord
+from ..quotes.folded_text import FoldedText
+from ..quotes.number_words import NUMBER_WORDS
+from ..quotes.quotes import COMPARED, QuotedRecord
 
 READ = 10_000  # characters of a passage in which a value is looked for
 ALIKE = 200_000  # characters of a value times characters of a passage, up to which the two may be alike only

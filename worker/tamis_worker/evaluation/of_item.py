@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tamis_schemas import Evaluation, Extraction, RecallAnswer, Retrieved
-from tamis_schemas.evaluation import MetricType
+from tamis_schemas.answers.evaluation import MetricType
 
 from . import agreement, extraction, precision, recall, relevance
 from .said import without

@@ -4,9 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tamis_schemas import Chunk, Evaluation, RecallAnswer, Retrieval
-from tamis_schemas.chunk import BM25, KNN, distinct
+from tamis_schemas.records.chunk import BM25, KNN, distinct
 
-from .said import PLACES, GivenChunk, GivenExtraction, category, chunks_of, extractions_of, score, without
+from .said import (
+    PLACES,
+    GivenChunk,
+    GivenExtraction,
+    category,
+    chunks_of,
+    extractions_of,
+    score,
+    without,
+)
 
 HEURISTIC, LLM, WARNING = "context_recall_heuristic", "context_recall_llm", "recall_warning"
 HIT_RETRIEVAL_LIMIT = "HIT_RETRIEVAL_LIMIT"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tamis_schemas import Chunk, Evaluation
-from tamis_schemas.chunk import BM25, KNN
+from tamis_schemas.records.chunk import BM25, KNN
 
 from .said import GivenChunk, chunks_of, score, without
 

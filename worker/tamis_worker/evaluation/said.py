@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from tamis_schemas import Chunk, Evaluation, Extraction
-from tamis_schemas.evaluation import MetricType
+from tamis_schemas.answers.evaluation import MetricType
 
 GivenChunk: TypeAlias = Chunk | Mapping[str, Any]
 GivenExtraction: TypeAlias = Extraction | Mapping[str, Any]

@@ -12,7 +12,14 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import NO_STEERING, LedgerUnavailable, Operation, Priority, Steering, parse_operation
+from tamis_schemas import (
+    NO_STEERING,
+    LedgerUnavailable,
+    Operation,
+    Priority,
+    Steering,
+    parse_operation,
+)
 from tamis_schemas.ledger import batches
 
 from .connection import transaction

@@ -22,10 +22,10 @@ from tamis_schemas import (
     possibly_unbilled_cost,
     wilson,
 )
+from tamis_schemas.batches.summary import CONFIDENCE_BANDS
 from tamis_schemas.ledger import batches, evaluations, exclusions, items, results
 from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 from tamis_schemas.operations import operation_name
-from tamis_schemas.summary import CONFIDENCE_BANDS
 
 from ..evaluation.recall import LLM, NOT_ASKED
 

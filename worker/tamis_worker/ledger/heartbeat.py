@@ -9,7 +9,7 @@ every worker that lives has renewed in that time, or had two thirds of a lease t
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_producer.worker_view import WorkerReport
+from tamis_producer.ledger.worker_view import WorkerReport
 
 from .connection import transaction
 

@@ -14,7 +14,13 @@ from ..operations import Decided, Failure
 from .claims import Claim
 from .connection import transaction
 from .storable import storable
-from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
+from .transcripts import (
+    CallsOfClaim,
+    KnownPrompts,
+    TranscribedClaim,
+    prompt_rows,
+    transcript_rows,
+)
 
 LARGEST_INTEGER = 2**31 - 1  # of Postgres
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tamis_schemas import wire
+from tamis_schemas.batches import wire
 
 SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker sweeps at a time
 

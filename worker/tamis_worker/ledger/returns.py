@@ -15,7 +15,13 @@ from tamis_schemas import BatchStatus, Provenance
 
 from .claims import Claim
 from .connection import transaction
-from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
+from .transcripts import (
+    CallsOfClaim,
+    KnownPrompts,
+    TranscribedClaim,
+    prompt_rows,
+    transcript_rows,
+)
 
 # Held until the items are given back: a resume comes before, and they are published, or after, and publishes them.
 _STATES = text("SELECT id, state FROM batches WHERE id = ANY(CAST(:batch_ids AS uuid[])) ORDER BY id FOR SHARE")

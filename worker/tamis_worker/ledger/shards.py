@@ -9,11 +9,11 @@ from sqlalchemy import Row, and_, exists, func, null, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tamis_producer import telemetry
+from tamis_producer.process import tracing
 from tamis_schemas import BatchStatus, ItemStatus
+from tamis_schemas.batches.status import check_batch_transition
 from tamis_schemas.ledger import batches, items, shards, summaries
 from tamis_schemas.ledger.tables import ShardStatus
-from tamis_schemas.status import check_batch_transition
 
 from .connection import transaction
 from .figures import summarise
@@ -101,7 +101,7 @@ async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> boo
 
 async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
     about = {"tamis.batch_id": str(batch.id), "tamis.round": batch.round}
-    with telemetry.span("tamis.summary", about, of=batch.traceparent):
+    with tracing.span("tamis.summary", about, of=batch.traceparent):
         summary = await summarise(connection, batch.id)
         await connection.execute(
             upsert(summaries)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tamis_schemas.unstorable import UNSTORABLE
+from tamis_schemas.values.unstorable import UNSTORABLE
 
 
 def storable(value: Any) -> Any:

@@ -13,7 +13,7 @@ MOST_KNOWN = 4_096  # texts that a process knows to be in the ledger; more are o
 
 @dataclass(frozen=True)
 class CallsOfClaim:
-    """What was asked and answered for one claim, as `tamis_schemas.transcript` has it."""
+    """What was asked and answered for one claim, as `tamis_schemas.answers.transcript` has it."""
 
     calls: Sequence[Mapping[str, Any]]
     prompts: Mapping[str, str] = field(default_factory=dict)  # by sha256: the texts that the calls name by it

@@ -18,7 +18,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import Protocol
 
-from tamis_producer.setting_files import LARGEST, text_of
+from tamis_producer.config.setting_files import LARGEST, text_of
 from tamis_schemas import ConfigurationError
 
 from .printed_key import PrintedKey, is_sendable, read_key

@@ -25,9 +25,9 @@ from email.utils import parsedate_to_datetime
 import aiohttp
 import openai
 
-from tamis_producer.redaction import forms_of
+from tamis_producer.config.redaction import forms_of
 from tamis_schemas import ErrorKind
-from tamis_schemas.printable import printable_line
+from tamis_schemas.values.printable import printable_line
 
 from .chat import CallError, Obstacle
 from .dialect import Refusal

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from tamis_schemas import ErrorKind, Usage
 
-from .rate_headers import RateHeaders
+from ..limiter.rate_headers import RateHeaders
 from .rung import Rung
 
 Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any keyword

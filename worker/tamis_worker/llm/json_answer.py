@@ -12,7 +12,7 @@ from collections import Counter
 from math import isfinite
 from typing import Any, NoReturn
 
-from tamis_schemas.unstorable import UNSTORABLE
+from tamis_schemas.values.unstorable import UNSTORABLE
 
 from .thoughts import Malformed, without_thoughts
 

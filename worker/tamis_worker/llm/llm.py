@@ -12,6 +12,7 @@ import openai
 
 from tamis_schemas import ConfigurationError, ErrorKind
 
+from ..limiter.rate_headers import RateHeaders, read_rate_headers
 from .answer_reading import read_answer
 from .api_key import NO_KEY, FixedKey, KeySource, NoKey
 from .call_error import cleaned, of_exception, of_redirect, refusal_of
@@ -22,7 +23,6 @@ from .json_answer import Malformed
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
 from .lesson import Lesson, below, lesson_of
 from .model_list import ModelList, listed_models
-from .rate_headers import RateHeaders, read_rate_headers
 from .rung import Rung, is_below, lower
 from .shared_dialects import DialectTurn, SharedDialects
 

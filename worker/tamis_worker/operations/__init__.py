@@ -13,12 +13,12 @@ from tamis_schemas import (
     Operation,
     Score,
 )
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 from ..evaluation.recall import RECALL_THRESHOLD
 from . import answer, citing, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
-from .decided import Decided, Failure, InvalidAnswer
+from .answer_model import Decided, Failure, InvalidAnswer
 from .dialogue import Course, single
 from .fitting import Fitted, fitted
 

@@ -11,12 +11,19 @@ from typing import Any
 from pydantic import Field
 
 from tamis_schemas import ErrorKind, EvaluationResult, Item
-from tamis_schemas.iterations import AnswerEvaluation, AnswerResult, IterationData
+from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
 
 from ..llm.chat import Schema
+from .answer_model import (
+    REASONING_SCHEMA,
+    Decided,
+    InvalidAnswer,
+    StrictAnswer,
+    object_schema,
+    validated,
+)
 from .answer_prompt import evaluation_messages, generation_messages, prepare_feedback
-from .decided import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered, asked
 
 # Every attempt beside the first: at temperature 0, side by side, they would be one answer paid for several times.

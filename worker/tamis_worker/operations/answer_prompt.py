@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from tamis_schemas import Item
-from tamis_schemas.item import shown_fields
-from tamis_schemas.iterations import AnswerEvaluation
+from tamis_schemas.answers.iterations import AnswerEvaluation
 from tamis_schemas.operations.answer import Answer
+from tamis_schemas.records.item import shown_fields
 
 from ..llm.chat import Message
-from .prompt import one_line, source_data
+from ..quotes.one_line import one_line
+from .prompt import source_data
 
 GENERATOR_SYSTEM: Final = """\
 You are an expert AI assistant that generates high-quality answers.

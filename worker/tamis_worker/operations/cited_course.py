@@ -15,9 +15,10 @@ from tamis_schemas import (
     Retrieved,
 )
 
-from ..evaluation import grounding, of_item, recall_question
+from ..evaluation import grounding, of_item
+from . import recall_question
+from .answer_model import Decided
 from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE, shown_chunks
-from .decided import Decided
 from .dialogue import Answered, Course, Question, Unanswered, answered, asked
 
 

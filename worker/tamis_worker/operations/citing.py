@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tamis_schemas import Extract, ExtractFields, Extraction, Item, Operation, Retrieved
-from tamis_schemas.chunk import CHUNKS, RETRIEVAL
+from tamis_schemas.records.chunk import CHUNKS, RETRIEVAL
 
 from ..llm.chat import Schema
-from .decided import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, object_schema
-from .folded_text import FoldedText
+from ..quotes.folded_text import FoldedText
+from .answer_model import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, object_schema
 
 EVIDENCE_LENGTH = 300  # characters, some fifty words
 LISTED = 20  # extractions that are asked for, of a value

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from tamis_schemas import ErrorKind
 
 from ..llm.chat import Message, Schema
-from .decided import Decided
+from .answer_model import Decided
 
 T = TypeVar("T")
 

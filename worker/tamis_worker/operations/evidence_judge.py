@@ -18,10 +18,10 @@ from numbers import Real
 from typing import Any, TypedDict
 
 from tamis_schemas import InvalidParameters
-from tamis_schemas.judgement import EvidenceType
+from tamis_schemas.answers.judgement import EvidenceType
 
-from ..loop import end_tasks
-from ..sync_bridge import synchronous
+from ..event_loop.loop import end_tasks
+from ..event_loop.sync_bridge import synchronous
 from .evidence import (
     QUALITY_CONTEXTUAL,
     CitedNoun,

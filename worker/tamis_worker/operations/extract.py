@@ -13,10 +13,9 @@ from tamis_schemas import EvaluationResult, Item, Retrieved
 from tamis_schemas.operations.extract import Extract
 
 from ..llm.chat import Message, Schema
+from ..quotes.not_present import means_not_present
 from . import citing
-from .cited_course import Sourced, Wanted, tokens
-from .cited_course import course as cited_course
-from .decided import (
+from .answer_model import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,
@@ -25,8 +24,9 @@ from .decided import (
     object_schema,
     validated,
 )
+from .cited_course import Sourced, Wanted, tokens
+from .cited_course import course as cited_course
 from .dialogue import Course, Question
-from .not_present import means_not_present
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found

@@ -5,14 +5,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tamis_schemas import Item, Retrieved
+from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields
-from tamis_schemas.results import FieldsResult
 
 from ..llm.chat import Message, Schema
+from ..quotes.one_line import one_line
 from . import citing, field_schema
-from .cited_course import Sourced, Wanted, tokens
-from .cited_course import course as cited_course
-from .decided import (
+from .answer_model import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,
@@ -21,8 +20,10 @@ from .decided import (
     object_schema,
     validated,
 )
+from .cited_course import Sourced, Wanted, tokens
+from .cited_course import course as cited_course
 from .dialogue import Course, Question
-from .prompt import SYSTEM_END, callers_words, one_line, source_data, user_message
+from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 _TASK = """\
 You are an extraction function that extracts structured data.

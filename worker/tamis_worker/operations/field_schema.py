@@ -21,8 +21,8 @@ from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, diale
 from tamis_schemas.operations.given_fields import nothing_required, without_nulls
 
 from ..llm.chat import Schema
-from .decided import InvalidAnswer, object_schema
-from .not_present import means_not_present
+from ..quotes.not_present import means_not_present
+from .answer_model import InvalidAnswer, object_schema
 
 NULL: Schema = {"type": "null"}
 KEPT = ("title", "description")  # what tells the model something without binding it

@@ -7,7 +7,7 @@ from pydantic import Field
 from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..llm.chat import Message, Schema
-from .decided import (
+from .answer_model import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,

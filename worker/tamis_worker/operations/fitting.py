@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis_schemas import Cut, Item, Judge, Operation
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
+from ..quotes.one_line import shown_value
 from .citing import chunks_as_fields, retrieved
-from .prompt import shown_value
 
 LAST_WORD = 200  # characters from the end of a cut in which the end of a word is looked for; CJK text has none
 BETWEEN = len(": ") + len("\n")  # characters around a field's name on its line

@@ -25,10 +25,12 @@ from tamis_schemas import (
     Verdict,
     WorkedExample,
 )
-from tamis_schemas.results import CriterionVerdict
+from tamis_schemas.answers.results import CriterionVerdict
 
 from ..llm.chat import Message, Schema
-from .decided import (
+from ..quotes.one_line import one_line
+from ..quotes.quotes import QuotedRecord, lowered
+from .answer_model import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,
@@ -38,8 +40,7 @@ from .decided import (
     validated,
 )
 from .inclusion_status import conclude
-from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, one_line, source_data, user_message
-from .quotes import QuotedRecord, lowered
+from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
 

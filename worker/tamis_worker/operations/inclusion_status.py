@@ -19,8 +19,15 @@ silent. Under the policy `exclude` for unverified exclusions every failed criter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tamis_schemas import Criterion, InclusionStatus, UncertainReason, UnclearPolicy, UnverifiedPolicy, Verdict
-from tamis_schemas.results import CriterionVerdict
+from tamis_schemas import (
+    Criterion,
+    InclusionStatus,
+    UncertainReason,
+    UnclearPolicy,
+    UnverifiedPolicy,
+    Verdict,
+)
+from tamis_schemas.answers.results import CriterionVerdict
 
 Verdicts = Mapping[str, CriterionVerdict]  # by label
 

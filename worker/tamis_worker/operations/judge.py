@@ -10,11 +10,18 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tamis_schemas import ErrorKind, EvaluationResult, Item
-from tamis_schemas.judgement import EvidenceType, Judgement
+from tamis_schemas.answers.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
 
 from ..llm.chat import Message, Schema
-from .decided import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
+from .answer_model import (
+    REASONING_SCHEMA,
+    Decided,
+    InvalidAnswer,
+    StrictAnswer,
+    object_schema,
+    validated,
+)
 from .dialogue import Course, NoEvaluation, Question, answered
 from .evidence import (
     QUALITY_CONTEXTUAL,

@@ -3,8 +3,9 @@
 import re
 from typing import Final
 
+from ..quotes.one_line import one_line
 from .evidence import CitedNoun
-from .prompt import neutralise_chat_tokens, one_line
+from .prompt import neutralise_chat_tokens
 
 CONTEXT_LENGTH: Final = 2000  # characters of the context that the judge sees
 JUDGE_TEMPERATURE: Final = 0.1  # spec 5: nearly deterministic

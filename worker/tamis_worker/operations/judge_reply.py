@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isfinite
 
-from .decided import InvalidAnswer
+from .answer_model import InvalidAnswer
 from .evidence import QUALITY_INAPPROPRIATE, Evidence, evidence_type_of, quality
 
 

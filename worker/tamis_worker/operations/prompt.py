@@ -5,12 +5,13 @@ or leave a line empty, so the structure of the message is ours alone. What a mod
 turn is broken up.
 """
 
-import json
 import re
 from typing import Any
 
 from tamis_schemas import Item
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
+
+from ..quotes.one_line import one_line, shown_value
 
 CONFIDENCE_RUBRIC = """\
 Rate your confidence based on evidence quality:
@@ -53,23 +54,9 @@ def callers_words(text: str) -> str:
     return "\n".join(f"\\{line.lstrip()}" if line.lstrip().startswith("#") else line for line in lines)
 
 
-def one_line(text: str) -> str:
-    """The text with every run of white space, line and paragraph separators among it, as one space."""
-    return " ".join(text.split())
-
-
 def neutralise_chat_tokens(text: str) -> str:
     """The text with a space inside whatever a model's template would read as the beginning or the end of a turn."""
     return _CHAT_TOKEN.sub(lambda match: f"{match[0]} ", text)
-
-
-def shown_value(value: Any) -> str:
-    """A field's value on one line: lists of texts joined by commas, other values as JSON."""
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-        return ", ".join(one_line(part) for part in value)
-    return one_line(json.dumps(value, ensure_ascii=False))
 
 
 def data_line(value: Any) -> str:

@@ -9,7 +9,7 @@ from tamis_schemas import EvaluationResult, Item
 from tamis_schemas.operations.score import Score
 
 from ..llm.chat import Message, Schema
-from .decided import (
+from .answer_model import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,

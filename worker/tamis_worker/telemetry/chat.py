@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tamis_producer import telemetry
-from tamis_producer.telemetry import NOTHING, SpanKind
+from tamis_producer.process import tracing
+from tamis_producer.process.tracing import NOTHING, SpanKind
 
 from ..llm.chat import Answer, ChatRequest, Reply
 
@@ -66,7 +66,7 @@ class ChatSpan:
     def begin(self) -> None:
         """The request is sent now."""
         request, server = self._request, self._server
-        self.span = telemetry.start(f"chat {request.model}", {}, kind=SpanKind.CLIENT)
+        self.span = tracing.start(f"chat {request.model}", {}, kind=SpanKind.CLIENT)
         if self.span.recording:
             self.span.set(
                 {
@@ -87,7 +87,7 @@ class ChatSpan:
         self.span.leave()
         if not self.span.recording:
             return
-        self._replied_at = telemetry.now()
+        self._replied_at = tracing.now()
         usage = reply.usage
         if usage.total_tokens:
             self.span.set(
@@ -119,7 +119,7 @@ class ChatSpan:
         self._kept = True
         return self
 
-    def event(self, name: str, attributes: telemetry.Attributes) -> None:
+    def event(self, name: str, attributes: tracing.Attributes) -> None:
         """What is said of the answer is said of the moment in which it came."""
         self.span.event(name, attributes, self._replied_at)
 

@@ -10,7 +10,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
-from tamis_producer.telemetry import quietly
+from tamis_producer.process.tracing import quietly
 
 NEIGHBOURS = 32  # ports that are tried, for so many workers on one machine
 READ_WITHIN = 5.0  # s for a request to arrive

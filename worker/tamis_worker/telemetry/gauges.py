@@ -8,10 +8,10 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from tamis_producer.telemetry import quietly
+from tamis_producer.process.tracing import quietly
 from tamis_schemas import BrokerUnavailable
 
-from ..engine.limiter import Limiter
+from ..limiter.limiter import Limiter
 
 ASKED_WITHIN = 2.0  # s; a scrape does not wait longer for the broker
 FRESH = 1.0  # s; what the broker said is told again for so long

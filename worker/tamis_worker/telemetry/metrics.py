@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-from tamis_producer.telemetry import quietly
+from tamis_producer.process.tracing import quietly
 
 from ..llm.chat import Reply
 from .measures import Measures

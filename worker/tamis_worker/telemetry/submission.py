@@ -8,7 +8,7 @@ and the item's span has them.
 from collections.abc import Iterable
 from typing import Protocol
 
-from tamis_producer.telemetry import Attributes, quietly
+from tamis_producer.process.tracing import Attributes, quietly
 from tamis_schemas import Evaluation
 
 EVENT = "gen_ai.evaluation.result"

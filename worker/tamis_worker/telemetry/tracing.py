@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING, Any
 
-from tamis_producer import telemetry
-from tamis_producer.redaction import shown_url
+from tamis_producer.config.redaction import shown_url
+from tamis_producer.process import tracing
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -47,7 +47,7 @@ def traced(
     """
     provider = None
     if wanted(environment):
-        telemetry.redact_with(redact)
+        tracing.redact_with(redact)
         try:
             provider = _begin(service, instance, environment)
         except ModuleNotFoundError as error:
@@ -63,7 +63,7 @@ def traced(
 
 def end(provider: Any, *, within: float) -> bool:
     """Export what is left and close; whether that was done in time. It is not waited for longer."""
-    closing = threading.Thread(target=telemetry.quietly(provider.shutdown), name="end of traces", daemon=True)
+    closing = threading.Thread(target=tracing.quietly(provider.shutdown), name="end of traces", daemon=True)
     closing.start()
     closing.join(within)
     if closing.is_alive():

@@ -16,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import LedgerUnavailable
 
-from ..ledger import webhooks
+from ..config.settings import WorkerSettings
+from ..event_loop.loop import end_tasks
 from ..ledger.connection import transaction
-from ..loop import end_tasks
-from ..settings import WorkerSettings
+from . import outbox
 from .schedule import Answer, decide
 from .sender import Sender
 
@@ -89,15 +89,15 @@ class Deliverer:
         """Begin what is due, as far as there is room. Raises `LedgerUnavailable`."""
         self._looks += 1
         if self._looks % SWEEPS == 1:
-            await webhooks.tell_failing(self._engine)
+            await outbox.tell_failing(self._engine)
         if self._looks % PRUNES == 1:
             async with transaction(self._engine) as connection:
-                await webhooks.prune(connection, days=self._keep_days)
+                await outbox.prune(connection, days=self._keep_days)
         if self._sender is None:
-            if waiting := await webhooks.say_why_they_wait(self._engine, UNSIGNED):
+            if waiting := await outbox.say_why_they_wait(self._engine, UNSIGNED):
                 log.warning("%d webhooks wait: TAMIS_WEBHOOK_SECRET is not set here", waiting)
         elif room := AT_ONCE - len(self._tries):
-            for claimed in await webhooks.claim(self._engine, room):
+            for claimed in await outbox.claim(self._engine, room):
                 task = asyncio.create_task(self._deliver(self._sender, claimed), name=f"webhook {claimed.id}")
                 self._tries.add(task)
                 task.add_done_callback(self._tries.discard)
@@ -112,10 +112,10 @@ class Deliverer:
         if self._tries:
             await asyncio.wait(self._tries)
 
-    async def _deliver(self, sender: Sends, claimed: webhooks.Claimed) -> None:
+    async def _deliver(self, sender: Sends, claimed: outbox.Claimed) -> None:
         answer = await sender.send(claimed.id, claimed.url, claimed.body)
         decision = decide(answer, claimed.tries, jitter=self._jitter())
         level = logging.INFO if decision.delivered else logging.WARNING
         log.log(level, "webhook=%s try=%d: %s", claimed.id, claimed.tries, decision.said)
         with suppress(LedgerUnavailable):  # it is sent again when the claim is over
-            await webhooks.finish(self._engine, claimed, answer.status, decision)
+            await outbox.finish(self._engine, claimed, answer.status, decision)

@@ -9,8 +9,9 @@ import pytest
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from stage.gateway import gateway, signed_in
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
 NDJSON = {"Content-Type": "application/x-ndjson"}

@@ -10,7 +10,7 @@ import pytest
 from stage import abstracts
 from stage.gateway import signed_in
 from tamis_producer import Client
-from tamis_producer.api_keys import Scope
+from tamis_producer.gateway.api_keys import Scope
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ import httpx2 as httpx
 from stage.gateway import signed_in
 from stage.screened import Ledgered, write_batch
 from tamis_producer import Client
-from tamis_producer.api_keys import Scope
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 FORMS = ("results", "results?form=csv", "report", "report?form=md", "report?form=json", "records")

@@ -9,8 +9,9 @@ from pathlib import Path
 from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.gateway import gateway
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 HERE = Path(__file__).parent

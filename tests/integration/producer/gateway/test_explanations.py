@@ -8,8 +8,8 @@ import pytest
 from stage.gateway import signed_in
 from stage.screened import CRITERIA, SCREENING, Place, decided, failed, kept_out, write_batch, write_review
 from tamis_producer import Client
-from tamis_producer.api_keys import Scope
-from tamis_producer.audits import AuditDecision
+from tamis_producer.decisions.audits import AuditDecision
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Exclusion, Filter, InclusionDecision
 
 ABSTRACT = "🏃 We trained adults at home.\n# Decision"

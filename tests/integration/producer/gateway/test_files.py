@@ -7,10 +7,11 @@ import httpx2 as httpx
 import pytest
 
 from stage.gateway import gateway, signed_in
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
-from tamis_producer.criteria_file import read_criteria
+from tamis_producer import Client
 from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Inclusion
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}

@@ -8,8 +8,9 @@ from sqlalchemy import text
 
 from stage import abstracts
 from stage.gateway import gateway
-from tamis_producer import Client, ProducerSettings, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client, ProducerSettings
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 OVERRIDES = "/v1/batches/00000000/overrides"

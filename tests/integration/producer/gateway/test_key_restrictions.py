@@ -10,8 +10,9 @@ from sqlalchemy import text
 
 from stage import abstracts
 from stage.gateway import gateway
-from tamis_producer import Client, ProducerSettings, api_keys
-from tamis_producer.api_keys import Restrictions, Scope
+from tamis_producer import Client, ProducerSettings
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Restrictions, Scope
 from tamis_schemas import Filter
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}

@@ -9,7 +9,7 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.gateway import signed_in
 from tamis_producer import Batch, Client
-from tamis_producer.api_keys import Scope
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")

@@ -11,9 +11,9 @@ import pytest
 from stage import abstracts
 from stage.gateway import gateway, signed_in
 from stage.strangers import Strangers, first_bytes, status_of, strangers
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
-from tamis_producer.gateway import frame, pool_watch, protocol
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys, frame, pool_watch, protocol
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.wrong_keys import BURST
 from tamis_schemas import Filter
 

@@ -9,8 +9,9 @@ import pytest
 from stage import abstracts
 from stage.gateway import gateway, signed_in
 from stage.screened import CRITERIA, decided, failed, kept_out, write_batch
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Exclusion, Filter, InclusionDecision
 
 ABSTRACT = "🏃 We trained adults at home."

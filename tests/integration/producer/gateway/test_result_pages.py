@@ -12,8 +12,8 @@ from sqlalchemy import text
 from stage import abstracts, wait_until
 from stage.gateway import signed_in
 from tamis_producer import Client
-from tamis_producer.api_keys import Scope
 from tamis_producer.gateway import pages
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.streams import MOST_OF_A_KEY
 from tamis_schemas import Filter
 

@@ -7,8 +7,9 @@ from starlette.routing import BaseRoute, Route
 
 from stage import abstracts
 from stage.gateway import gateway
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 from tamis_schemas import Filter
 

@@ -9,8 +9,9 @@ import pytest
 
 from stage import abstracts, tamis
 from stage.gateway_process import START_WITHIN, serving
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.server import STOP_WITHIN
 from tamis_schemas import Filter
 

@@ -9,8 +9,9 @@ from sqlalchemy import text
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from stage.gateway import signed_in
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 
 StartWorker = Callable[..., WorkerProcess]
 

@@ -13,8 +13,9 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.gateway import gateway
 from stage.waiting import wait_until
-from tamis_producer import Batch, Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Batch, Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import BatchStatus, Filter
 from tamis_schemas.ledger import batches
 

@@ -14,12 +14,20 @@ from sqlalchemy import Engine, Text, cast, func, select, text, update
 
 from stage.kept import QUESTION, finish, write_kept_review
 from stage.screened import Ledgered, write_batch
-from tamis_producer import overrides
+from tamis_producer.decisions import overrides
 from tamis_producer.explanation import read_explanation
 from tamis_producer.ledger import read_overrides, read_summaries, stream_results
 from tamis_producer.ledger.audits import read_audits
 from tamis_producer.report import ReportForm, write_report
-from tamis_producer.retention import ArchiveFormat, Purged, find_archives, find_subjects, purge, read_archive, restore
+from tamis_producer.retention import (
+    ArchiveFormat,
+    Purged,
+    find_archives,
+    find_subjects,
+    purge,
+    read_archive,
+    restore,
+)
 from tamis_producer.retention import archive as archive_module
 from tamis_producer.retention.holdings import holdings
 from tamis_schemas import ConfigurationError, IllegalTransition, InputError, OperationFailed

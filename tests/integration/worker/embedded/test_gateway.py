@@ -6,8 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from tamis_producer import Client, api_keys
-from tamis_producer.api_keys import Scope
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
 from tamis_worker.embedded.gateway import keep_key
 
 

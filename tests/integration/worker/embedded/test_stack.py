@@ -16,13 +16,13 @@ import pytest
 import redis
 from rich.console import Console
 
-from tamis_producer.stack_file import StackFile
+from tamis_producer.config.stack_file import StackFile
 from tamis_schemas import ConfigurationError, OperationFailed
+from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.embedded.commands import flower_place
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.stack import Stack
 from tamis_worker.embedded.valkey import Valkey
-from tamis_worker.settings import WorkerSettings
 
 BOUND = 30.0  # seconds for anything that is waited for
 
@@ -50,7 +50,7 @@ SUPERVISOR = """
 import sys
 from pathlib import Path
 from tamis_worker.embedded.stack import Stack
-from tamis_worker.settings import WorkerSettings
+from tamis_worker.config.settings import WorkerSettings
 try:
     with Stack(WorkerSettings(home=Path(sys.argv[1])), workers=0, flower=False) as stack:
         print("up", flush=True)

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import release_before
 from tamis_producer.ledger import read_views
-from tamis_producer.worker_view import WorkerReport
+from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import EvaluationResult, LedgerUnavailable, Provenance, Usage
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_schemas.ledger.revisions import MIGRATIONS

@@ -10,8 +10,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_producer.worker_view import WorkerReport
-from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, LedgerUnavailable, Provenance, Usage
+from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_schemas import (
+    BatchStatus,
+    ErrorKind,
+    EvaluationResult,
+    Filter,
+    LedgerUnavailable,
+    Provenance,
+    Usage,
+)
 from tamis_worker.ledger import claims as claims_module
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim, lost

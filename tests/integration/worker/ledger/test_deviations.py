@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Client
-from tamis_producer.worker_view import WorkerReport
+from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import ItemKey, claim

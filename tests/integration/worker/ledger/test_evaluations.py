@@ -7,8 +7,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_producer.worker_view import WorkerReport
-from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, Extract, ItemResult, Provenance
+from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_schemas import (
+    ErrorKind,
+    Evaluation,
+    EvaluationResult,
+    Extract,
+    ItemResult,
+    Provenance,
+)
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record

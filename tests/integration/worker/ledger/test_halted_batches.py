@@ -9,8 +9,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_producer.worker_view import WorkerReport
-from tamis_schemas import BatchStatus, EvaluationResult, Filter, Pause, PauseKind, Priority, Provenance
+from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_schemas import (
+    BatchStatus,
+    EvaluationResult,
+    Filter,
+    Pause,
+    PauseKind,
+    Priority,
+    Provenance,
+)
 from tamis_worker.ledger import heartbeat, pauses, recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_producer.worker_view import WorkerReport
+from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, Provenance, Usage
 from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim

@@ -8,8 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
-from tamis_producer.worker_view import WorkerReport
-from tamis_schemas import Filter, wire
+from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_schemas import Filter
+from tamis_schemas.batches import wire
 from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import transaction

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from stage import WorkerProcess, wait_until
 from stage.webhook_receiver import SECRET, WebhookReceiver, free_port, receiving_webhooks
 from tamis_schemas import Callback
-from tamis_worker.ledger.webhooks import CLAIMED_FOR, OF_ONE_RECEIVER, claim
 from tamis_worker.webhooks.deliverer import UNSIGNED, Deliverer
+from tamis_worker.webhooks.outbox import CLAIMED_FOR, OF_ONE_RECEIVER, claim
 from tamis_worker.webhooks.schedule import WAITS
 from tamis_worker.webhooks.sender import Sender
 

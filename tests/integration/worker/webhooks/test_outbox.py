@@ -5,13 +5,14 @@ from uuid import UUID
 
 import pytest
 
-from tamis_producer import Client, api_keys
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
 from tamis_schemas import BatchEvent, Callback, Pause, PauseKind
 from tamis_worker.ledger import pauses
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.shards import close_cancelled, close_shard
-from tamis_worker.ledger.webhooks import CLAIMED_FOR, LEAST_ENDED, claim, prune, tell_failing
-from tamis_worker.ledger.webhooks import finish as end
+from tamis_worker.webhooks.outbox import CLAIMED_FOR, LEAST_ENDED, claim, prune, tell_failing
+from tamis_worker.webhooks.outbox import finish as end
 from tamis_worker.webhooks.schedule import Decision
 
 from .conftest import HOOK, Outbox

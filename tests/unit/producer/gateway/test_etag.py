@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from tamis_producer.gateway.etag import Humans, matches, tag_of
-from tamis_producer.view import BatchView, Budget
+from tamis_producer.ledger.batch_view import BatchView, Budget
 from tamis_schemas import BatchStatus, Counts, Pause, PauseKind
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

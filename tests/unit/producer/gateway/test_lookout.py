@@ -10,7 +10,7 @@ import pytest
 
 from tamis_producer.gateway import lookout as module
 from tamis_producer.gateway.lookout import Look, Lookout
-from tamis_producer.view import BatchView
+from tamis_producer.ledger.batch_view import BatchView
 from tamis_schemas import BatchStatus, Counts, ItemStatus, LedgerUnavailable
 
 BATCH = uuid4()

@@ -15,7 +15,7 @@ from tamis_producer.intake.bibtex import read_bibtex
 from tamis_producer.intake.bibtex_writing import write_bibtex
 from tamis_producer.intake.latex import balanced, decode, encode
 from tamis_schemas import InputError
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 PATH = Path("library.bib")
 FILE = r"""Some database

@@ -7,7 +7,7 @@ import pytest
 
 from tamis_producer.intake.delimited import read_delimited
 from tamis_schemas import InputError
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 PATH = Path("export.csv")
 

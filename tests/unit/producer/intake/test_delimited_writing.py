@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from stage.hostile import TEXT, without_source
 from stage.shared_data import DATA, needs_real_records
-from tamis_producer.formula_guard import guarded, unguarded
 from tamis_producer.intake.decode import read_decoded
 from tamis_producer.intake.delimited import read_delimited
 from tamis_producer.intake.delimited_writing import write_csv, write_tsv
+from tamis_producer.intake.formula_guard import guarded, unguarded
 from tamis_producer.intake.recognise import Format
 from tamis_producer.intake.source import source_format
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 PATH = Path("export.csv")
 

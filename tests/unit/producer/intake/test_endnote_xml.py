@@ -13,7 +13,7 @@ from tamis_producer.intake.endnote_notes import taken_apart, with_decision
 from tamis_producer.intake.endnote_writing import write_endnote_xml
 from tamis_producer.intake.endnote_xml import read_endnote_xml
 from tamis_schemas import InputError
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 PATH = Path("library.xml")
 ITALIC = '<style face="italic" font="default" size="100%">'

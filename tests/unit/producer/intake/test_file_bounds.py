@@ -5,11 +5,11 @@ from time import process_time
 
 import pytest
 
-from tamis_producer.criteria_file import read_criteria
-from tamis_producer.identification import identify
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake import read_file, read_records
 from tamis_producer.intake.decode import MAX_FILE_BYTES
-from tamis_producer.settings import ProducerSettings
+from tamis_producer.screening.identification import identify
 from tamis_schemas import InputError
 
 RECORD = "TY  - JOUR\nTI  - A title\nER  - \n"

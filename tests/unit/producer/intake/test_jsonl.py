@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stage.hostile import without_source
 from tamis_producer.intake.jsonl import read_jsonl, write_jsonl
 from tamis_schemas import InputError
-from tamis_schemas.item import shown_fields
+from tamis_schemas.records.item import shown_fields
 
 PATH = Path("items.jsonl")
 

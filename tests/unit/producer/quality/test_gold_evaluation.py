@@ -14,9 +14,9 @@ from stage.judged import copied, failed_row, open_row, rejected, row
 from tamis_producer.quality import calibrate, evaluate, match
 from tamis_producer.quality.gold_evaluation import Stands
 from tamis_producer.quality.gold_labels import GoldLabels
-from tamis_producer.quality.gold_page import write_gold_page
-from tamis_producer.quality.reliability_svg import draw_reliability
 from tamis_producer.quality.words import more, rates, remarks, shown
+from tamis_producer.report.gold_page import write_gold_page
+from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest, ItemResult, ItemStatus
 
 # As in docs/quality.md: ten records, five of them included by the human.

@@ -8,7 +8,7 @@ import pytest
 from stage.reported import FLOW
 from tamis_producer.report.flow_svg import BOLD, MOST, PADDING, SIDE_WIDTH, SIDE_X, draw
 from tamis_producer.report.text_width import width
-from tamis_schemas.flow import Flow, FlowStage, Tally
+from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</text></svg><script>alert(1)</script>\"'&\x00\x07\ufdd0\uffff <img src=x onerror=alert(1)>"

@@ -9,7 +9,7 @@ from tamis_producer.report.markdown import escaped, write_markdown
 from tamis_producer.report.methods import methods, warnings
 from tamis_producer.report.subject import SubjectKind
 from tamis_schemas import BatchStatus, Counts, ExtractFields, Filter, Inclusion, WorkedExample
-from tamis_schemas.flow import Flow, FlowStage, Tally
+from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
 
 def text_of(given: Figures, heading: str) -> str:

@@ -14,7 +14,7 @@ from tamis_producer.report.page import write_page
 from tamis_producer.report.record import Row
 from tamis_producer.report.table import MOST_ROWS
 from tamis_schemas import BatchStatus, Counts
-from tamis_schemas.flow import Flow, Tally
+from tamis_schemas.batches.flow import Flow, Tally
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> \" ' & \u2028"
 # What makes a browser fetch something.

@@ -3,7 +3,7 @@
 import pytest
 
 from stage.screened import CRITERIA
-from tamis_producer.outcome import NO_REASON, Outcome
+from tamis_producer.decisions.final_outcome import NO_REASON, Outcome
 from tamis_producer.report.record import LONGEST, NOT_PRESENT, record_row, stage_row
 from tamis_schemas import (
     ErrorKind,
@@ -17,7 +17,7 @@ from tamis_schemas import (
     UncertainReason,
     Verdict,
 )
-from tamis_schemas.results import CriterionVerdict, Difference, Quote, QuoteState
+from tamis_schemas.answers.results import CriterionVerdict, Difference, Quote, QuoteState
 
 RECORD = {"id": "7", "title": "Walking after surgery", "abstract": "We trained 🏃 adults at home.", "year": 2019}
 DECISION = InclusionDecision(

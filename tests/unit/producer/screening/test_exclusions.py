@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tamis_producer.screening import InitialFilter
 from tamis_producer.screening.exclusions import MOST_VERBS, Exclusions
 from tamis_schemas import SearchCriteria
-from tamis_schemas.paper import PaperData
+from tamis_schemas.records.paper import PaperData
 
 MANY = ", ".join(f"papers of kind {kind}" for kind in range(60))  # far more than a context's 40 words and 600 bytes
 FILTER = InitialFilter(SearchCriteria(research_question="Do statins help?", inclusion_criteria=["statins"]))

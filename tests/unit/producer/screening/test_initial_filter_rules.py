@@ -17,8 +17,8 @@ from tamis_producer.screening.patterns import (
     NEGATIVE_CONTEXT_PATTERNS,
 )
 from tamis_schemas import InvalidParameters, SearchCriteria
-from tamis_schemas.filter_result import FilterResult
-from tamis_schemas.paper import PaperData
+from tamis_schemas.answers.filter_result import FilterResult
+from tamis_schemas.records.paper import PaperData
 
 LISTS = (DEFINITIVE_TITLE_PATTERNS, NEGATIVE_CONTEXT_PATTERNS, DEFAULT_EXCLUSION_KEYWORDS)
 

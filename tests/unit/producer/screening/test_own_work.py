@@ -5,8 +5,8 @@ import pytest
 from tamis_producer.screening import InitialFilter
 from tamis_producer.screening.patterns import DEFAULT_EXCLUSION_KEYWORDS
 from tamis_schemas import SearchCriteria
-from tamis_schemas.filter_result import FilterResult
-from tamis_schemas.paper import PaperData
+from tamis_schemas.answers.filter_result import FilterResult
+from tamis_schemas.records.paper import PaperData
 
 FILTER = InitialFilter(SearchCriteria(research_question="Do statins help?", inclusion_criteria=["statins"]))
 HOPE = "This may help patients one day."

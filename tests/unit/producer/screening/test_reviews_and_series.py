@@ -4,7 +4,7 @@ import pytest
 
 from tamis_producer.screening import InitialFilter
 from tamis_schemas import SearchCriteria
-from tamis_schemas.paper import PaperData
+from tamis_schemas.records.paper import PaperData
 
 FILTER = InitialFilter(SearchCriteria(research_question="Do statins help?", inclusion_criteria=["statins"]))
 CASE = "Case report: a man fell."

@@ -8,7 +8,7 @@ from tamis_producer.screening import InitialFilter
 from tamis_producer.screening.inclusions import switched_off
 from tamis_producer.screening.soft_hyphens import place_in_original, without_soft_hyphens
 from tamis_schemas import SearchCriteria
-from tamis_schemas.paper import PaperData
+from tamis_schemas.records.paper import PaperData
 
 
 def criteria(included: str = "statins", **more: object) -> SearchCriteria:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract_fields import (
     MAX_CHARACTERS,
     MAX_DEPTH,
@@ -15,7 +16,6 @@ from tamis_schemas.operations.extract_fields import (
     types,
     values,
 )
-from tamis_schemas.results import FieldsResult
 
 SCHEMA: JsonSchema = {
     "type": "object",

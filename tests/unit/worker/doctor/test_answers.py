@@ -9,9 +9,9 @@ from tamis_worker.doctor.answers import judge_answers
 from tamis_worker.doctor.endpoint import Endpoint
 from tamis_worker.doctor.finding import Finding, Level
 from tamis_worker.doctor.interview import Asked, Call
+from tamis_worker.limiter.rate_headers import RateHeaders
 from tamis_worker.llm.chat import Answer, CallError
 from tamis_worker.llm.dialect import Dialect, Rung
-from tamis_worker.llm.rate_headers import RateHeaders
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
 ENDPOINT = Endpoint("https://llm.example/v1", "gpt-5-mini")

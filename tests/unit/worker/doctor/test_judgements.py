@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tamis_producer.worker_view import WorkerReport, WorkerState, WorkerView
-from tamis_producer.workers import Repairs
+from tamis_producer.ledger.worker_view import WorkerReport, WorkerState, WorkerView
+from tamis_producer.runs.workers import Repairs
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.doctor.finding import Finding, Level
 from tamis_worker.doctor.learned import Learned, judge_learned
@@ -20,7 +20,7 @@ from tamis_worker.doctor.surroundings import (
     judge_times,
     judge_workers,
 )
-from tamis_worker.reconciler import Swept
+from tamis_worker.maintenance.reconciler import Swept
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
 REDIS = RedisReading(

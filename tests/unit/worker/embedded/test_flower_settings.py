@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tamis_schemas import ConfigurationError
+from tamis_worker.config.settings import WorkerSettings, is_loopback
 from tamis_worker.embedded.flower import Flower
-from tamis_worker.settings import WorkerSettings, is_loopback
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, that is the point
 

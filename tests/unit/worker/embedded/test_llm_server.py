@@ -1,7 +1,7 @@
 """How the embedded model is served."""
 
+from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.embedded.llm_server import CONTEXT, PARALLEL
-from tamis_worker.settings import WorkerSettings
 
 
 def test_a_slot_holds_a_prompt_of_4000_tokens_and_the_longest_answer() -> None:

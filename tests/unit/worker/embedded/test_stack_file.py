@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.embedded.stack import Stack
-from tamis_worker.settings import WorkerSettings
 
 KEY = "sk-s3cret"
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
-from tamis_worker.engine.access import Access
 from tamis_worker.engine.asking import MOST_DEVIATIONS, Asker, Tally
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.halting import Halted, Halting
+from tamis_worker.engine.key_circuit_breaker import Access
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply

@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from tamis_schemas import ErrorKind, Filter, Pause, Prices, Steering, Tier, Usage
-from tamis_worker.engine.access import Access
 from tamis_worker.engine.asking import Asker, Tally
 from tamis_worker.engine.capacity import Capacity
 from tamis_worker.engine.halting import Halted, Halting
+from tamis_worker.engine.key_circuit_breaker import Access
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply

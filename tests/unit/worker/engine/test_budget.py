@@ -8,7 +8,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tamis_schemas import NO_STEERING, ErrorKind, Filter, ModelPrice, Prices, Steering, Tier, TierPrice, Usage
+from tamis_schemas import (
+    NO_STEERING,
+    ErrorKind,
+    Filter,
+    ModelPrice,
+    Prices,
+    Steering,
+    Tier,
+    TierPrice,
+    Usage,
+)
 from tamis_worker.engine import budget as module
 from tamis_worker.engine.asking import Tally
 from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, usage_of

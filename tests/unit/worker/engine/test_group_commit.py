@@ -8,7 +8,15 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 from tamis_worker.engine.backpressure import Backpressure
-from tamis_worker.engine.group_commit import BUSY, GATHER, GATHER_BUSY, LARGEST_GROUP, QUIET, GroupCommit, gathering
+from tamis_worker.engine.group_commit import (
+    BUSY,
+    GATHER,
+    GATHER_BUSY,
+    LARGEST_GROUP,
+    QUIET,
+    GroupCommit,
+    gathering,
+)
 
 
 class Ledger:

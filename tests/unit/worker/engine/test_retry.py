@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryDecision, RetryPolicy, Then, backoff, decide
+from tamis_worker.engine.retry import (
+    FORBIDDEN,
+    REFUSALS,
+    RetryDecision,
+    RetryPolicy,
+    Then,
+    backoff,
+    decide,
+)
 from tamis_worker.llm.chat import CallError
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0, rate_limit_wait=5.0)

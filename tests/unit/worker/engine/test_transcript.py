@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from pydantic import TypeAdapter
 
-from tamis_producer.redaction import HIDDEN, Redaction
+from tamis_producer.config.redaction import HIDDEN, Redaction
 from tamis_schemas import ErrorKind, Usage
-from tamis_schemas.transcript import LONGEST_ANSWER, TranscribedCall, Transcript
+from tamis_schemas.answers.transcript import LONGEST_ANSWER, TranscribedCall, Transcript
 from tamis_worker.engine.repair import repaired, unusable
 from tamis_worker.engine.transcript import SchemaTexts, TranscriptWriter, sha256_of
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message

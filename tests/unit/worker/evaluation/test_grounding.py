@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import Chunk, Extraction
-from tamis_schemas.results import QuoteState
+from tamis_schemas.answers.results import QuoteState
 from tamis_worker.evaluation.grounding import Passages, numbers_in, says
 
 TEXT = (

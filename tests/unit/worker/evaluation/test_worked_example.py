@@ -6,7 +6,7 @@ import pytest
 
 from tamis_schemas import Extract, ExtractionDetail
 from tamis_worker.operations import course
-from tamis_worker.operations.decided import Decided
+from tamis_worker.operations.answer_model import Decided
 from tamis_worker.operations.dialogue import Answered
 
 TEXTS = (

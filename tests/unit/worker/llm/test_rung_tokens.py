@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Judge, Operation, Score, SearchCriteria
+from tamis_schemas import (
+    Answer,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    Judge,
+    Operation,
+    Score,
+    SearchCriteria,
+)
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.dialect import Dialect, body
 from tamis_worker.llm.rung import Rung

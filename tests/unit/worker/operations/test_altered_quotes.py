@@ -2,8 +2,8 @@
 
 import pytest
 
-from tamis_schemas.results import Quote, QuoteState
-from tamis_worker.operations.quotes import QuotedRecord
+from tamis_schemas.answers.results import Quote, QuoteState
+from tamis_worker.quotes.quotes import QuotedRecord
 
 ABSTRACT = (
     "Of 1,250 non-smoking women aged 18\u201365 years, 118 were randomised to 2.5 mg/kg metformin daily or placebo for "

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from courses import Model, Played, in_order, play
 from tamis_schemas import ErrorKind
-from tamis_schemas.iterations import AnswerEvaluation, AnswerResult, IterationData
+from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
 from tamis_worker.operations import answer, answer_prompt
 from tamis_worker.operations.dialogue import Question, Unanswered

@@ -24,7 +24,7 @@ from tamis_schemas import (
 from tamis_worker.evaluation import recall
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import course, extract, extract_fields, fitted
-from tamis_worker.operations.decided import Decided, InvalidAnswer
+from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 from tamis_worker.operations.dialogue import Answered, NoEvaluation, Question, Unanswered
 
 SIZE = Extract(instruction="How many were enrolled?", output_type="number")

@@ -5,11 +5,18 @@ from typing import Any
 import pytest
 
 from courses import in_order, play, silent
-from tamis_schemas import ErrorKind, EvaluationResult, Filter, Inclusion, Operation, SearchCriteria
+from tamis_schemas import (
+    ErrorKind,
+    EvaluationResult,
+    Filter,
+    Inclusion,
+    Operation,
+    SearchCriteria,
+)
 from tamis_worker import operations
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations import inclusion
-from tamis_worker.operations.decided import Decided, InvalidAnswer
+from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Unanswered, asked
 
 FILTER = Filter(criteria="Is it?")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_schemas.judgement import EvidenceType
+from tamis_schemas.answers.judgement import EvidenceType
 from tamis_worker.operations.evidence import (
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,

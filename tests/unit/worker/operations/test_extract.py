@@ -12,9 +12,9 @@ from tamis_schemas import EvaluationResult
 from tamis_schemas.operations.extract import Extract
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import extract
-from tamis_worker.operations.decided import InvalidAnswer
-from tamis_worker.operations.not_present import means_not_present
+from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.prompt import SYSTEM_END, callers_words
+from tamis_worker.quotes.not_present import means_not_present
 
 DESIGNS = ["RCT", "cohort", "case-control", "meta-analysis", "other"]
 TEXT = Extract(instruction="What is the study design?")

@@ -6,11 +6,11 @@ import pytest
 
 from llm_double.answers import answer_for
 from llm_double.strictness import objection
+from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields
-from tamis_schemas.results import FieldsResult
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import extract_fields
-from tamis_worker.operations.decided import InvalidAnswer
+from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.prompt import SYSTEM_END
 
 SCHEMA: dict[str, Any] = {

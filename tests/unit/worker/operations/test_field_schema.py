@@ -13,7 +13,7 @@ from llm_double.answers import answer_for
 from llm_double.strictness import objection
 from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, checked_schema
 from tamis_worker.llm.schema_dialect import portable
-from tamis_worker.operations.decided import InvalidAnswer
+from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.field_schema import judged, requested
 
 NULL = {"type": "null"}

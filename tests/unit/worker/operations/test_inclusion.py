@@ -16,7 +16,7 @@ from tamis_schemas import (
     UnverifiedPolicy,
     Verdict,
 )
-from tamis_schemas.results import CriterionVerdict
+from tamis_schemas.answers.results import CriterionVerdict
 from tamis_worker import operations
 from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.llm.schema_dialect import PORTABLE, portable

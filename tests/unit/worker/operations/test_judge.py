@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from courses import Model, Played, in_order, play, silent
 from tamis_schemas import ErrorKind
-from tamis_schemas.judgement import EvidenceType, Judgement
+from tamis_schemas.answers.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
 from tamis_worker.operations import judge
 from tamis_worker.operations.dialogue import Unanswered

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from tamis_schemas import ErrorKind, Filter, Inclusion, SearchCriteria
+from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract import Extract
 from tamis_schemas.operations.extract_fields import ExtractFields
 from tamis_schemas.operations.score import Score
-from tamis_schemas.results import FieldsResult
 from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.llm.json_answer import Malformed
 from tamis_worker.operations import extract, extract_fields, inclusion, score
 from tamis_worker.operations import filter as filter_
-from tamis_worker.operations.decided import Decided, InvalidAnswer
+from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 
 MALFORMED, INVALID = ErrorKind.MALFORMED, ErrorKind.INVALID
 

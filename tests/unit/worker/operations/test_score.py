@@ -12,7 +12,7 @@ from tamis_schemas import EvaluationResult
 from tamis_schemas.operations.score import Score
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import score
-from tamis_worker.operations.decided import InvalidAnswer
+from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.prompt import SYSTEM_END
 
 PLAIN = Score(criteria="Rate relevance to cardiovascular research")

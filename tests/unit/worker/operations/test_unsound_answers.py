@@ -9,7 +9,7 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.llm.json_answer import Malformed
 from tamis_worker.operations.answer import GENERATION_SCHEMA, parse_answer
-from tamis_worker.operations.decided import InvalidAnswer
+from tamis_worker.operations.answer_model import InvalidAnswer
 
 FINAL = "<|start|>assistant<|channel|>final<|message|>"
 PLACES = {

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from stage.exposed import scraped, value
-from tamis_producer.redaction import Redaction
+from tamis_producer.config.redaction import Redaction
 from tamis_schemas import BrokerUnavailable, ErrorKind, Usage
 from tamis_worker.llm.chat import Answer, CallError
 from tamis_worker.telemetry.exposition import Exposition

@@ -7,8 +7,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import generate_latest
 
 from stage.trace_receiver import traced_here
-from tamis_producer import telemetry
-from tamis_producer.redaction import Redaction, forms_of
+from tamis_producer.config.redaction import Redaction, forms_of
+from tamis_producer.process import tracing
 from tamis_schemas import ErrorKind, Usage
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
 from tamis_worker.telemetry.chat import ChatSpan, Server
@@ -22,10 +22,10 @@ REDACT = Redaction([KEY, PASSWORD])
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
-    telemetry.redact_with(REDACT)
+    tracing.redact_with(REDACT)
     with traced_here(exporter):
         yield exporter
-    telemetry.redact_with(str)
+    tracing.redact_with(str)
 
 
 def test_no_secret_is_in_a_span_or_a_figure(spans: InMemorySpanExporter) -> None:

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from stage.faulty_telemetry import CALLS, FaultyTracer
 from stage.trace_receiver import traced_here
-from tamis_producer import telemetry
+from tamis_producer.process import tracing
 from tamis_schemas import Evaluation, Usage
 from tamis_worker.llm.chat import Answer, ChatRequest, Message
 from tamis_worker.telemetry.chat import UNKNOWN, ChatSpan
@@ -38,7 +38,7 @@ def events(span: ReadableSpan) -> list[dict[str, Any]]:
 
 
 def test_each_evaluation_with_a_value_is_an_event_after_the_conventions(spans: InMemorySpanExporter) -> None:
-    with telemetry.span("item", {}) as span:
+    with tracing.span("item", {}) as span:
         submit(EVALUATIONS, span)
     assert events(spans.get_finished_spans()[0]) == [
         {"gen_ai.evaluation.name": "context_relevance", "gen_ai.evaluation.score.value": 0.85},
@@ -76,7 +76,7 @@ def test_a_call_says_neither_prompt_nor_answer(spans: InMemorySpanExporter) -> N
 
 @pytest.mark.parametrize("failing", ["start_span", *CALLS])
 def test_no_fault_of_the_sdk_reaches_a_call_or_a_submission(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry, "tracer", FaultyTracer(failing))
+    monkeypatch.setattr(tracing, "tracer", FaultyTracer(failing))
     with ChatSpan(UNKNOWN, REQUEST) as call:
         call.begin()
         call.replied(ANSWER)
@@ -87,6 +87,6 @@ def test_no_fault_of_the_sdk_reaches_a_call_or_a_submission(failing: str, monkey
 
 def test_evaluations_that_are_none_are_no_fault_of_the_work(spans: InMemorySpanExporter) -> None:
     broken: Any = [object()]
-    with telemetry.span("item", {}) as span:
+    with tracing.span("item", {}) as span:
         submit(broken, span)
     assert spans.get_finished_spans()[0].events == ()

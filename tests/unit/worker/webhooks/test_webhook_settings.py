@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tamis_producer.redaction import HIDDEN, Redaction
+from tamis_producer.config.redaction import HIDDEN, Redaction
 from tamis_schemas import ConfigurationError
-from tamis_worker.settings import WorkerSettings
+from tamis_worker.config.settings import WorkerSettings
 
 
 def secret(length: int) -> str:

@@ -10,7 +10,7 @@ branch_labels = None
 depends_on = None
 
 
-# As `tamis_schemas.status` has them at this revision: the ledger itself refuses any other step, whoever takes it.
+# As `tamis_schemas.batches.status` has them at this revision: the ledger itself refuses any other step, whoever takes it.
 ITEM_STEPS = (
     ("pending", "running"),
     ("pending", "cancelled"),

@@ -30,7 +30,7 @@ CREATE FUNCTION refuse_purged() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 END $$
 """
 
-# The interval is that of Wilson at 0.95, as `tamis_schemas.proportion` has it; 1.96 to all its places.
+# The interval is that of Wilson at 0.95, as `tamis_schemas.values.proportion` has it; 1.96 to all its places.
 RATES = """
 CREATE VIEW pass_rates AS
 WITH counted AS (
@@ -66,7 +66,7 @@ SELECT batch_id, label, operation, round, n, passed, rate,
 FROM intervals
 """
 
-# The same cases as `tamis_producer.outcome.outcomes` has, for all batches at once.
+# The same cases as `tamis_producer.decisions.final_outcome.outcomes` has, for all batches at once.
 ITEM_DECISIONS = """
 CREATE VIEW item_decisions AS
 WITH decided AS (

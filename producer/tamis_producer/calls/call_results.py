@@ -1,0 +1,207 @@
+"""Results of single calls, each as soon as its item has ended: told by Postgres, looked for where nothing is told."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_schemas import ItemStatus, LedgerUnavailable, WaitTimeout
+from tamis_schemas.batches import wire
+
+from ..ledger import (
+    CallResult,
+    Hindrance,
+    ledger_errors,
+    read_call_results,
+    read_hindrance,
+)
+from .notifications import Notifications
+
+# Seconds.
+LOOK_ANYWAY = 1.0  # between two looks where notifications arrive: one may be lost with its connection
+FIRST_LOOK = 0.02  # after which something that is not told is looked for
+LOOKS_GROW = 0.1  # of the time waited so far, from one look to the next
+HINDERED_AFTER = 0.5  # without a result, it is asked whether anything can come
+EACH_PENDING = 0.0002  # between two looks for each item that is waited for: many that end one by one share a look
+LINGER = 30.0  # after the last result, before the connections are given back
+
+log = logging.getLogger(__name__)
+
+
+class FollowedBatch:
+    """The items of one batch, each a future of its result; a future that is cancelled disturbs no other."""
+
+    def __init__(self, batch_id: UUID, items: int, now: float) -> None:
+        loop = asyncio.get_running_loop()
+        self.id = batch_id
+        self.results: list[asyncio.Future[CallResult]] = [loop.create_future() for _ in range(items)]
+        self.since = now  # by the loop's clock, as all that follow
+        self.due = now  # when to look; at once: it may have ended while it was submitted
+        self.not_before = now
+        self.ask_why = now + HINDERED_AFTER  # when to see whether anything keeps it
+        self.told_to_wait = False  # it was said that no worker runs
+        self.halted = False  # it was paused or cancelled; its last call may still be to end
+
+    @property
+    def pending(self) -> list[int]:
+        """The places of the items that are waited for."""
+        return [place for place, result in enumerate(self.results) if not result.done()]
+
+    def end(self, results: dict[int, CallResult]) -> None:
+        """There are results, by their places."""
+        for place, result in results.items():
+            if not self.results[place].done():
+                self.results[place].set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        """There will be no more results."""
+        for result in self.results:
+            if not result.done():
+                result.set_exception(error)
+                result.exception()  # whoever waits gets it; where nobody does, nothing is to be said
+
+
+class CallResults:
+    """Of one event loop; reads and listens as long as something is followed, and a while longer."""
+
+    def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
+        """`connect` makes an engine that commits each statement by itself."""
+        self._connect = connect
+        self._followed: dict[UUID, FollowedBatch] = {}
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._engine: AsyncEngine | None = None
+        self._notifications: Notifications | None = None
+        self._clock = asyncio.get_running_loop().time
+
+    def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
+        """The batch, whose results are set as they come; where the ledger does not answer, its error."""
+        batch = FollowedBatch(batch_id, items, self._clock())
+        self._followed[batch_id] = batch
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name="results of single calls")
+        self._wake.set()
+        return batch
+
+    async def waited_too_long(self, batch: FollowedBatch, within: float) -> WaitTimeout:
+        """What to raise for a result that did not come in time. Raises `LedgerUnavailable`."""
+        hindrance = await self._hindrance([batch.id])
+        self._say_that_none_works(batch, hindrance)
+        n = len(batch.results)
+        done = f"{n - len(batch.pending)} of {n} items done after {within:g} s"
+        return WaitTimeout(
+            f"batch {batch.id}: {done}; it goes on" + ("" if hindrance.live_workers else ", once a worker runs")
+        )
+
+    def stop(self) -> None:
+        """Give the connections back; on the loop. What is followed fails."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        self._engine = self._connect()
+        self._notifications = Notifications(self._engine, self._told)
+        listening = asyncio.create_task(self._notifications.listen(), name="notifications of batches")
+        try:
+            while await self._something_is_due():
+                await self._look()
+        finally:
+            self._task = None
+            for batch in self._followed.values():
+                batch.fail(LedgerUnavailable("the client was closed"))
+            self._followed.clear()
+            engine, self._engine = self._engine, None
+            if not listening.cancelling():  # a loop that ends did: twice, it would drop its connection
+                listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+            await engine.dispose()
+
+    def _told(self, channel: str, batch_id: UUID) -> None:
+        batch = self._followed.get(batch_id)
+        if batch is None:
+            return
+        if channel == wire.BATCHES_CHANNEL:
+            batch.halted = True
+            batch.ask_why = self._clock()
+        batch.due = min(batch.due, max(self._clock(), batch.not_before))
+        self._wake.set()
+
+    async def _something_is_due(self) -> bool:
+        """Return once something is; False where nothing was followed for long."""
+        while True:
+            self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
+            until = min((batch.due for batch in self._followed.values()), default=None)
+            left = LINGER if until is None else until - self._clock()
+            if until is not None and left <= 0:
+                return True
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._wake.wait()
+            except TimeoutError:
+                if until is None and not self._followed:
+                    return False
+
+    async def _look(self) -> None:
+        now = self._clock()
+        due = [batch for batch in self._followed.values() if batch.due <= now]
+        for batch in due:
+            batch.due = math.inf  # what is told from here on, this look may not see
+        try:
+            await self._read(due)
+        except LedgerUnavailable:
+            try:  # over a new connection: the old one may have been lost while nothing was read
+                await self._read(due)
+            except Exception as error:  # whoever waits gets it; the others are waited for
+                for batch in due:
+                    batch.fail(error)
+        now = self._clock()
+        for batch in due:
+            batch.not_before = now + EACH_PENDING * len(batch.pending)
+            batch.due = max(batch.not_before, min(batch.due, now + self._pause(batch, now)))
+
+    def _pause(self, batch: FollowedBatch, now: float) -> float:
+        if self._notifications is not None and self._notifications.heard and not batch.halted:
+            return LOOK_ANYWAY
+        return min(LOOK_ANYWAY, max(FIRST_LOOK, LOOKS_GROW * (now - batch.since)))
+
+    async def _read(self, due: list[FollowedBatch]) -> None:
+        assert self._engine is not None  # noqa: S101 - while it runs
+        wanted = {batch.id: batch.pending for batch in due}
+        with ledger_errors():
+            async with self._engine.connect() as connection:
+                found = await connection.run_sync(read_call_results, wanted)
+        for batch in due:
+            batch.end({place: result for (batch_id, place), result in found.items() if batch_id == batch.id})
+        late = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
+        if late:
+            self._say_why(late, await self._hindrance([batch.id for batch in late]))
+
+    async def _hindrance(self, batch_ids: list[UUID]) -> Hindrance:
+        engine = self._engine or self._connect()
+        try:
+            with ledger_errors():
+                async with engine.connect() as connection:
+                    return await connection.run_sync(read_hindrance, batch_ids)
+        finally:
+            if engine is not self._engine:
+                await engine.dispose()
+
+    def _say_why(self, batches: list[FollowedBatch], hindrance: Hindrance) -> None:
+        for batch in batches:
+            batch.ask_why = self._clock() + HINDERED_AFTER
+            if (pause := hindrance.stuck.get(batch.id)) is not None:
+                log.warning("batch %s is paused: %s. %s", batch.id, pause.reason, pause.remedy(str(batch.id)))
+                batch.end({place: CallResult(ItemStatus.PENDING, pause=pause) for place in batch.pending})
+            else:
+                self._say_that_none_works(batch, hindrance)
+
+    def _say_that_none_works(self, batch: FollowedBatch, hindrance: Hindrance) -> None:
+        if hindrance.live_workers == 0 and not batch.told_to_wait:
+            batch.told_to_wait = True
+            log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)

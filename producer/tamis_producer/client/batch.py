@@ -1,0 +1,332 @@
+"""A batch as its submitter holds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tamis_schemas import (
+    Audit,
+    BatchPaused,
+    Counts,
+    ErrorKind,
+    ItemResult,
+    Operation,
+    Override,
+    Priority,
+    RetryBias,
+    Stratum,
+    Summary,
+    WaitTimeout,
+)
+from tamis_schemas.ledger import batches
+
+from ..decisions import audits, overrides
+from ..decisions.overrides import HumanDecision
+from ..explanation import Explanation, read_explanation
+from ..ledger import (
+    ledger_errors,
+    page_results,
+    read_audits,
+    read_item_ids,
+    read_operation,
+    read_originals,
+    read_overrides,
+    read_summaries,
+    read_summary,
+    read_views,
+)
+from ..ledger.batch_view import BatchView
+from ..runs import control, rounds
+from ..runs.control import priority_of
+from ..runs.retry_bias import read_retry_bias
+
+if TYPE_CHECKING:
+    from ..decisions.agreement import AgreementFigures
+    from ..decisions.pilot_file import Pilot
+    from .client import Client
+
+FIRST_POLL = 0.05  # s
+SLOWEST_POLL = 1.0  # s
+POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the time waited after it, at most
+
+
+class Batch:
+    """A handle on a batch in the ledger; any number may exist for one batch, in any process."""
+
+    def __init__(self, client: Client, batch_id: UUID, *, replayed: bool = False) -> None:
+        self._client = client
+        self._id = batch_id
+        self.replayed = replayed  # whether its submission found it: the idempotency key was used before
+
+    @property
+    def id(self) -> str:
+        """The batch's id, a UUID as text."""
+        return str(self._id)
+
+    def operation(self) -> Operation:
+        """What is asked of every item. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_operation(connection, self._id)
+
+    def api_key_id(self) -> str | None:
+        """The gateway's key that it was submitted with; None: with none. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            key_id: str | None = connection.execute(
+                select(batches.c.api_key_id).where(batches.c.id == self._id)
+            ).scalar_one()
+        return key_id
+
+    def status(self) -> BatchView:
+        """How the batch stands now. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_views(connection, batch_id=self._id)[0]
+
+    def wait(self, timeout: float | None = None) -> Counts:
+        """The counts, once the batch is completed, or cancelled and its last call has ended.
+
+        A batch that somebody paused is waited for: somebody will resume it.
+
+        Args:
+            timeout: seconds to wait at most; None waits as long as it takes.
+
+        Raises:
+            BatchPaused: it cannot go on before somebody puts the reason right: a wrong key, a budget that is used up.
+            WaitTimeout: it took longer; the batch goes on.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        for view in self.watch(timeout):
+            if view.finished:
+                return view.counts
+        raise AssertionError("watch ends with a finished batch or raises")
+
+    def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
+        """How the batch stands, again and again (at first quickly, then every second), until `wait` would return.
+
+        Raises as `wait` does.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = FIRST_POLL
+        while True:
+            view = self.status()
+            yield view
+            if view.finished:
+                return
+            if view.stuck is not None:
+                raise BatchPaused(self.id, view.stuck)
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                done = view.counts.finished
+                raise WaitTimeout(
+                    f"batch {self.id}: {done} of {view.counts.n_items} items done after {timeout:g} s; it goes on: "
+                    f"`tamis status {self.id} --watch` follows it"
+                )
+            self._client.waiting.sleep(pause if left is None else min(pause, left))
+            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
+
+    def pause(self) -> None:
+        """Begin no further item. Calls in flight are finished; what waits is pending again within seconds.
+
+        Raises `IllegalTransition` where the batch is completed or cancelled, and `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.pause(connection, self._id)
+
+    def resume(self, max_cost: Decimal | None = None) -> None:
+        """Go on where the batch was paused; a batch that runs goes on as it is.
+
+        Args:
+            max_cost: a new budget in dollars, of a batch that has one.
+
+        Raises:
+            InvalidParameters: the batch has no budget, or has used it up and gets no larger one; or no amount.
+            IllegalTransition: the batch is completed or cancelled.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.resume(connection, self._id, max_cost)
+        self._client.dispatch(self._id)
+
+    def cancel(self) -> None:
+        """End the batch: what is pending is cancelled at once, calls in flight are finished and their results kept.
+
+        Raises `IllegalTransition` where the batch is completed, and `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.cancel(connection, self._id)
+        self._client.conclude(self._id)
+
+    def set_priority(self, priority: Priority | str) -> None:
+        """Go before, or behind, other batches from now on; effective on all workers within seconds.
+
+        Raises `InvalidParameters` for a priority that there is not, `IllegalTransition` where the batch is completed or
+        cancelled, and `LedgerUnavailable`.
+        """
+        named = priority_of(priority)
+        with ledger_errors(), self._client.engine.begin() as connection:
+            control.set_priority(connection, self._id, named)
+        self._client.dispatch(self._id)
+
+    def retry(
+        self,
+        kinds: Collection[ErrorKind | str] | None = None,
+        *,
+        cancelled: bool = False,
+        max_cost: Decimal | None = None,
+    ) -> int:
+        """Begin a new round with exactly the failed items; how many. What is decided stays as it is.
+
+        Args:
+            kinds: only items that failed with one of these kinds of error; None: all.
+            cancelled: with the items that were cancelled as well.
+            max_cost: a new budget in dollars, of a batch that has one.
+
+        Raises:
+            IllegalTransition: the batch is neither completed nor cancelled, or its last calls are still in flight.
+            InvalidRequest: there is no such item; the message names what there is.
+            InvalidParameters: an unknown kind; or a budget that is none, or used up.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        with ledger_errors(), self._client.engine.begin() as connection:
+            count = rounds.retry(connection, self._id, kinds, cancelled, max_cost)
+        self._client.dispatch(self._id)
+        return count
+
+    def later_stage(self) -> bool:
+        """Whether the next stage of its review has begun, into which what a retry decides does not follow.
+
+        Raises `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return rounds.later_stage(connection, self._id)
+
+    def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
+        """Every item in item order, or those at some places; an item that is not terminal has no result yet.
+
+        They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
+        stands when its page is read, so while a batch runs a later page may be further than an earlier one.
+
+        Raises `LedgerUnavailable`.
+        """
+        return page_results(self._client.engine, self._id, places)
+
+    def explain(self, index: int) -> Explanation:
+        """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
+
+        Args:
+            index: the item's place in the batch, from 0.
+
+        Raises:
+            InvalidParameters: the batch has no such place.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_explanation(connection, self._id, index)
+
+    def item_ids(self) -> list[str]:
+        """The ids of the items, in their order. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_item_ids(connection, self._id)
+
+    def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
+        """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
+
+        A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.
+        """
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_summary(connection, self._id, round)
+
+    def summaries(self) -> list[Summary]:
+        """The summaries of all finished rounds, the first one first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_summaries(connection, self._id)
+
+    def failures(self) -> RetryBias:
+        """What failed in each round, and by which traits of the records; empty where nothing ever failed.
+
+        Raises `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_retry_bias(connection, self._id)
+
+    def override(self, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
+        """Decide about one item, beside the model and never over it; what stands now.
+
+        Args:
+            index: the item's place in the batch, from 0.
+            value: what the operation would have given: `include` or `exclude`, True or False, a number of the scale,
+                what is extracted (None: the record does not hold it), an object of fields.
+            reviewer: who decides.
+            note: why.
+
+        Raises:
+            InvalidParameters: a value that the operation could not have given, an item that is not there or that the
+                software has not finished with, or no reviewer.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        return self.decide([HumanDecision(index, value, reviewer, note)])[0]
+
+    def withdraw_override(self, index: int, *, reviewer: str, note: str | None = None) -> Override:
+        """Take back what a human decided about one item, so that the software's decision counts again.
+
+        Raises `InvalidParameters` where nothing stands, else as `override`.
+        """
+        return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True)])[0]
+
+    def decide(self, decisions: Sequence[HumanDecision]) -> list[Override]:
+        """Many decisions at once, all of them or none; what stands now on each item, in the order given.
+
+        Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.engine.begin() as connection:
+            return overrides.record(connection, self._id, decisions)
+
+    def overrides(self, *, history: bool = False) -> list[Override]:
+        """The human decisions that stand, in item order; with `history` every one ever made, withdrawals too.
+
+        Raises `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_overrides(connection, self._id, history=history)
+
+    def draw_audit(self, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
+        """A random sample of `n` excluded records for a human to judge; arguments and errors as `audits.draw`.
+
+        The same seed gives back the same audit.
+        """
+        with ledger_errors(), self._client.engine.begin() as connection:
+            return audits.draw(connection, self._id, n, seed=seed, stratum=stratum)
+
+    def draw_pilot(self, n: int, *, seed: int) -> Pilot:
+        """A random sample of `n` records, copies left out, for a human to label; the same seed draws the same.
+
+        Raises `InvalidParameters` for an `n` below 1 or a seed that is none, and `LedgerUnavailable`.
+        """
+        from ..decisions.pilot_file import draw_pilot  # with the readers of every format behind it
+
+        with ledger_errors(), self._client.engine.connect() as connection:
+            population = read_originals(connection, self._id)
+        return draw_pilot(population, n, seed=seed)
+
+    def audits(self) -> list[Audit]:
+        """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.engine.connect() as connection:
+            return read_audits(connection, self._id)
+
+    def agreement(self) -> AgreementFigures:
+        """How far the software agrees with the humans who decided about the same records.
+
+        Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
+        """
+        from ..decisions.agreement import read_agreement
+
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_agreement(connection, self._id)
+
+    def __repr__(self) -> str:
+        return f"Batch({self.id!r})"

@@ -1,0 +1,475 @@
+"""The client: submit a batch, find one again."""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from tamis_schemas import (
+    NO_STEERING,
+    Audit,
+    BrokerUnavailable,
+    Callback,
+    ErrorKind,
+    Exclusion,
+    Inclusion,
+    InvalidParameters,
+    InvalidRequest,
+    Item,
+    Operation,
+    Override,
+    Priority,
+    ReviewPlan,
+    Source,
+    Steering,
+)
+
+from ..config.settings import ProducerSettings
+from ..decisions import audits
+from ..decisions.audits import AuditDecision, Recorded
+from ..decisions.worked_examples import with_examples
+from ..ledger import (
+    CLIENT,
+    PoolKind,
+    connect,
+    find_audit,
+    find_batch,
+    find_either,
+    find_review,
+    insert_batch,
+    ledger_errors,
+    read_audit,
+    read_reviews,
+    read_service_traffic,
+    read_views,
+)
+from ..ledger.batch_view import BatchView, ReviewView, ServiceTraffic
+from ..ledger.worker_view import WorkerView
+from ..process import tracing
+from ..process.forks import begin_anew_after_a_fork
+from ..process.waiting import ON_THREAD, Waiting
+from ..runs.rounds import Retryable, find_retryable
+from ..runs.stages import begin
+from ..submission.bounds import Bounds
+from ..submission.budget import budget_of
+from ..submission.new_batch import NewBatch, parameters, rows_of
+from ..transport.broker_absence import BrokerAbsence
+from .batch import Batch
+from .review import Review
+
+if TYPE_CHECKING:
+    from ..calls.single_calls import SingleCalls
+    from ..transport.dispatch import Dispatcher
+
+log = logging.getLogger(__name__)
+
+
+Retriable = TypeVar("Retriable")
+
+
+@dataclass(frozen=True)
+class Retried(Generic[Retriable]):
+    """What came of retrying a batch together with others."""
+
+    batch: Retriable
+    items: int  # asked about again
+    refused: str | None = None  # why there are none
+
+
+class Client:
+    """Enqueues batches and reads them back; holds connections until `close`.
+
+    Thread-safe. One that was made before a fork works in the parent and in every child.
+
+    >>> with Client() as client:
+    ...     batch = client.submit(Filter(criteria="Is this about oncology?"), items)
+    ...     batch.wait(timeout=600)
+    """
+
+    def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
+        """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
+        self.settings = settings or ProducerSettings.load()
+        self._pool = pool
+        self.engine: Engine = self._connect()
+        self.waiting: Waiting = ON_THREAD
+        self._broker = self.settings.broker
+        self._lock = Lock()
+        self._made: Dispatcher | None = None
+        self._calls: SingleCalls | None = None
+        self._absence = BrokerAbsence()
+        begin_anew_after_a_fork(self)
+
+    def submit(
+        self,
+        operation: Operation,
+        items: Iterable[Item],
+        *,
+        model: str | None = None,
+        idempotency_key: str | None = None,
+        label: str | None = None,
+        use_cache: bool = True,
+        shard_size: int | None = None,
+        window: int | None = None,
+        exclusions: Mapping[int, Exclusion] | None = None,
+        source: Source | None = None,
+        priority: Priority = Priority.NORMAL,
+        max_cost: Decimal | None = None,
+        steering: Steering = NO_STEERING,
+        callback: Callback | None = None,
+        api_key_id: str | None = None,
+        service: str | None = None,
+    ) -> Batch:
+        """The batch, once it is in the ledger as a whole; its first shards are dispatched.
+
+        Args:
+            operation: what to ask of every item.
+            items: dicts of JSON values; their order is the order of the results. An iterator is read once, and to its
+                end before anything is written: it may be slow, and larger than memory.
+            model: the model to ask; None: the one of the settings, else the workers' own.
+            idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
+            label: what people call the batch, for example a file's name.
+            use_cache: take answers to the same questions from the ledger, at no cost. Without it every question is
+                asked anew; the new answers are kept in the place of older ones.
+            shard_size: items of one shard; None: as in the settings.
+            window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
+            exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They
+                stand in the batch all the same, as `excluded_by_filter`.
+            source: the file from which the items come.
+            priority: who goes first where several batches wait.
+            max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
+                left, and what is not asked by then stays pending. None: no budget.
+            steering: reasoning effort, further fields and headers, and the tier, over what the workers are set to.
+                It is kept in the ledger, values of headers too: secrets belong into the workers' settings.
+            callback: whom to tell of its end; None: nobody.
+            api_key_id: the gateway's key on whose behalf it is submitted; None: no key.
+            service: whose single calls the batch holds; such batches are shown together. None: one that people follow.
+
+        Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
+
+        Raises:
+            InvalidParameters: an item that JSON or Postgres cannot hold, items or parameters larger than the settings
+                allow, no item at all, an exclusion of an item that is not there, a shard size or window below 1, or a
+                budget for a model whose price is not known. Nothing is written.
+            IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
+            NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
+            InputError: TAMIS_PRICES names a file that cannot be read.
+            ConfigurationError: the folder for temporary files is full. Nothing is written.
+            LedgerUnavailable: the ledger does not answer. Nothing is written.
+        """
+        if idempotency_key is not None and not idempotency_key.strip():
+            raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
+        bounds = Bounds.of(self.settings)
+        operation = self.with_examples(operation)
+        params = parameters(operation, bounds=bounds)
+        asked = model or self.settings.batch_model
+        batch = NewBatch(
+            operation=params["operation"],
+            params=params,
+            model=asked,
+            shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
+            window=_at_least_one("window", window, self.settings.window),
+            label=label,
+            idempotency_key=idempotency_key,
+            use_cache=use_cache,
+            source=source,
+            priority=Priority(priority),
+            max_cost=budget_of(max_cost, asked, self.settings.prices),
+            steering=steering,
+            callback=callback,
+            api_key_id=api_key_id,
+            service=service,
+            items=rows_of(  # last: it takes a while
+                items, exclusions, bounds=bounds, operations=[operation], waiting=self.waiting
+            ),
+        )
+        with batch.items, _submitting(batch) as submitted:
+            traced = replace(batch, traceparent=tracing.traceparent())
+            with ledger_errors(), self.engine.begin() as connection:
+                batch_id = insert_batch(connection, traced)
+            submitted.set({"tamis.batch_id": str(batch_id)})
+            self.dispatch(batch_id)
+        return Batch(self, batch_id, replayed=batch_id != batch.id)
+
+    def submit_review(
+        self,
+        plan: ReviewPlan,
+        items: Iterable[Item],
+        *,
+        label: str,
+        use_cache: bool = True,
+        exclusions: Mapping[int, Exclusion] | None = None,
+        source: Source | None = None,
+        again: bool = False,
+        priority: Priority = Priority.NORMAL,
+        steering: Steering = NO_STEERING,
+        callback: Callback | None = None,
+    ) -> Review:
+        """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
+
+        Submitting the same plan with the same records returns the review that is there, however far it has come;
+        `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each
+        stage has the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and
+        what is raised, are those of `submit`.
+        """
+        plan = plan.asking(self.settings.batch_model).steered(steering).with_operations(self.with_examples)
+        for stage in plan.stages:
+            budget_of(stage.max_cost, stage.model, self.settings.prices)
+        bounds = Bounds.of(self.settings)
+        params, *_ = [parameters(stage.operation, bounds=bounds) for stage in plan.stages]
+        operations = [stage.operation for stage in plan.stages]
+        first = NewBatch(
+            operation=params["operation"],
+            params=params,
+            model=plan.stages[0].model,
+            items=rows_of(items, exclusions, bounds=bounds, operations=operations, waiting=self.waiting),
+            shard_size=self.settings.shard_size,
+            window=self.settings.window,
+            label=f"{label}: {plan.stages[0].name}",
+            use_cache=use_cache,
+            source=source,
+            priority=Priority(priority),
+            max_cost=plan.stages[0].max_cost,
+            steering=plan.stages[0].steering,
+            callback=callback,
+        )
+        with first.items, _submitting(first) as submitted:
+            traced = replace(first, traceparent=tracing.traceparent())
+            with ledger_errors(), self.engine.begin() as connection:
+                begun = begin(connection, plan, traced, label=label, again=again)
+            submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
+            self.dispatch(begun.batch_id)
+        return Review(self, begun.review_id)
+
+    def with_examples(self, operation: Operation) -> Operation:
+        """An inclusion that names a batch to take examples from, with them; any other operation as it is.
+
+        Submitting does it too, and what is submitted keeps its examples, whatever people decide later.
+
+        Raises:
+            UnknownBatch: there is no such batch.
+            InvalidParameters: it is no inclusion of the same question, or nobody included one of its records and
+                excluded another; or the criteria bring examples of their own.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        if not isinstance(operation, Inclusion) or operation.examples_from is None:
+            return operation
+        batch = self.batch(operation.examples_from)
+        decided = batch.results([one.index for one in batch.overrides()])
+        return with_examples(operation, batch.operation(), batch.id, decided)
+
+    def review(self, review_id: str) -> Review:
+        """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return Review(self, find_review(connection, review_id))
+
+    def reviews(self, limit: int = 20) -> list[ReviewView]:
+        """The latest reviews, newest first. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.snapshot() as connection:
+            return read_reviews(connection, limit=limit)
+
+    def batch_or_review(self, prefix: str) -> Batch | Review:
+        """Whatever has this id, or the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            found = find_either(connection, prefix)
+        if found.review_id is not None:
+            return Review(self, found.review_id)
+        assert found.batch_id is not None  # noqa: S101 - one of the two is set
+        return Batch(self, found.batch_id)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection whose every statement sees the same moment."""
+        with self.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+            yield connection
+
+    def batch(self, batch_id: str) -> Batch:
+        """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return Batch(self, find_batch(connection, batch_id))
+
+    def batches(self, limit: int = 20) -> list[BatchView]:
+        """The latest batches, newest first, without those of services. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_views(connection, limit=limit)
+
+    def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
+        """The single calls of services in the last hours, counted by service and hour. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_service_traffic(connection, hours=hours)
+
+    @property
+    def calls(self) -> "SingleCalls":
+        """What asks for single results; who only submits need not wait for asyncio to be imported."""
+        with self._lock:
+            if self._calls is None:
+                from ..calls.single_calls import SingleCalls
+
+                self._calls = SingleCalls(self)
+            return self._calls
+
+    def retry(
+        self,
+        batch_id: str,
+        *,
+        kinds: Collection[ErrorKind | str] | None = None,
+        cancelled: bool = False,
+        max_cost: Decimal | None = None,
+    ) -> Batch:
+        """The batch of this id, in a new round with exactly its failed items; arguments and errors as `Batch.retry`.
+
+        Raises `UnknownBatch` as well.
+        """
+        batch = self.batch(batch_id)
+        batch.retry(kinds, cancelled=cancelled, max_cost=max_cost)
+        return batch
+
+    def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
+        """Every completed batch with failed items, of these kinds where some are given; the oldest first.
+
+        Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        """
+        with ledger_errors(), self.engine.connect() as connection:
+            return find_retryable(connection, kinds)
+
+    def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
+        """A new round of every completed batch with failed items, of these kinds where some are given.
+
+        What refuses (a budget that is used up, a batch that somebody else retried meanwhile) says why, and does not
+        stop the others. Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        """
+        done = []
+        for found in self.retryable(kinds):
+            batch = Batch(self, found.batch_id)
+            try:
+                done.append(Retried(batch, batch.retry(kinds)))
+            except InvalidRequest as refused:
+                done.append(Retried(batch, 0, str(refused)))
+        return done
+
+    def override(self, batch_id: str, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
+        """A human's decision on an item of the batch of this id; as `Batch.override`. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).override(index, value, reviewer=reviewer, note=note)
+
+    def withdraw_override(self, batch_id: str, index: int, *, reviewer: str, note: str | None = None) -> Override:
+        """As `Batch.withdraw_override`, of the batch of this id. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note)
+
+    def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
+        """As `Batch.overrides`, of the batch of this id. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).overrides(history=history)
+
+    def audit(self, audit_id: str) -> Audit:
+        """The audit of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        with ledger_errors(), self.engine.connect() as connection:
+            return read_audit(connection, find_audit(connection, audit_id))
+
+    def record_audit(
+        self,
+        audit_id: str,
+        decisions: Sequence[AuditDecision],
+        *,
+        correct: bool = False,
+        include_missed: bool = False,
+    ) -> Recorded:
+        """Keep what a human says of an audit's records, all or nothing; arguments and errors as `audits.record`."""
+        found = UUID(self.audit(audit_id).id)
+        with ledger_errors(), self.engine.begin() as connection:
+            return audits.record(connection, found, decisions, correct=correct, include_missed=include_missed)
+
+    def workers(self) -> list[WorkerView]:
+        """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
+
+        Raises `LedgerUnavailable` where neither answers.
+        """
+        from ..runs.workers import read_workers  # with the client of Redis, which nothing else here needs
+
+        return read_workers(self.engine, self._broker)
+
+    def ready(self) -> None:
+        """Import now what the first submission would import: Celery takes half a second."""
+        self._dispatcher()
+
+    def close(self) -> None:
+        """Give every connection back."""
+        with self._lock:
+            made, self._made = self._made, None
+            calls, self._calls = self._calls, None
+        if calls is not None:
+            calls.close()
+        self.engine.dispose()
+        if made is not None:
+            made.close()
+
+    def dispatch(self, batch_id: UUID) -> None:
+        """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
+        with self._broker_may_be_away("batch %s is in the ledger; the workers will dispatch it: %s", batch_id) as there:
+            if there:
+                self._dispatcher().fill_window(batch_id)
+
+    def conclude(self, batch_id: UUID) -> None:
+        """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
+        with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
+            if there:
+                self._dispatcher().conclude(batch_id)
+
+    def forget(self) -> object:
+        """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
+        theirs = (self.engine.pool, self._calls, self._made, None if self._made is None else self._made.forget())
+        self.engine.dispose(close=False)
+        self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
+        self._calls = None
+        return theirs
+
+    def _connect(self) -> Engine:
+        return connect(self.settings.database, self._pool)
+
+    @contextmanager
+    def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
+        """Whether the broker is worth asking; where it does not answer, the workers see to what is to be published."""
+        if self._absence.lasts:
+            log.warning(message, batch_id, "the broker did not answer a moment ago")
+            yield False
+            return
+        try:
+            yield True
+        except BrokerUnavailable as error:
+            self._absence.begins()
+            log.warning(message, batch_id, error)
+
+    def _dispatcher(self) -> "Dispatcher":
+        """Made when something is published: who only reads need not wait for Celery to be imported."""
+        with self._lock:
+            if self._made is None:
+                from ..transport.broker import PRODUCER_WAITS, make_app
+                from ..transport.dispatch import Dispatcher
+
+                self._made = Dispatcher(
+                    self.engine, make_app(self.settings, within=PRODUCER_WAITS), waiting=self.waiting
+                )
+            return self._made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _submitting(batch: NewBatch) -> AbstractContextManager[tracing.Span]:
+    """The span of a submission: the root of the batch's trace, unless the caller has one that it belongs to."""
+    about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
+    return tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER)
+
+
+def _at_least_one(name: str, given: int | None, otherwise: int) -> int:
+    if given is None:
+        return otherwise
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InvalidParameters(f"{name}: {given!r} is no whole number from 1")
+    return given

@@ -1,0 +1,108 @@
+"""A review as its submitter holds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from tamis_schemas import BatchPaused, IllegalTransition, Priority, WaitTimeout
+
+from ..ledger import ledger_errors, read_reviews
+from ..ledger.batch_view import ReviewView
+from ..runs import control
+from .batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
+
+if TYPE_CHECKING:
+    from .client import Client
+
+
+class Review:
+    """A handle on a review in the ledger; any number may exist for one review, in any process."""
+
+    def __init__(self, client: Client, review_id: UUID) -> None:
+        self._client = client
+        self._id = review_id
+
+    @property
+    def id(self) -> str:
+        """The review's id, a UUID as text."""
+        return str(self._id)
+
+    def status(self) -> ReviewView:
+        """How the review stands now, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
+        with ledger_errors(), self._client.snapshot() as connection:
+            return read_reviews(connection, review_id=self._id)[0]
+
+    def stages(self) -> list[Batch]:
+        """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
+        return [Batch(self._client, UUID(view.id)) for view in self.status().stages]
+
+    def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
+        """How the review stands, again and again (at first quickly, then every second), until nothing more happens.
+
+        Raises:
+            BatchPaused: its stage cannot go on before somebody puts the reason right.
+            WaitTimeout: it took longer than `timeout` seconds; the review goes on.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = FIRST_POLL
+        while True:
+            view = self.status()
+            yield view
+            if view.finished:
+                return
+            if view.stages[-1].stuck is not None:
+                raise BatchPaused(view.stages[-1].id, view.stages[-1].stuck)
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                begun, planned = len(view.stages), len(view.planned)
+                raise WaitTimeout(
+                    f"review {self.id}: in stage {begun} of {planned} after {timeout:g} s; it goes on: "
+                    f"`tamis review status {self.id} --watch` follows it"
+                )
+            self._client.waiting.sleep(pause if left is None else min(pause, left))
+            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
+
+    def wait(self, timeout: float | None = None) -> ReviewView:
+        """The last view, once nothing more happens. Raises as `watch` does."""
+        for view in self.watch(timeout):
+            if view.finished:
+                return view
+        raise AssertionError("watch ends with a finished review or raises")
+
+    def pause(self) -> None:
+        """Pause the stage that the review is in. Raises as `Batch.pause`."""
+        self._in_stage("pause", Batch.pause)
+
+    def resume(self, max_cost: Decimal | None = None) -> None:
+        """Go on with the stage that was paused. Arguments and errors are those of `Batch.resume`."""
+        self._in_stage("resume", lambda batch: batch.resume(max_cost))
+
+    def cancel(self) -> None:
+        """Cancel the stage that the review is in; no other one follows. Raises as `Batch.cancel`."""
+        self._in_stage("cancel", Batch.cancel)
+
+    def set_priority(self, priority: Priority | str) -> None:
+        """Go before, or behind, other batches, in this stage and those after it. Raises as `Batch.set_priority`."""
+        self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
+
+    def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
+        while True:
+            stage = self._stage(verb)
+            try:
+                act(Batch(self._client, stage))
+                return
+            except IllegalTransition:
+                if self._stage(verb) == stage:
+                    raise  # else it was completed just now, and the review is in its next stage
+
+    def _stage(self, verb: str) -> UUID:
+        with ledger_errors(), self._client.engine.begin() as connection:
+            stage = control.current_stage(connection, self._id)
+        if stage is None:
+            raise control.nothing_left(self._id, verb)
+        return stage

@@ -1,0 +1,1 @@
+"""Decisions: the final outcome of a record, from the software and from people."""

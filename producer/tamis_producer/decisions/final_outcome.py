@@ -1,0 +1,137 @@
+"""What became of each item of a batch, as one SQL expression: every count of a report groups by it."""
+
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Case, ColumnElement, Select, Subquery, Text, case, cast, func, literal, literal_column, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tamis_schemas import (
+    Filter,
+    Inclusion,
+    InclusionStatus,
+    ItemStatus,
+    Judge,
+    UncertainReason,
+)
+from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.ledger import exclusions, items, payloads, results
+from tamis_schemas.operations import operation_name
+
+from ..ledger.exclusion_reasons import exclusion_reason
+from ..ledger.overrides import EXCLUDES, standing
+
+INCLUSION, FILTER, JUDGE = (operation_name(kind) for kind in (Inclusion, Filter, Judge))
+NO_REASON = "no reason recorded"
+ANSWERED_NO = "the question is answered with no"  # by a filter, which has one question and no criteria of its own
+
+
+class Outcome(StrEnum):
+    """Where a record went."""
+
+    DUPLICATE = "duplicate"  # these three: before any model was asked
+    INELIGIBLE = "ineligible"
+    REMOVED = "removed"
+    PASSED = "passed"
+    EXCLUDED = "excluded"
+    UNCERTAIN = "uncertain"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    OPEN = "open"
+
+
+CHANGED, CONFIRMED = "changed", "confirmed"
+BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
+_AS_TEXT = results.c.value.op("#>>")(literal_column("'{}'"))  # a JSON scalar without quotes
+
+
+def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
+    """A row per item, with the columns below; every one of them also where a human has decided otherwise.
+
+    `idx`: its place in the batch. `record`: its place in the review's first batch. `system`: what became of it before
+    any human decided. `outcome`: what became of it in the end. `human`: `changed` where a human's decision stands that
+    is not the software's, `confirmed` where one stands that is; else NULL. `reason`: the software's rule, exclusion
+    reason or kind of error; NULL where there is none to give. `unverified`: the model excluded it, and no verified
+    quote bears that. `marked`, `confidence`: of the model's result.
+    """
+    state, rule = items.c.state, exclusions.c.rule
+    decision, reason = _decision(batch_id, operation)
+    human = standing(batch_id)
+    system = case(
+        (state == ItemStatus.DECIDED.value, decision),
+        (state == ItemStatus.FAILED.value, Outcome.FAILED.value),
+        (state == ItemStatus.CANCELLED.value, Outcome.CANCELLED.value),
+        (state != ItemStatus.EXCLUDED_BY_FILTER.value, Outcome.OPEN.value),
+        (rule == DUPLICATE, Outcome.DUPLICATE.value),
+        (rule.is_not(None), Outcome.INELIGIBLE.value),
+        else_=Outcome.REMOVED.value,
+    )
+    why = case(
+        (state == ItemStatus.DECIDED.value, reason),
+        (state == ItemStatus.FAILED.value, func.coalesce(results.c.error_kind, literal("unknown"))),
+        (state == ItemStatus.EXCLUDED_BY_FILTER.value, rule),
+        else_=None,
+    )
+    final, changed = _by_human(operation, human, system)
+    marked = (state == ItemStatus.DECIDED.value) & (results.c.detail.op("->>")("blocked") == "true")
+    unverified = (state == ItemStatus.DECIDED.value) & (
+        results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
+    )
+    return (
+        select(
+            items.c.idx,
+            func.coalesce(payloads.c.origin, items.c.idx).label("record"),
+            system.label("system"),
+            case((human.c.id.is_(None), system), else_=final).label("outcome"),
+            case((human.c.id.is_(None), None), (changed, CHANGED), else_=CONFIRMED).label("human"),
+            cast(why, Text).label("reason"),
+            (func.coalesce(marked, False) if operation == JUDGE else literal(False)).label("marked"),
+            (func.coalesce(unverified, False) if operation == INCLUSION else literal(False)).label("unverified"),
+            case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
+        )
+        .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
+        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
+        .outerjoin(human, human.c.idx == items.c.idx)
+        .where(items.c.batch_id == batch_id)
+    )
+
+
+def _by_human(operation: str, human: Subquery, system: Case[Any]) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
+    """Where a human has decided: the outcome, and whether it is another decision than the software's."""
+    if operation not in EXCLUDES:
+        same = (items.c.state == ItemStatus.DECIDED.value) & (
+            cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
+        )
+        return literal(Outcome.PASSED.value), ~func.coalesce(same, False)
+    says = human.c.value.op("#>>")(literal_column("'{}'"))
+    passes = says.in_([InclusionStatus.INCLUDE.value, "true"])
+    # Whom a human too leaves out before screening was left out before screening.
+    final = case(
+        (passes, Outcome.PASSED.value),
+        (system.in_([outcome.value for outcome in BEFORE_SCREENING]), system),
+        else_=Outcome.EXCLUDED.value,
+    )
+    return final, final != system
+
+
+def _decision(batch_id: UUID, operation: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """Of a decided item: its outcome, and the reason where it is excluded."""
+    if operation == INCLUSION:
+        first = func.coalesce(exclusion_reason(batch_id), literal(NO_REASON))
+        include, exclude = (literal(status.value) for status in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE))
+        excludes = exclude == _AS_TEXT
+        outcome = case(
+            (include == _AS_TEXT, Outcome.PASSED.value),
+            (excludes, Outcome.EXCLUDED.value),
+            else_=Outcome.UNCERTAIN.value,
+        )
+        return outcome, case((excludes, first), else_=None)
+    if operation == FILTER:
+        yes = _AS_TEXT == "true"
+        return (
+            case((yes, Outcome.PASSED.value), else_=Outcome.EXCLUDED.value),
+            case((yes, None), else_=literal(ANSWERED_NO)),
+        )
+    return literal(Outcome.PASSED.value), literal(None, Text)

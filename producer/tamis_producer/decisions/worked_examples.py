@@ -1,0 +1,107 @@
+"""Worked examples for an inclusion, from what people decided in an earlier batch of the same review.
+
+The choice depends on the decisions alone: as many includes as excludes, in an order drawn from their content. It is
+made once, when a batch is submitted, and stands in the batch's parameters from then on.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tamis_schemas import (
+    Inclusion,
+    InclusionStatus,
+    InvalidParameters,
+    ItemResult,
+    Operation,
+    WorkedExample,
+)
+from tamis_schemas.operations.criteria import LONGEST_REASON, LONGEST_TITLE
+
+MOST = 4  # examples
+MOST_CHARACTERS = 6_000  # of all of them; about 1,500 tokens, which every call reads
+SHOWN_ABSTRACT = 1_000  # characters of each
+CUT = " [...]"
+
+
+def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
+    """The inclusion with examples from an earlier batch, of which `rows` are the items that people decided about.
+
+    Raises:
+        InvalidParameters: the earlier batch is no inclusion or has another research question, nobody included one of
+            its records and excluded another, or the criteria bring examples of their own.
+    """
+    criteria = operation.criteria
+    if criteria.examples:
+        raise InvalidParameters("examples_from: the criteria bring examples of their own; say one of the two")
+    if not isinstance(earlier, Inclusion):
+        raise InvalidParameters(f"examples_from: batch {batch_id} is no inclusion")
+    if earlier.criteria.research_question.split() != criteria.research_question.split():
+        raise InvalidParameters(
+            f"examples_from: batch {batch_id} has another research question: what was decided for it is no example here"
+        )
+    chosen = choose(rows)
+    if not chosen:
+        raise InvalidParameters(
+            f"examples_from: batch {batch_id} needs a record with a title that a person included, and another that a "
+            "person excluded: `tamis override` writes such decisions"
+        )
+    found = criteria.model_copy(update={"examples": chosen})
+    return operation.model_copy(update={"criteria": found, "examples_from": batch_id})
+
+
+def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
+    """Includes and excludes by turns, as many of the one as of the other; the same for the same decisions.
+
+    Of records with one title that were decided differently there is none. Empty where one of the two is missing.
+    """
+    by_title: dict[str, WorkedExample | None] = {}
+    for made in filter(None, map(_example, rows)):
+        same = " ".join(made.title.casefold().split())
+        before = by_title.setdefault(same, made)
+        if before is None or before.decision != made.decision:
+            by_title[same] = None
+    ordered = sorted(filter(None, by_title.values()), key=_drawn)
+    includes = [one for one in ordered if one.decision == "include"]
+    excludes = [one for one in ordered if one.decision == "exclude"]
+    return list(_within_bounds(zip(includes, excludes, strict=False)))
+
+
+def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iterator[WorkedExample]:
+    taken = characters = 0
+    for pair in pairs:
+        more = sum(len(text) for one in pair for text in (one.title, one.abstract, one.reason) if text)
+        if taken + len(pair) <= MOST and characters + more <= MOST_CHARACTERS:
+            yield from pair
+            taken, characters = taken + len(pair), characters + more
+
+
+def _example(row: ItemResult) -> WorkedExample | None:
+    """None for what nobody included or excluded, what no model was asked about, and a record without a title."""
+    human = row.override
+    title = _text(row.item.get("title"), LONGEST_TITLE)
+    if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):
+        return None
+    if not title or row.exclusion is not None:
+        return None
+    # Where a person agrees with the software, its reason is the person's too.
+    reason = human.note or (row.exclusion_reason if human.confirms else None)
+    return WorkedExample(
+        title=title,
+        abstract=_text(row.item.get("abstract"), SHOWN_ABSTRACT),
+        decision="include" if human.value == InclusionStatus.INCLUDE else "exclude",
+        reason=_text(reason, LONGEST_REASON),
+    )
+
+
+def _text(value: Any, most: int) -> str | None:
+    """A text on one line, cut at the end of a word; None for what is none."""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    if len(text) <= most:
+        return text or None
+    kept = text[: most - len(CUT)]
+    return (kept.rpartition(" ")[0] or kept) + CUT
+
+
+def _drawn(example: WorkedExample) -> bytes:
+    return hashlib.sha256(example.model_dump_json().encode("utf-8", "replace")).digest()

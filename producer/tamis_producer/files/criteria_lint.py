@@ -1,0 +1,97 @@
+"""Doubts about criteria that are valid, and probably not what was meant."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from rapidfuzz import fuzz
+
+from tamis_schemas import Criterion, SearchCriteria
+from tamis_schemas.operations.criteria import STUDY_TYPE
+
+ALIKE = 0.9  # criteria of this similarity say the same, unless their numbers differ
+LONG = 300  # characters; what is longer is several conditions
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_NEGATIONS = frozenset({"no", "not", "non", "without", "exclude", "excludes", "excluded", "excluding"})
+_EXCLUDING = ("exclude", "excludes", "excluded", "excluding")
+_INCLUDING = ("include", "includes", "included", "including", "only")
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a criterion says, without its negation."""
+
+    criterion: Criterion
+    words: tuple[str, ...]
+    negated: bool
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "_Said":
+        words = tuple(word for word in _words(criterion.text) if word not in _ARTICLES)
+        negated = bool(words) and words[0] in _NEGATIONS
+        return cls(criterion, words[negated:], negated)
+
+    def says_what(self, other: "_Said") -> bool:
+        if _numbers(self.words) != _numbers(other.words):
+            return False
+        return fuzz.ratio(" ".join(self.words), " ".join(other.words)) >= 100 * ALIKE
+
+
+def doubts(criteria: SearchCriteria) -> list[str]:
+    """A sentence for each: criteria that contradict or repeat one another, stand in the wrong list, or are several."""
+    said = [_Said.of(criterion) for criterion in criteria.labelled()]
+    found = [doubt for one in said for doubt in _of_one(one.criterion)]
+    found += [_of_two(one, other) for one, other in combinations(said, 2) if one.says_what(other)]
+    found += _of_keywords(criteria)
+    if len(shown := {example.decision for example in criteria.examples}) == 1:
+        found.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
+    if not criteria.inclusion_criteria and not criteria.study_types:
+        found.append("there is no inclusion criterion: whatever is not excluded is included")
+    return found
+
+
+def _of_one(criterion: Criterion) -> Iterator[str]:
+    first = next(iter(_words(criterion.text)), "")
+    if not criterion.excludes and first in _EXCLUDING:
+        yield f"{criterion.label} begins with {first!r}: does it belong to exclusion_criteria?"
+    if criterion.excludes and first in _INCLUDING:
+        yield f"{criterion.label} begins with {first!r}: does it belong to inclusion_criteria?"
+    if criterion.excludes and first in ("no", "not"):
+        yield f"{criterion.label} begins with {first!r}: records of which this is true are excluded; is that meant?"
+    if not criterion.excludes and criterion.exclude_as and _words(criterion.exclude_as) == _words(criterion.text):
+        yield f"{criterion.label}: exclude_as repeats the criterion; it says why a record is excluded that lacks it"
+    if len(criterion.text) > LONG and criterion.label != STUDY_TYPE:
+        yield (
+            f"{criterion.label} has {len(criterion.text)} characters: it gets one verdict; "
+            "give each of its conditions an entry of its own"
+        )
+
+
+def _of_two(one: _Said, other: _Said) -> str:
+    labels = f"{one.criterion.label} and {other.criterion.label}"
+    same_list = one.criterion.excludes is other.criterion.excludes
+    if same_list is (one.negated is other.negated):
+        return f"{labels} say the same: each is asked, and paid for, on its own"
+    if same_list:
+        return f"{labels} contradict each other: one of them denies what the other says"
+    return f"{labels} contradict each other: no record that meets the one can be included"
+
+
+def _of_keywords(criteria: SearchCriteria) -> Iterator[str]:
+    wanted = {"research_question": criteria.research_question}
+    wanted |= {c.label: c.text for c in criteria.labelled() if not c.excludes}
+    for keyword in criteria.custom_keywords:
+        words = " ".join(_words(keyword))
+        for place, text in wanted.items():
+            if words and f" {words} " in f" {' '.join(_words(text))} ":
+                yield f"custom_keywords: {keyword!r} stands in {place}, but the initial filter excludes by it"
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _numbers(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if any(map(str.isdigit, word))]

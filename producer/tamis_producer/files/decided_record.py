@@ -1,0 +1,61 @@
+"""A record with what was decided about it, as a reference manager shall show it."""
+
+import json
+from typing import Any
+
+from tamis_schemas import InclusionStatus, ItemResult, ItemStatus, Override
+from tamis_schemas.answers.exclusion import DUPLICATE
+
+from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
+
+NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
+
+
+def decision_of(row: ItemResult) -> str:
+    """include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing.
+
+    What a human decided counts before what the software did.
+    """
+    if row.override is not None:
+        return _text(row.override.value)
+    if row.exclusion is not None:
+        return DUPLICATE if row.exclusion.rule == DUPLICATE else InclusionStatus.EXCLUDE.value
+    if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+        return NOT_DECIDED
+    return _text(row.value)
+
+
+def with_decision(row: ItemResult) -> dict[str, Any]:
+    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add."""
+    added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
+    if row.override is not None and row.overridden:
+        added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
+    elif row.exclusion is not None:
+        added |= {CONFIDENCE: row.exclusion.confidence, REASON: row.exclusion.reason}
+    elif row.result is not None and row.result.error is not None:
+        kind = "" if row.error_kind is None else f"{row.error_kind.value}: "
+        added[REASON] = f"{kind}{row.result.error}"
+    elif row.result is not None:
+        added |= {CONFIDENCE: row.result.confidence, REASON: row.result.reasoning}
+    if row.decision is not None and row.decision.uncertain_reason is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [uncertain: {row.decision.uncertain_reason}]".lstrip()
+    if row.override is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
+    if row.cut_words is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
+    own = {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
+    return own | {name: value for name, value in added.items() if value is not None}
+
+
+def _human_reason(row: ItemResult, human: Override) -> str:
+    note = f": {human.note}" if human.note else ""
+    system = decision_of(row.model_copy(update={"override": None}))
+    return f"decided by {human.reviewer}{note} [the software: {system}]"
+
+
+def _confirmed(human: Override) -> str:
+    return f"confirmed by {human.reviewer}" + (f": {human.note}" if human.note else "")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)

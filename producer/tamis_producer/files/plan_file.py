@@ -1,0 +1,201 @@
+"""A review's plan, from a YAML file that a reviewer writes by hand.
+
+Names of files in it are read from the folder in which the plan stands.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from tamis_schemas import (
+    NO_STEERING,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    Judge,
+    ReviewPlan,
+    ReviewStage,
+    Score,
+    SearchCriteria,
+    Steering,
+)
+from tamis_schemas.operations import operation_name
+
+from ..intake.decode import read_text
+from .criteria_file import criteria_of, read_criteria
+from .schema_file import read_schema
+from .yaml_file import Location, YamlFile, read_yaml
+
+EXAMPLE = """\
+title: Exercise and depression
+records: export.ris
+criteria: criteria.yaml
+stages: [initial_filter, inclusion]"""
+
+FIELDS = ("title", "records", "criteria", "keep_duplicates", "steering", "stages")
+INITIAL_FILTER = "initial_filter"
+OF_STAGE = (
+    "model",
+    "passes",
+    "at_least",
+    "max_cost",
+    "steering",
+)  # fields of a stage that are no parameters of its operation
+OPERATIONS: dict[str, type[BaseModel]] = {
+    operation_name(kind): kind for kind in (Inclusion, Filter, Score, Extract, ExtractFields, Judge)
+}
+# A parameter of an operation that may stand in a file of its own -> the field that names the file.
+FROM_FILE = {"guidelines": "guidelines_file"}
+
+
+@dataclass(frozen=True)
+class PlannedReview:
+    """What a plan file says."""
+
+    plan: ReviewPlan
+    title: str
+    records: Path
+    criteria: SearchCriteria | None
+    initial_filter: bool
+    keep_duplicates: bool
+
+
+def read_plan(path: Path | str) -> PlannedReview:
+    """The plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
+
+    Raises:
+        InputError: naming file, line and field, where any of them cannot be read or says what a plan cannot say.
+    """
+    file = read_yaml(path, what="the parts of a plan", example=EXAMPLE)
+    file.check_names(FIELDS)
+    given = file.values
+    criteria = _criteria(file)
+    stages = _stages(file)
+    initial_filter = bool(stages) and stages[0].name == INITIAL_FILTER
+    if initial_filter and criteria is None:
+        raise file.wrong("needs the review's criteria: name them under `criteria`", stages[0].location)
+    for stage in stages[1:]:
+        if stage.name == INITIAL_FILTER:
+            raise file.wrong("stands first or not at all: it needs no model, and spares calls", stage.location)
+    steering = _steering(file, given.get("steering"), ("steering",))  # of all stages; each may have its own over it
+    read = [_review_stage(file, stage, criteria, steering) for stage in stages if stage.name != INITIAL_FILTER]
+    try:
+        plan = ReviewPlan(stages=tuple(read))
+    except ValidationError as error:
+        raise file.wrong(_message(error), ("stages",)) from error
+    keep = given.get("keep_duplicates", False)
+    if not isinstance(keep, bool):
+        raise file.wrong("takes true or false", ("keep_duplicates",))
+    records = _named_file(file, "records")
+    title = given.get("title") or records.name
+    if not isinstance(title, str):
+        raise file.wrong("takes a text: put it in quotes", ("title",))
+    return PlannedReview(plan, title, records, criteria, initial_filter, keep)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    name: str
+    given: dict[str, Any]
+    location: Location
+
+
+def _stages(file: YamlFile) -> list[_Stage]:
+    listed = file.values.get("stages")
+    if not isinstance(listed, list) or not listed:
+        raise file.wrong("takes a list: one stage a line, each after `- `", ("stages",))
+    return [_stage(file, value, ("stages", place)) for place, value in enumerate(listed)]
+
+
+def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
+    names = [INITIAL_FILTER, *OPERATIONS]
+    match value:
+        case str():
+            stage = _Stage(value, {}, location)
+        case dict() if len(value) == 1:
+            file.check_names(names, location)
+            ((name, given),) = value.items()
+            if given is not None and not isinstance(given, dict):
+                raise file.wrong("takes fields of its own, each in a line below it", (*location, name))
+            stage = _Stage(name, given or {}, (*location, name))
+        case dict():
+            raise file.wrong("is several stages in one; each begins with `- `, its fields are indented", location)
+        case _:
+            raise file.wrong(f"is no stage; the stages are {', '.join(names)}", location)
+    if stage.name not in names:
+        raise file.wrong(f"{stage.name!r} is no stage; the stages are {', '.join(names)}", location)
+    if stage.name == INITIAL_FILTER and stage.given:
+        raise file.wrong("takes no fields: its rules follow from the criteria", location)
+    return stage
+
+
+def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None, steering: Steering) -> ReviewStage:
+    kind = OPERATIONS[stage.name]
+    parameters = [name for name, field in kind.model_fields.items() if name != "operation"]
+    aliases = [field.alias for field in kind.model_fields.values() if field.alias]
+    in_files = [name for parameter, name in FROM_FILE.items() if parameter in parameters]
+    file.check_names([*parameters, *aliases, *in_files, *OF_STAGE], stage.location)
+    given = dict(stage.given)
+    of_stage = {name: given.pop(name) for name in OF_STAGE if name in given}
+    of_stage["steering"] = _steering(file, of_stage.get("steering"), (*stage.location, "steering")).over(steering)
+    for parameter, name in FROM_FILE.items():
+        if name in given:
+            given[parameter] = read_text(_file(file, given.pop(name), (*stage.location, name)))
+    if kind is Inclusion:
+        if "criteria" in given:
+            raise file.wrong("stands at the top of the plan: the initial filter needs the criteria too", stage.location)
+        if criteria is None:
+            raise file.wrong("needs the review's criteria: name them under `criteria`", stage.location)
+        given["criteria"] = criteria
+    if kind is ExtractFields and isinstance(given.get("schema"), str):
+        given["schema"] = read_schema(_file(file, given["schema"], (*stage.location, "schema")))
+    try:
+        operation = kind.model_validate(given)
+        return ReviewStage.model_validate({"operation": operation, **of_stage})
+    except ValidationError as error:
+        location = tuple(part for part in error.errors()[0]["loc"] if part in given or part in of_stage)[:1]
+        raise file.wrong(_message(error), (*stage.location, *location)) from error
+
+
+def _steering(file: YamlFile, given: object, location: Location) -> Steering:
+    if given is None:
+        return NO_STEERING
+    if not isinstance(given, dict):
+        raise file.wrong("takes fields of its own, each in a line below it", location)
+    file.check_names(list(Steering.model_fields), location)
+    try:
+        return Steering.model_validate(given)
+    except ValidationError as error:
+        raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
+
+
+def _criteria(file: YamlFile) -> SearchCriteria | None:
+    given = file.values.get("criteria")
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return read_criteria(_file(file, given, ("criteria",)))
+    return criteria_of(file, ("criteria",))
+
+
+def _named_file(file: YamlFile, name: str) -> Path:
+    if name not in file.values:
+        raise file.wrong(f"{name!r} is missing: it names the file with the records")
+    return _file(file, file.values[name], (name,))
+
+
+def _file(file: YamlFile, given: object, location: Location) -> Path:
+    if not isinstance(given, str) or not given.strip():
+        raise file.wrong("takes the name of a file", location)
+    return file.path.parent / given
+
+
+def _message(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        return f"{first['loc'][-1]!r} is missing"
+    return message

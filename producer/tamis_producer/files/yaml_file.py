@@ -1,0 +1,159 @@
+"""A YAML (or JSON) file that a person writes by hand: its values, and the line of each, so a mistake has a place."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from tamis_schemas import InputError
+
+from ..intake.decode import read_text
+
+Location = tuple[int | str, ...]  # the way to a value: names of fields, places in lists from 0
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """A file whose top is a mapping, as plain values; where each stands is asked of `line`."""
+
+    path: Path
+    values: dict[str, Any]
+    root: yaml.MappingNode
+
+    def at(self, location: Location) -> Any:
+        """The value at a location that is there."""
+        value: Any = self.values
+        for part in location:
+            value = value[part]
+        return value
+
+    def line(self, location: Iterable[int | str] = ()) -> int:
+        """The line, from 1, of the value at a location, or of the innermost one around it that is there."""
+        return _line_of(_node_at(self.root, location))
+
+    def wrong(self, message: str, location: Location = ()) -> InputError:
+        """The error that says what is wrong with the value at a location."""
+        return InputError(message, path=self.path, line=self.line(location), field=dotted(location) or None)
+
+    def check_names(self, known: Iterable[str], location: Location = ()) -> None:
+        """Refuse names that stand twice in the mapping at a location, or are not known there.
+
+        Raises:
+            InputError: naming line and field, and what was probably meant.
+        """
+        listed = list(known)
+        node = _node_at(self.root, location)
+        seen: dict[str, int] = {}
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            name, line = str(key.value) if isinstance(key, yaml.ScalarNode) else "?", _line_of(key)
+            field = dotted((*location, name))
+            if name in seen:
+                raise InputError(
+                    f"stands twice; the first is in line {seen[name]}", path=self.path, line=line, field=field
+                )
+            seen[name] = line
+            if name not in listed:
+                near = get_close_matches(name.lower().replace(" ", "_").replace("-", "_"), listed, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(listed)}"
+                raise InputError(f"unknown field; {hint}", path=self.path, line=line, field=field)
+
+
+def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
+    """The mapping in a YAML or JSON file; `what` it holds and an `example` of it are for the messages.
+
+    Raises:
+        InputError: naming the line, where the file cannot be read, is no YAML, or holds no mapping.
+    """
+    path = Path(path)
+    root = _parsed(read_text(path), path, what, example)
+    if not isinstance(root, yaml.MappingNode):
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
+        raise InputError(f"this is {kind}; {what} are named, for example:\n{example}", path=path, line=_line_of(root))
+    for key, _ in root.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise InputError("unknown field; a name is a word", path=path, line=_line_of(key), field="?")
+    try:
+        values = _Loader("").construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        _raise_syntax(error, path)
+    except ValueError as error:  # 2024-13-45 has the form of a date and is none
+        raise InputError(f"a value cannot be read: {error}", path=path) from error
+    return YamlFile(path, values, root)
+
+
+def dotted(location: Location) -> str:
+    """`inclusion_criteria[2]`, counted from 1 as a reader counts."""
+    text = ""
+    for part in location:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe, and without aliases: who writes by hand needs none, and a few lines of them can stand for gigabytes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # its stubs leave it out
+            raise yaml.composer.ComposerError(None, None, "a text that begins with * must stand in quotes", mark)
+        node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode):
+            node.value = _whole_characters(node)
+        return node
+
+
+def _whole_characters(node: yaml.ScalarNode) -> str:
+    """JSON writes a character beyond 16 bits as an escaped pair; YAML reads the halves and leaves them apart."""
+    try:
+        return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise yaml.composer.ComposerError(None, None, "half of a character", node.start_mark) from error
+
+
+def _parsed(text: str, path: Path, what: str, example: str) -> yaml.Node:
+    loader: _Loader | None = None
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        _raise_syntax(error, path)
+    except yaml.YAMLError as error:  # a control character, found before any line is counted
+        raise InputError(f"not YAML: {str(error).splitlines()[0]}", path=path) from error
+    except RecursionError as error:
+        raise InputError(f"nested far deeper than {what} can be", path=path) from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+    if root is None:
+        raise InputError(f"the file holds only comments; {what} are named, for example:\n{example}", path=path)
+    return root
+
+
+def _raise_syntax(error: yaml.MarkedYAMLError, path: Path) -> NoReturn:
+    mark = error.problem_mark or error.context_mark
+    problem = " ".join(part for part in (error.problem, error.context) if part)
+    if error.problem and "mapping values are not allowed" in error.problem:
+        problem = "a text with a colon in it must stand in quotes"
+    raise InputError(f"not YAML: {problem}", path=path, line=None if mark is None else mark.line + 1) from error
+
+
+def _node_at(root: yaml.Node, location: Iterable[int | str]) -> yaml.Node:
+    node = root
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = next((value for key, value in node.value if key.value == part), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            found = node.value[part]
+        else:
+            found = None
+        if found is None:
+            break
+        node = found
+    return node
+
+
+def _line_of(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1

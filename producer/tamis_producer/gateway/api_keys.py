@@ -1,0 +1,164 @@
+"""API keys of the HTTP gateway: made once, shown once, kept as a hash.
+
+A key is `tamis_<id>_<secret>`. The secret has 256 random bits, so one SHA-256 of it is as hard to turn back as it is to
+guess; a slow hash is for words that people choose.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from enum import StrEnum
+from string import hexdigits
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Engine, Row, and_, insert, null, select, update
+from sqlalchemy import func as sql
+
+from tamis_schemas import Callback, Cost, InvalidParameters, InvalidRequest
+from tamis_schemas.ledger import api_keys
+
+from ..ledger import ledger_errors
+from ..submission.budget import amount_of
+
+PREFIX = "tamis"
+ID_BYTES = 6
+SECRET_BYTES = 32
+LONGEST_LABEL = 100
+MOST_MODELS = 100
+
+
+class Scope(StrEnum):
+    """What a key allows."""
+
+    READ = "read"  # batches, results, decisions
+    SUBMIT = "submit"  # new batches: they cost money
+    CONTROL = "control"  # pause, resume, cancel, retry
+    DECIDE = "decide"  # to override decisions
+
+
+class ApiKey(BaseModel):
+    """A key as it is known afterwards: without its secret."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    label: str  # whose it is
+    scopes: frozenset[Scope]
+    created_at: datetime
+    revoked_at: datetime | None = None
+    models: tuple[str, ...] | None = None  # that its batches may ask; None: any
+    monthly_cost: Cost | None = None  # dollars that its batches of a calendar month (UTC) may cost; None: no bound
+    callback: Callback | None = None  # of its batches that name none
+
+    @property
+    def restricted(self) -> bool:
+        """Whether it may not spend whatever it likes on whatever it likes."""
+        return self.models is not None or self.monthly_cost is not None
+
+
+class Restrictions(BaseModel):
+    """What a key may ask and spend, and whom its batches tell; what is not given stays as it is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    models: tuple[str, ...] | None = None
+    monthly_cost: Cost | None = None
+    callback: Callback | None = None
+
+    def columns(self) -> Mapping[str, Any]:
+        """What the ledger keeps of those that are given. Raises `InvalidParameters` for one that is none."""
+        kept: dict[str, Any] = {}
+        if "models" in self.model_fields_set:
+            kept["models"] = null() if self.models is None else _models(self.models)
+        if "monthly_cost" in self.model_fields_set:
+            kept["monthly_cost"] = (
+                None if self.monthly_cost is None else amount_of(self.monthly_cost, name="monthly_cost")
+            )
+        if "callback" in self.model_fields_set:
+            kept["callback"] = null() if self.callback is None else self.callback.model_dump(mode="json")
+        return kept
+
+
+def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: Restrictions | None = None) -> str:
+    """A new key, whole; it cannot be read again.
+
+    Raises `InvalidParameters` for a label or a restriction that is none.
+    """
+    label = label.strip()
+    if not 0 < len(label) <= LONGEST_LABEL or not label.isprintable():
+        raise InvalidParameters(f"a key's label says whose it is, in 1 to {LONGEST_LABEL} printable characters")
+    if not scopes:
+        raise InvalidParameters(f"a key without a scope opens nothing: {', '.join(Scope)}")
+    key_id, secret = secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
+    row = {"id": key_id, "secret_sha256": _hashed(secret), "label": label, "scopes": sorted({*scopes})}
+    row |= (restrictions or Restrictions()).columns()
+    with ledger_errors(), engine.begin() as connection:
+        connection.execute(insert(api_keys).values(row))
+    return f"{PREFIX}_{key_id}_{secret}"
+
+
+def find(engine: Engine, key: str) -> ApiKey | None:
+    """The key that this text is; None where it is none, or was revoked. Takes as long for one as for the other."""
+    prefix, _, rest = key.partition("_")
+    key_id, _, secret = rest.partition("_")
+    if prefix != PREFIX or not secret or not set(key_id) <= set(hexdigits):
+        return None
+    with ledger_errors(), engine.connect() as connection:
+        row = connection.execute(select(api_keys).where(api_keys.c.id == key_id)).one_or_none()
+    known = row.secret_sha256 if row is not None else _hashed("")
+    if not hmac.compare_digest(known, _hashed(secret)) or row is None or row.revoked_at is not None:
+        return None
+    return _key(row)
+
+
+def read_all(engine: Engine) -> list[ApiKey]:
+    """All keys that were ever made, the oldest first."""
+    with ledger_errors(), engine.connect() as connection:
+        return [_key(row) for row in connection.execute(select(api_keys).order_by(api_keys.c.created_at))]
+
+
+def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
+    """The key with other restrictions, which hold from its next submission on.
+
+    Raises `InvalidRequest` where none with this id is valid, and `InvalidParameters` for one that is none.
+    """
+    columns = restrictions.columns()
+    if not columns:
+        raise InvalidParameters("nothing is to be changed: name a restriction")
+    alive = and_(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
+    with ledger_errors(), engine.begin() as connection:
+        row = connection.execute(update(api_keys).where(alive).values(columns).returning(api_keys)).one_or_none()
+    if row is None:
+        raise _unknown(key_id)
+    return _key(row)
+
+
+def revoke(engine: Engine, key_id: str) -> None:
+    """Let a key open nothing any more. Raises `InvalidRequest` where there is none with this id, or it was revoked."""
+    dead = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(revoked_at=sql.now())
+    with ledger_errors(), engine.begin() as connection:
+        if connection.execute(dead).rowcount == 0:
+            raise _unknown(key_id)
+
+
+def _unknown(key_id: str) -> InvalidRequest:
+    return InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
+
+
+def _models(given: Collection[str]) -> list[str]:
+    """Their names, each once. Raises `InvalidParameters` for a list that would allow nothing, or that is none."""
+    models = list(dict.fromkeys(name.strip() for name in given))
+    if not 0 < len(models) <= MOST_MODELS or not all(name and name.isprintable() for name in models):
+        raise InvalidParameters(f"models: 1 to {MOST_MODELS} names, each of printable characters")
+    return models
+
+
+def _key(row: Row[tuple[object, ...]]) -> ApiKey:
+    return ApiKey.model_validate(row._asdict())
+
+
+def _hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

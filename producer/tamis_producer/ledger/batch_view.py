@@ -1,0 +1,147 @@
+"""How a batch, or a review, stands at one moment."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic import BaseModel, ConfigDict, computed_field
+
+from tamis_schemas import (
+    BatchStatus,
+    Cost,
+    Counts,
+    Pause,
+    PossiblyUnbilled,
+    Priority,
+    SteeringView,
+    cost_words,
+)
+
+from .worker_view import NotWorking, why_waiting
+
+
+class Budget(BaseModel):
+    """What a batch may cost, and how much of it is gone."""
+
+    model_config = ConfigDict(frozen=True)
+
+    max_cost: Cost
+    spent: Cost  # by calls that were answered, those of items without a result yet among them
+    reserved: Cost  # for calls in flight, and for calls whose end nobody knows
+
+
+class BatchView(PossiblyUnbilled):
+    """One consistent read of a batch: the accounting identity holds in it."""
+
+    id: str
+    label: str | None
+    submitted_by: str | None = None  # whose key of the gateway; None: a program's, or a person's at a terminal
+    operation: str
+    model: str | None  # None: the worker's own
+    steering: SteeringView | None = None  # None: as the workers are set
+    state: BatchStatus
+    round: int
+    counts: Counts
+    prompt_tokens: int
+    completion_tokens: int
+    cost: Cost = Decimal(0)  # dollars, as far as prices are known
+    unpriced: int = 0  # items without a known price
+    budget: Budget | None = None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    elapsed_seconds: float | None  # since the round's first dispatch, by the database's clock
+    live_workers: int  # of the whole installation
+    not_working: tuple[NotWorking, ...] = ()  # those of them that begin nothing at the moment
+    stage: int | None = None  # place in its review, from 0
+    pause: Pause | None = None  # None: it is not paused
+    priority: Priority = Priority.NORMAL
+    ended_in_round: int | None = None  # items with a result of the present round; None: not counted
+
+    @property
+    def finished(self) -> bool:
+        """True where nothing more will happen unless somebody asks for it; a cancelled batch may have calls to end."""
+        return self.state.terminal and not (self.counts.pending or self.counts.running)
+
+    @property
+    def stuck(self) -> Pause | None:
+        """Why nothing more will happen before somebody puts it right: it paused itself, and its last call has ended."""
+        return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
+
+    @property
+    def waits_for(self) -> str | None:
+        """Why nothing, or less than usual, goes on, in one line for people; None where nothing keeps the batch."""
+        if self.state.terminal or self.pause is not None:
+            return None
+        return why_waiting(self.live_workers, self.not_working)
+
+    @property
+    def rate(self) -> float | None:
+        """Items per second since the round began; None before it has."""
+        if not self.elapsed_seconds:
+            return None
+        ended = self.counts.decided + self.counts.failed if self.ended_in_round is None else self.ended_in_round
+        return ended / self.elapsed_seconds
+
+    @property
+    def eta_seconds(self) -> float | None:
+        """Seconds to go at the present rate; None where nothing can be said yet."""
+        if not self.rate:
+            return None
+        return (self.counts.pending + self.counts.running) / self.rate
+
+
+class ServiceTraffic(BaseModel):
+    """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
+
+    model_config = ConfigDict(frozen=True)
+
+    service: str
+    hour: datetime  # its beginning, by the database's clock
+    calls: int
+    failed: int
+    open: int  # that have not ended yet
+    cost: Cost  # dollars, as far as prices are known
+    unpriced: int  # calls without a known price
+
+    @computed_field  # type: ignore[prop-decorator] # as pydantic has it
+    @property
+    def paid(self) -> str:
+        """What they have cost up to now, in words."""
+        return cost_words(self.cost, self.unpriced)
+
+
+class ReviewView(BaseModel):
+    """One read of a review: its stages so far, in order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    label: str
+    created_at: datetime
+    finished_at: datetime | None
+    planned: tuple[str, ...]  # the operations of all stages
+    stages: tuple[BatchView, ...]  # those that have begun
+
+    @property
+    def cost(self) -> Decimal:
+        """Dollars of all stages so far, as far as prices are known."""
+        return sum((stage.cost for stage in self.stages), Decimal(0))
+
+    @property
+    def unpriced(self) -> int:
+        """Items of all stages without a known price."""
+        return sum(stage.unpriced for stage in self.stages)
+
+    @property
+    def finished(self) -> bool:
+        """True where nothing more will happen unless somebody asks for it: finished, or cancelled in a stage."""
+        cancelled = self.stages[-1].state is BatchStatus.CANCELLED and self.stages[-1].finished
+        return self.finished_at is not None or cancelled
+
+    @property
+    def state(self) -> str:
+        """running, paused, cancelled or completed."""
+        if self.finished_at is not None:
+            return BatchStatus.COMPLETED.value
+        latest = self.stages[-1].state
+        return BatchStatus.RUNNING.value if latest is BatchStatus.COMPLETED else latest.value

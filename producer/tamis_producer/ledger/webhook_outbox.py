@@ -1,0 +1,97 @@
+"""The outbox of webhooks, for people: what there is, send it again, try a receiver, and what a key's batches tell."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Engine, Row, String, cast, func, insert, null, select, update
+
+from tamis_schemas import Callback, InvalidRequest
+from tamis_schemas.ledger import api_keys, webhooks
+from tamis_schemas.ledger.tables import WebhookState
+
+from . import ledger_errors
+
+TEST = "webhook.test"
+HEX = frozenset("0123456789abcdef-")
+
+
+class WebhookView(BaseModel):
+    """An event that somebody is to be told of, and how that stands."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID  # of each request about it
+    batch_id: UUID | None  # None: a test
+    type: str
+    url: str
+    state: WebhookState
+    tries: int
+    created_at: datetime
+    next_at: datetime | None  # None: it is not tried again
+    last_at: datetime | None
+    last_status: int | None  # None: nobody was asked yet, or there was no answer
+    last_said: str | None  # what came of the last try, or why there is none
+
+
+def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = None) -> list[WebhookView]:
+    """The latest events, newest first. Raises `LedgerUnavailable`."""
+    latest = select(webhooks).order_by(webhooks.c.created_at.desc(), webhooks.c.id).limit(limit)
+    wanted = latest if state is None else latest.where(webhooks.c.state == state)
+    with ledger_errors(), engine.connect() as connection:
+        return [_view(row) for row in connection.execute(wanted)]
+
+
+def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
+    """An event. Raises `InvalidRequest` where there is none with this id, and `LedgerUnavailable`."""
+    with ledger_errors(), engine.connect() as connection:
+        row = connection.execute(select(webhooks).where(webhooks.c.id == webhook_id)).one_or_none()
+    if row is None:
+        raise InvalidRequest(f"there is no webhook {str(webhook_id)!r}: `tamis webhooks list` lists them")
+    return _view(row)
+
+
+def replay(engine: Engine, prefix: str) -> list[WebhookView]:
+    """Send an event again, with its id and body, or all events of a batch; the schedule begins anew.
+
+    Raises:
+        InvalidRequest: no event and no batch with events begins with `prefix`, or several do.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    wanted = prefix.strip().lower()
+    w = webhooks.c
+    with ledger_errors(), engine.begin() as connection:
+        for column in (w.id, w.batch_id):
+            begins = cast(column, String).startswith(wanted) if wanted and HEX.issuperset(wanted) else column.is_(None)
+            found = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
+            if len(found) > 1:
+                raise InvalidRequest(f"several begin with {prefix!r}: give more of the id")
+            if found:
+                again = update(webhooks).where(column == found[0][0]).returning(*w)
+                anew = {"state": WebhookState.WAITING.value, "tries": 0, "next_at": func.now(), "ended_at": null()}
+                return [_view(row) for row in connection.execute(again.values(anew))]
+    raise InvalidRequest(f"no webhook, and no batch with webhooks, begins with {prefix!r}: see `tamis webhooks list`")
+
+
+def write_test(engine: Engine, callback: Callback) -> UUID:
+    """The id of a new event that says nothing, for the workers to send. Raises `LedgerUnavailable`."""
+    row = {"type": TEST, "url": callback.url, "data": {}}
+    with ledger_errors(), engine.begin() as connection:
+        return UUID(str(connection.execute(insert(webhooks).values(row).returning(webhooks.c.id)).scalar_one()))
+
+
+def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
+    """Whom batches of a key tell that name nobody, from the next one on; None: nobody.
+
+    Raises `InvalidRequest` where no valid key has this id, and `LedgerUnavailable`.
+    """
+    value = null() if callback is None else callback.model_dump(mode="json")
+    of_key = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(callback=value)
+    with ledger_errors(), engine.begin() as connection:
+        if connection.execute(of_key).rowcount == 0:
+            raise InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
+
+
+def _view(row: Row[tuple[object, ...]]) -> WebhookView:
+    shown = row._asdict()
+    return WebhookView.model_validate(shown if row.state == WebhookState.WAITING else shown | {"next_at": None})

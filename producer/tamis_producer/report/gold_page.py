@@ -1,0 +1,52 @@
+"""An evaluation as one HTML file that holds everything it shows and loads nothing; it looks like the report."""
+
+import base64
+import hashlib
+from datetime import datetime
+from pathlib import Path
+from typing import TextIO
+
+from markupsafe import Markup
+
+from ..quality import words
+from ..quality.gold_evaluation import GoldEvaluation
+from .page import ASSETS as REPORT_ASSETS
+from .reliability_svg import draw_reliability
+from .templates import template
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+def write_gold_page(
+    found: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
+) -> None:
+    """Write the page of a batch's evaluation.
+
+    Args:
+        found: the evaluation.
+        stream: takes the page.
+        name: of the batch, for people.
+        batch_id: its id.
+        labels: where the labels are from.
+        written: when the batch was read.
+    """
+    css = (REPORT_ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
+    page = template(ASSETS / "gold.html.jinja").render(
+        found=found,
+        name=name,
+        batch_id=batch_id,
+        labels=labels,
+        written=f"{written:%Y-%m-%d %H:%M %Z}",
+        stands=words.stands(found),
+        rates=words.rates(found),
+        more=words.more(found),
+        remarks=words.remarks(found.matching),
+        sampling=words.sampling_remark(found.sampling),
+        sampled_by=None if found.sampling.promises else words.proper_sample(batch_id),
+        referred=words.REFERRED,
+        # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
+        picture=Markup(draw_reliability(found.reliability, standalone=False)),  # noqa: S704
+        css=Markup(css),  # noqa: S704
+        css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
+    )
+    stream.write(page)

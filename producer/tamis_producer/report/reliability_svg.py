@@ -1,0 +1,114 @@
+"""The reliability curve as an SVG: what the decisions of each confidence came to, over how many there are."""
+
+from html import escape
+
+from ..quality.calibration_curve import Bin, Reliability
+from .charts import svg_element
+
+WIDTH, HEIGHT = 560, 520
+LEFT, RIGHT = 56, 540
+TOP, BOTTOM = 36, 376  # of the curve
+FOOT, COLUMNS = 476, 64  # of the columns below it, and their height
+GAP = 6  # between two columns
+
+# Alone the drawing brings its colours; in a page, the page's style sheet has them.
+STYLE = """
+svg{background:#ffffff;color-scheme:light dark}
+text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;font-size:12px;fill:#55616a}
+.grid{stroke:#d9dfe2}.axis{stroke:#9aa5ac}.ideal{stroke:#55616a;stroke-dasharray:5 4}
+.point{fill:#1f7a68}.whisker,.curve{stroke:#1f7a68;fill:none}.curve{stroke-width:1.6}.bar{fill:#9aa5ac}
+.caption{font-size:13px;fill:#1c2328}
+@media (prefers-color-scheme:dark){
+svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#56626a}.ideal{stroke:#a0abb2}
+.point{fill:#4fb79c}.whisker,.curve{stroke:#4fb79c}.bar{fill:#56626a}.caption{fill:#e5e9eb}}
+"""
+
+
+def draw_reliability(found: Reliability, *, standalone: bool = True) -> str:
+    """An SVG document; not `standalone`, an element for a page whose style sheet knows its classes."""
+    used = [one for one in found.bins if one.n]
+    drawn = [f"<style>{STYLE}</style>"] if standalone else []
+    drawn += [*_axes(), *_curve(used), *_columns(used), _caption(found)]
+    words = "; ".join(map(_words, used)) or "no decision has a label"
+    title = "Confidence, and the share of decisions that the human shares"
+    element = svg_element("reliability", title, words, WIDTH, HEIGHT, drawn)
+    if not standalone:
+        return element
+    return element.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
+
+
+def _x(confidence: float) -> float:
+    return LEFT + (RIGHT - LEFT) * confidence
+
+
+def _y(share: float) -> float:
+    return BOTTOM - (BOTTOM - TOP) * share
+
+
+def _axes() -> list[str]:
+    drawn = []
+    for tenth in range(0, 11, 2):
+        x, y = _x(tenth / 10), _y(tenth / 10)
+        drawn += [
+            f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:g}" y2="{y:g}"/>',
+            f'<text class="tick" x="{LEFT - 8}" y="{y + 4:g}" text-anchor="end">{tenth * 10}%</text>',
+            f'<text class="tick" x="{x:g}" y="{FOOT + 18}" text-anchor="middle">{tenth / 10:.1f}</text>',
+        ]
+    return [
+        *drawn,
+        f'<line class="ideal" x1="{_x(0):g}" x2="{_x(1):g}" y1="{_y(0):g}" y2="{_y(1):g}"/>',
+        f'<line class="axis" x1="{LEFT}" x2="{RIGHT}" y1="{FOOT}" y2="{FOOT}"/>',
+        f'<text class="tick" x="{(LEFT + RIGHT) / 2:g}" y="{FOOT + 38}" text-anchor="middle">confidence</text>',
+        f'<text class="tick" x="{LEFT}" y="{BOTTOM + 22}">decisions</text>',
+    ]
+
+
+def _curve(used: list[Bin]) -> list[str]:
+    """A point for each bin at the mean of its confidences, with the interval of its share."""
+    places: list[str] = []
+    drawn: list[str] = []
+    for one in used:
+        share = one.right
+        if one.confidence is None or share.estimate is None:
+            continue
+        x, y = _x(one.confidence), _y(share.estimate)
+        places.append(f"{x:.1f},{y:.1f}")
+        if share.low is not None and share.high is not None:
+            ends = f'y1="{_y(share.low):.1f}" y2="{_y(share.high):.1f}"'
+            drawn.append(f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" {ends}/>')
+        drawn.append(
+            f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{escape(_words(one))}</title></circle>'
+        )
+    return [f'<polyline class="curve" points="{" ".join(places)}"/>', *drawn]
+
+
+def _columns(used: list[Bin]) -> list[str]:
+    most = max((one.n for one in used), default=1)
+    drawn = []
+    for one in used:
+        left, right, height = _x(one.low), _x(one.high), COLUMNS * one.n / most
+        drawn += [
+            f'<rect class="bar" x="{left + GAP / 2:.1f}" y="{FOOT - height:.1f}" width="{right - left - GAP:.1f}" '
+            f'height="{height:.1f}"><title>{escape(_words(one))}</title></rect>',
+            f'<text class="tick" x="{(left + right) / 2:.1f}" y="{FOOT - height - 4:.1f}" '
+            f'text-anchor="middle">{one.n:,}</text>',
+        ]
+    return drawn
+
+
+def _caption(found: Reliability) -> str:
+    said = "no decision has a label"
+    if found.ece.value is not None:
+        said = f"Decisions that the human shares, by confidence; expected calibration error {found.ece.value:.3f}"
+    return f'<text class="caption" x="{LEFT}" y="20">{said}</text>'
+
+
+def _words(one: Bin) -> str:
+    share = one.right
+    if one.confidence is None or share.estimate is None:
+        return f"confidence {one.low:.1f} to {one.high:.1f}: no decisions"
+    between = "" if share.low is None or share.high is None else f" ({share.low:.1%} to {share.high:.1%})"
+    return (
+        f"confidence {one.low:.1f} to {one.high:.1f}: {one.n:,} decisions, mean confidence {one.confidence:.2f}, "
+        f"shared by the human {share.estimate:.1%}{between}"
+    )

@@ -1,0 +1,174 @@
+"""Pausing, resuming and cancelling a batch, and its priority: facts in the ledger, which the workers follow.
+
+Calls in flight are finished and their results kept; what waits is given back by the workers within seconds. Each is
+idempotent: done twice, it has the effect of once. Each runs in the caller's transaction.
+"""
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, and_, func, null, select, update
+
+from tamis_schemas import (
+    BatchStatus,
+    IllegalTransition,
+    InvalidParameters,
+    ItemStatus,
+    Pause,
+    PauseKind,
+    Priority,
+    UnknownBatch,
+    dollars,
+)
+from tamis_schemas.ledger import batches, items, reviews, shards
+from tamis_schemas.ledger.tables import ShardStatus
+
+from ..ledger.allowance import larger_budget
+from ..submission.budget import amount_of, has_none
+from .stages import begin_next
+
+REQUESTED = Pause(kind=PauseKind.REQUESTED)
+
+
+def pause(connection: Connection, batch_id: UUID) -> None:
+    """No item of the batch is begun any more. A batch that is paused stays as it is, with its reason.
+
+    Raises:
+        IllegalTransition: it is completed or cancelled.
+    """
+    batch = _locked(connection, batch_id, "pause")
+    if batch.state != BatchStatus.PAUSED:
+        _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
+
+
+def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> None:
+    """The batch goes on, with a new budget where one is given; its window is to be filled afterwards.
+
+    What was in flight when it was paused is dispatched again with its shard: its messages are gone by now, or find
+    nothing left to do. A batch that runs stays as it is, but for its budget.
+
+    Raises:
+        InvalidParameters: `max_cost` is no amount, or no larger one where the budget is used up; or the batch has no
+            budget.
+        AllowanceSpent: the key that it was submitted with leaves it no larger one.
+        IllegalTransition: it is completed or cancelled.
+    """
+    amount = None if max_cost is None else amount_of(max_cost)
+    batch = _locked(connection, batch_id, "resume")
+    if amount is not None and batch.max_cost is None:
+        raise has_none(batch_id)
+    amount = None if amount is None else larger_budget(connection, batch, amount)
+    paused = None if batch.pause is None else Pause.model_validate(batch.pause)
+    if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
+        _check_larger(batch, amount)
+    if amount is not None:
+        _set(connection, batch_id, max_cost=amount)
+    if batch.state != BatchStatus.PAUSED:
+        return
+    started_at = func.coalesce(batches.c.started_at, func.now())
+    _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
+    _take_back(connection, batch)
+
+
+def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
+    """The batch waits with this priority from now on; its window is to be filled afterwards.
+
+    What is in flight is dispatched again with its shard, to a queue of the new priority. The messages in the old queue
+    do no harm: whichever comes first is granted the claim.
+
+    Raises:
+        IllegalTransition: it is completed or cancelled.
+    """
+    batch = _locked(connection, batch_id, "prioritise")
+    if batch.priority != priority:
+        _set(connection, batch_id, priority=priority.value, lane=None)
+        _take_back(connection, batch)
+
+
+def cancel(connection: Connection, batch_id: UUID) -> None:
+    """What is pending becomes cancelled at once, and what is given back later; a worker writes the summary then.
+
+    Raises:
+        IllegalTransition: it is completed.
+    """
+    batch = _locked(connection, batch_id, "cancel")
+    if batch.state == BatchStatus.CANCELLED:
+        return
+    _set(connection, batch_id, state=BatchStatus.CANCELLED, pause=null(), finished_at=None)
+    connection.execute(
+        update(items)
+        .where(items.c.batch_id == batch_id, items.c.state == ItemStatus.PENDING)
+        .values(state=ItemStatus.CANCELLED)
+    )
+
+
+def priority_of(given: Priority | str) -> Priority:
+    """A priority by its name. Raises `InvalidParameters` naming those that there are."""
+    try:
+        return Priority(given)
+    except ValueError as error:
+        known = ", ".join(priority.value for priority in Priority)
+        raise InvalidParameters(f"priority: {given!r} is none of {known}") from error
+
+
+def current_stage(connection: Connection, review_id: UUID) -> UUID | None:
+    """The batch that a review is in; where its last one is just completed, the next one is begun.
+
+    None: the review is finished.
+    """
+    latest = (
+        select(batches.c.id, batches.c.state, reviews.c.finished_at)
+        .join(reviews, reviews.c.id == batches.c.review_id)
+        .where(reviews.c.id == review_id)
+        .order_by(batches.c.stage.desc())
+        .limit(1)
+    )
+    stage = connection.execute(latest).one()
+    latest_begun = UUID(str(stage.id))
+    if stage.finished_at is not None:
+        return None
+    return begin_next(connection, latest_begun) if stage.state == BatchStatus.COMPLETED else latest_begun
+
+
+def nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
+    """Of a review that is finished."""
+    return IllegalTransition(
+        f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
+        "came of it"
+    )
+
+
+def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
+    """The batch, which nobody else changes before this transaction ends."""
+    batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
+    if batch is None or batch.purging_at is not None:
+        raise UnknownBatch(f"there is no batch {batch_id}")
+    if batch.state == BatchStatus.COMPLETED or (batch.state == BatchStatus.CANCELLED and verb != "cancel"):
+        raise IllegalTransition(
+            f"batch {batch_id} is {batch.state}: there is nothing to {verb}; `tamis status {batch_id}` shows what came "
+            "of it"
+        )
+    return batch
+
+
+def _take_back(connection: Connection, batch: Row[Any]) -> None:
+    """Have the shards in flight wait, to be dispatched again."""
+    dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
+    connection.execute(
+        update(shards)
+        .where(shards.c.batch_id == batch.id, dispatched)
+        .values(state=ShardStatus.WAITING, dispatched_at=None)
+    )
+
+
+def _check_larger(batch: Row[Any], amount: Decimal | None) -> None:
+    if amount is None or amount <= batch.max_cost:
+        raise InvalidParameters(
+            f"max_cost: batch {batch.id} has used up its budget of {dollars(batch.max_cost)}; resume it with a larger "
+            f"one: `tamis resume {batch.id} --max-cost AMOUNT`"
+        )
+
+
+def _set(connection: Connection, batch_id: UUID, **values: Any) -> None:
+    connection.execute(update(batches).where(batches.c.id == batch_id).values(**values))

@@ -1,0 +1,298 @@
+"""Rounds: a batch's failed items are asked about again, and nothing else of it is touched.
+
+A round begins in one transaction that locks the batch: the failed items become pending, what they failed with is kept
+in `past_failures`, and shards are laid over them alone. The row that an item has in `results` stays until its next
+result takes its place, because it is the item's bill; whoever reads results asks the item's state first.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    exists,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    true,
+    update,
+)
+
+from tamis_schemas import (
+    BatchStatus,
+    ErrorKind,
+    IllegalTransition,
+    InvalidParameters,
+    InvalidRequest,
+    ItemStatus,
+    Pause,
+    UnknownBatch,
+    dollars,
+)
+from tamis_schemas.batches.status import check_batch_transition
+from tamis_schemas.ledger import (
+    batches,
+    items,
+    past_failures,
+    results,
+    reviews,
+    shards,
+    spending,
+    tallies,
+)
+from tamis_schemas.ledger.costs import TALLIED_LIKELY_COST
+
+from ..ledger.allowance import budget_of_round
+from ..submission.budget import amount_of, has_none
+
+
+@dataclass(frozen=True)
+class Retryable:
+    """A completed batch with failed items, and what asking about them again would be."""
+
+    batch_id: UUID
+    label: str | None
+    operation: str
+    items: int
+    likely_cost: Decimal | None  # dollars; None: the batch's decided items have no known price
+
+
+def kinds_of(given: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
+    """Kinds of errors by their names; None: all. Raises `InvalidParameters` naming the kinds that there are."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        raise InvalidParameters(f"kinds: {given!r} is one text; give a list of kinds, for example ['timeout']")
+    found = set()
+    for kind in given:
+        try:
+            found.add(ErrorKind(kind))
+        except ValueError as error:
+            known = ", ".join(kind.value for kind in ErrorKind)
+            raise InvalidParameters(f"{kind!r} is no kind of error; these are: {known}") from error
+    if not found:
+        raise InvalidParameters("kinds: none is named; leave them out to retry every failed item")
+    return frozenset(found)
+
+
+def retry(
+    connection: Connection,
+    batch_id: UUID,
+    kinds: Collection[ErrorKind | str] | None = None,
+    cancelled: bool = False,
+    max_cost: Decimal | None = None,
+) -> int:
+    """Begin a new round with exactly the failed items, of these kinds where some are given; how many.
+
+    Runs in the caller's transaction. `cancelled`: with the items that were cancelled as well. The batch runs
+    afterwards, and its window is to be filled. Of a review whose latest stage this is, the stages after it begin with
+    what is decided now too.
+
+    Raises:
+        IllegalTransition: the batch is not completed and not cancelled, or calls of it are still in flight.
+        InvalidRequest: there is no such item; the message names what there is.
+        InvalidParameters: an unknown kind; `max_cost` is no amount, or the batch has no budget; or its budget is used
+            up, and it gets no larger one.
+    """
+    wanted = kinds_of(kinds)
+    amount = None if max_cost is None else amount_of(max_cost)
+    batch = _locked(connection, batch_id)
+    amount = budget_of_round(connection, batch, amount)
+    _check_budget(connection, batch, amount)
+    places = _reopened(connection, batch, wanted, cancelled=cancelled)
+    if not places:
+        raise InvalidRequest(_nothing(connection, batch, wanted, cancelled=cancelled))
+    check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
+    number = batch.round + 1
+    connection.execute(
+        update(batches)
+        .where(batches.c.id == batch_id)
+        .values(
+            state=BatchStatus.RUNNING,
+            round=number,
+            pause=null(),
+            lane=None,  # chosen anew: others may fill the one it had
+            started_at=func.now(),
+            finished_at=None,
+            max_cost=batch.max_cost if amount is None else amount,
+        )
+    )
+    connection.execute(insert(shards), _shard_rows(batch, number, places))
+    if batch.review_id is not None and not _has_later_stage(connection, batch):
+        connection.execute(update(reviews).where(reviews.c.id == batch.review_id).values(finished_at=None))
+    return len(places)
+
+
+def later_stage(connection: Connection, batch_id: UUID) -> bool:
+    """Whether the stage after this batch's own has begun: what a further round decides does not follow into it."""
+    batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
+    return _has_later_stage(connection, batch)
+
+
+def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
+    """Every completed batch with failed items, of these kinds where some are given; the oldest first."""
+    wanted = kinds_of(kinds)
+    # Counters name the batches with failures, so that neither batches without nor decided items are read.
+    some = select(tallies.c.batch_id).where(tallies.c.failed != 0).distinct().subquery("some")
+    tallied = (
+        select(func.sum(tallies.c.failed).label("n"), TALLIED_LIKELY_COST.label("mean"))
+        .where(tallies.c.batch_id == batches.c.id)
+        .lateral("tallied")
+    )
+    n: ColumnElement[Any] = tallied.c.n
+    if wanted is not None:
+        of_kind = (
+            select(func.count())
+            .join(items, _result_of_item())
+            .where(
+                results.c.batch_id == batches.c.id,
+                results.c.error_kind.in_(wanted),
+                items.c.state == ItemStatus.FAILED,
+            )
+        )
+        n = of_kind.correlate(batches).scalar_subquery()
+    statement = (
+        select(batches.c.id, batches.c.label, batches.c.operation, n.label("n"), tallied.c.mean)
+        .join(some, some.c.batch_id == batches.c.id)
+        .join(tallied, true())
+        .where(batches.c.state == BatchStatus.COMPLETED, batches.c.purging_at.is_(None))
+        .order_by(batches.c.created_at)
+    )
+    return [
+        Retryable(
+            batch_id=row.id,
+            label=row.label,
+            operation=row.operation,
+            items=int(row.n),
+            likely_cost=None if row.mean is None else row.mean * row.n,
+        )
+        for row in connection.execute(statement)
+        if row.n
+    ]
+
+
+def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
+    """The batch, ended and with nothing in flight, which nobody else changes before this transaction ends."""
+    review = connection.execute(select(batches.c.review_id).where(batches.c.id == batch_id)).scalar_one_or_none()
+    if review is not None:  # first, in the order of whoever begins the next stage
+        connection.execute(select(reviews.c.id).where(reviews.c.id == review).with_for_update())
+    batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
+    if batch is None or batch.purging_at is not None:
+        raise UnknownBatch(f"there is no batch {batch_id}")
+    match BatchStatus(batch.state):
+        case BatchStatus.PENDING | BatchStatus.RUNNING:
+            under_way = "" if batch.round == 1 else f" (round {batch.round})"
+            raise IllegalTransition(
+                f"batch {batch_id} is still {batch.state}{under_way}: what failed can be retried when it is completed; "
+                f"`tamis status {batch_id} --watch` follows it"
+            )
+        case BatchStatus.PAUSED:
+            remedy = Pause.model_validate(batch.pause).remedy(str(batch_id))
+            raise IllegalTransition(
+                f"batch {batch_id} is paused: what failed can be retried when it is completed or cancelled. {remedy}"
+            )
+        case BatchStatus.CANCELLED if batch.finished_at is None:
+            raise IllegalTransition(
+                f"batch {batch_id} is cancelled, and its last calls are still in flight or its summary is to be "
+                f"written: try again in a moment, while a worker runs; `tamis status {batch_id}` says when"
+            )
+    return batch
+
+
+def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | None) -> None:
+    if batch.max_cost is None:
+        if amount is not None:
+            raise has_none(batch.id)
+        return
+    gone = connection.execute(
+        select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
+    ).scalar_one()
+    if gone >= (batch.max_cost if amount is None else amount):
+        raise InvalidParameters(
+            f"max_cost: {dollars(gone)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
+            f"retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
+        )
+
+
+def _reopened(
+    connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool
+) -> Sequence[int]:
+    """Make the items pending, with their failures kept; their places in order."""
+    failed = and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
+    if kinds is not None:
+        end = results.alias("end")
+        same = and_(end.c.batch_id == items.c.batch_id, end.c.idx == items.c.idx)
+        failed = and_(failed, exists().where(same, end.c.error_kind.in_(kinds)))
+    kept = (
+        select(items.c.batch_id, items.c.idx, results.c.round, results.c.error_kind, results.c.error)
+        .join(results, _result_of_item())
+        .where(failed)
+    )
+    columns = ["batch_id", "idx", "round", "error_kind", "error"]
+    connection.execute(insert(past_failures).from_select(columns, kept))
+    chosen = (
+        or_(failed, and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)) if cancelled else failed
+    )
+    # The fence stays: what an earlier claim may still write is refused, whenever it comes.
+    made = connection.execute(
+        update(items)
+        .where(chosen)
+        .values(state=ItemStatus.PENDING, attempts=0, worker=None, claimed_at=None, republished_at=None)
+        .returning(items.c.idx)
+    )
+    return sorted(made.scalars())
+
+
+def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
+    """Shards of at most `shard_size` of these items each; what lies between them is ended, and not dispatched."""
+    size = batch.shard_size
+    portions = [places[first : first + size] for first in range(0, len(places), size)]
+    return [
+        {
+            "batch_id": batch.id,
+            "round": number,
+            "shard": shard,
+            "first_idx": portion[0],
+            "end_idx": portion[-1] + 1,
+        }
+        for shard, portion in enumerate(portions)
+    ]
+
+
+def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
+    if batch.review_id is None:
+        return False
+    later = exists().where(batches.c.review_id == batch.review_id, batches.c.stage > batch.stage)
+    return bool(connection.execute(select(later)).scalar_one())
+
+
+def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
+    """Why there is nothing to retry, and what there is instead."""
+    n = func.count().label("n")
+    there = connection.execute(
+        select(results.c.error_kind, n)
+        .join(items, _result_of_item())
+        .where(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
+        .group_by(results.c.error_kind)
+        .order_by(n.desc(), results.c.error_kind)
+    ).all()
+    ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
+    n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
+    also = f"; of its items {n_cancelled:,} are cancelled, which --cancelled retries" if n_cancelled else ""
+    if kinds is None or not there:
+        return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
+    asked = " or ".join(sorted(kind.value for kind in kinds))
+    known = ", ".join(f"{row.error_kind} ({row.n:,})" for row in there)
+    return f"batch {batch.id} has no failed item of kind {asked}; its failures are: {known}{also}"
+
+
+def _result_of_item() -> Any:
+    return and_(results.c.batch_id == items.c.batch_id, results.c.idx == items.c.idx)

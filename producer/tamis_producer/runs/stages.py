@@ -1,0 +1,134 @@
+"""The stages of a review in the ledger: begin the first, and from each the next, exactly once."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, Engine, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from tamis_schemas import BatchStatus, Callback, ItemResult, Judge, Priority, ReviewPlan
+from tamis_schemas.batches.review_plan import ReviewStage
+from tamis_schemas.ledger import batches, reviews
+
+from ..ledger import check_budget, insert_batch, ledger_errors, stream_results
+from ..submission.judge_items import judge_item
+from ..submission.new_batch import NewBatch, NewItem, Stage, parameters, to_json
+from ..submission.spool import Spool
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A review, and the batch that is its first stage."""
+
+    review_id: UUID
+    batch_id: UUID
+
+
+def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
+    """Write a review and its first stage; the one that is there already where plan and records are the same.
+
+    Runs in the caller's transaction. `first` is the batch of the first stage, of which this fills in the place.
+    `again`: a new review in any case.
+
+    Raises:
+        IdempotencyConflict: the one that is there has a stage that may cost more than this plan lets it.
+    """
+    stored = plan.model_dump(mode="json")
+    content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())
+    if again:
+        content.update(uuid4().bytes)
+    # The same review begun by two at once: the second waits here until the first is committed.
+    made = connection.execute(
+        insert(reviews)
+        .values(id=uuid4(), content_sha256=content.hexdigest(), label=label, plan=stored)
+        .on_conflict_do_nothing(index_elements=[reviews.c.content_sha256])
+        .returning(reviews.c.id)
+    ).scalar_one_or_none()
+    if made is None:
+        there = (
+            select(batches.c.review_id, batches.c.id, reviews.c.plan)
+            .join(reviews, reviews.c.id == batches.c.review_id)
+            .where(reviews.c.content_sha256 == content.hexdigest(), batches.c.stage == 0)
+        )
+        found = connection.execute(there).one()
+        for before, now in zip(ReviewPlan.model_validate(found.plan).stages, plan.stages, strict=True):
+            check_budget(f"the review's stage {now.name}", has=before.max_cost, asked=now.max_cost)
+        return Begun(found.review_id, found.id)
+    return Begun(made, insert_batch(connection, first.at(Stage(made, 0))))
+
+
+def advance(engine: Engine, batch_id: UUID) -> UUID | None:
+    """As `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.begin() as connection:
+        return begin_next(connection, batch_id)
+
+
+def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
+    """The batch that takes up what passed this one, begun now or before; None where there is none.
+
+    None: the batch is of no review, not completed, or the last one. A review whose last stage is completed, or in which
+    nothing passed on, is marked as finished. Done twice, also at the same time, it has the effect of once.
+    Runs in the caller's transaction.
+    """
+    of_batch = (
+        select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
+        .join(reviews, reviews.c.id == batches.c.review_id)
+        .where(batches.c.id == batch_id)
+        .with_for_update(of=reviews)
+    )
+    done = connection.execute(of_batch).one_or_none()
+    if done is None or done.ended is not None:
+        return None
+    # Read anew under the lock: a round of the failed items may have been begun while this waited for it.
+    state = connection.execute(select(batches.c.state).where(batches.c.id == batch_id)).scalar_one()
+    if state != BatchStatus.COMPLETED:
+        return None
+    place = Stage(done.review_id, done.stage + 1)
+    following = select(batches.c.id).where(batches.c.review_id == place.review_id, batches.c.stage == place.number)
+    begun = connection.execute(following).scalar_one_or_none()
+    if begun is not None:
+        return UUID(str(begun))
+    plan = ReviewPlan.model_validate(done.plan)
+    rows = _passed(connection, plan, batch_id, place.number)
+    if not len(rows):
+        connection.execute(update(reviews).where(reviews.c.id == place.review_id).values(finished_at=func.now()))
+        return None
+    stage = plan.stages[place.number]
+    params = parameters(stage.operation)
+    return insert_batch(
+        connection,
+        NewBatch(
+            operation=params["operation"],
+            params=params,
+            model=stage.model,
+            items=rows,
+            shard_size=done.shard_size,
+            window=done.window_size,
+            label=f"{done.review}: {stage.name}",
+            use_cache=done.use_cache,
+            priority=Priority(done.priority),
+            max_cost=stage.max_cost,
+            steering=stage.steering,
+            stage=place,
+            traceparent=done.traceparent,  # a review is one trace
+            api_key_id=done.api_key_id,
+            callback=None if done.callback is None else Callback.model_validate(done.callback),
+        ),
+    )
+
+
+def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
+    """The items of a stage; none where the plan has no such stage."""
+    passed = Spool[NewItem]()
+    if number < len(plan.stages):
+        before, stage = plan.stages[number - 1], plan.stages[number]
+        for row in stream_results(connection, batch_id):
+            if before.lets_pass(row) and (item := _item(stage, row)) is not None:
+                passed.append(item, len(item.payload))
+    return passed
+
+
+def _item(stage: ReviewStage, row: ItemResult) -> NewItem | None:
+    payload = judge_item(row) if isinstance(stage.operation, Judge) else row.item
+    return None if payload is None else NewItem.of(payload, origin=row.index if row.origin is None else row.origin)

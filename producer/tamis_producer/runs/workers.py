@@ -1,0 +1,97 @@
+"""Which workers there are and how they are: as the ledger says or, while it is away, as they say in Redis."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import redis
+from pydantic import ValidationError
+from sqlalchemy import Column, Connection, Engine, Label, func, select
+
+from tamis_schemas import BrokerUnavailable, LedgerUnavailable
+from tamis_schemas.batches import wire
+from tamis_schemas.ledger import repairs, workers
+
+from ..ledger import ledger_errors
+from ..ledger.worker_view import WorkerReport, WorkerView
+
+ANSWER_WITHIN = 5.0  # s
+REDIS = ("redis://", "rediss://", "unix://")  # how the URLs begin that the Redis client reads
+
+
+def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
+    """The workers that are there, the longest there first.
+
+    Where the ledger does not answer, those that say so in the broker's Redis. Raises `LedgerUnavailable` where neither
+    answers.
+    """
+    try:
+        with ledger_errors(), engine.connect() as connection:
+            return _views(read_ledger(connection))
+    except LedgerUnavailable as away:
+        try:
+            return _views(read_redis(broker_url))
+        except BrokerUnavailable as error:
+            raise LedgerUnavailable(f"{away}; {error}") from error
+
+
+def read_ledger(connection: Connection) -> list[WorkerReport]:
+    """The workers whose lease holds."""
+
+    def age(column: Column[Any], name: str) -> Label[Any]:
+        return func.extract("epoch", func.now() - column).label(name)
+
+    w = workers.c
+    statement = select(
+        *(w.id, w.host, w.pid, w.version, w.concurrency, w.in_flight, w.state, w.reason),
+        *(age(w.state_since, "state_for"), age(w.started_at, "running_for"), age(w.progress_at, "idle_for")),
+    ).where(w.lease_until > func.now())
+    return [WorkerReport.model_validate(dict(row)) for row in connection.execute(statement).mappings()]
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """How often the reconcilers of all workers have set something of a kind going again."""
+
+    kind: str  # a field of the worker's `Swept`
+    total: int
+    last_at: datetime
+
+
+def read_repairs(engine: Engine) -> list[Repairs]:
+    """What was ever repaired, the latest first. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.connect() as connection:
+        rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
+        return [Repairs(row.kind, row.total, row.last_at) for row in rows]
+
+
+def read_redis(broker_url: str) -> list[WorkerReport]:
+    """The workers that have told Redis of themselves lately. Raises `BrokerUnavailable`."""
+    if not broker_url.startswith(REDIS):
+        return []
+    try:
+        with redis.Redis.from_url(
+            broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN
+        ) as client:
+            keys = list(client.scan_iter(f"{wire.WORKER_KEYS}*", count=1000))
+            told = client.mget(keys) if keys else []
+    except (redis.RedisError, OSError) as error:
+        raise BrokerUnavailable("Redis does not answer either") from error
+    return _reports([value for value in told if value is not None])
+
+
+def _reports(told: Sequence[bytes]) -> list[WorkerReport]:
+    reports = []
+    for value in told:
+        try:
+            reports.append(WorkerReport.model_validate(json.loads(value)))
+        except (ValueError, ValidationError):
+            continue  # written by another release; the ledger knows that worker once it is back
+    return reports
+
+
+def _views(reports: Sequence[WorkerReport]) -> list[WorkerView]:
+    now = datetime.now(UTC)
+    return [WorkerView.of(report, now) for report in sorted(reports, key=lambda one: -one.running_for)]

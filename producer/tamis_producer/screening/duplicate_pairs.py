@@ -1,0 +1,98 @@
+"""Pairs of duplicates over whole files: every copy with the record it copies, and every doubt, each with its reason."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+from tamis_schemas import resolve_item_id
+
+from ..intake import read_records
+from ..intake.decode import MAX_FILE_BYTES
+from ..intake.duplicates import find_duplicates, reason_of
+from ..intake.formula_guard import guarded
+
+_OF_A_RECORD = ("file", "index", "line", "id", "title", "year", "journal", "doi")
+COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _OF_A_RECORD))
+
+
+class PairKind(StrEnum):
+    """What becomes of a pair: of a copy one record is kept out, of a doubt none."""
+
+    COPY = "copy"
+    DOUBT = "doubt"
+
+
+@dataclass(frozen=True)
+class PlacedRecord:
+    """A record, and where it stands."""
+
+    file: Path
+    index: int  # place in its file, from 0
+    record: Mapping[str, Any]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What tells it from others, under the names of `COLUMNS`."""
+        own = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
+        place = {"file": self.file.name, "index": self.index, "line": self.record.get("_line")}
+        return {**place, "id": resolve_item_id(self.record), **own}
+
+
+@dataclass(frozen=True)
+class RecordPair:
+    """Two records that are one, or may be."""
+
+    kind: PairKind
+    reason: str
+    one: PlacedRecord  # of a copy the one that is kept out
+    stays: PlacedRecord  # of a doubt the one that would stay if they were copies
+
+
+@dataclass(frozen=True)
+class DuplicatePairs:
+    """The pairs among all records of some files, the copies first."""
+
+    records: int
+    pairs: Sequence[RecordPair]
+
+    def of(self, kind: PairKind) -> list[RecordPair]:
+        """The pairs of one kind."""
+        return [pair for pair in self.pairs if pair.kind is kind]
+
+
+def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> DuplicatePairs:
+    """Every pair of duplicates within and between the files, which are compared as one.
+
+    A file of more than `max_bytes` is not read.
+
+    Raises:
+        InputError: a file cannot be read, or is empty.
+    """
+    placed = [
+        PlacedRecord(path, index, record)
+        for path in paths
+        for index, record in enumerate(read_records(path, max_bytes=max_bytes))
+    ]
+    records = [one.record for one in placed]
+    found = find_duplicates(records)
+    copies = [
+        RecordPair(PairKind.COPY, reason_of(copy, records), placed[copy.index], placed[copy.of])
+        for copy in found.copies
+    ]
+    doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in found.doubts]
+    return DuplicatePairs(len(records), [*copies, *doubts])
+
+
+def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:
+    """One CSV row a pair under `COLUMNS`; how many."""
+    writer = csv.writer(stream)
+    writer.writerow(COLUMNS)
+    rows = 0
+    for pair in pairs:
+        cells = (pair.kind.value, pair.reason, *pair.one.facts.values(), *pair.stays.facts.values())
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        rows += 1
+    return rows

@@ -1,0 +1,1 @@
+"""Services: evaluations that are awaited item by item."""

@@ -1,0 +1,200 @@
+"""The inclusion evaluator (tier 2): papers against a review's criteria, by a model (spec 3)."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Self, TypeVar
+
+from tamis_schemas import (
+    NO_STEERING,
+    BatchPaused,
+    Inclusion,
+    InclusionDecision,
+    InclusionStatus,
+    InvalidParameters,
+    ItemResult,
+    Pause,
+    SearchCriteria,
+    Steering,
+)
+from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
+
+from ..client.batch import Batch
+from ..client.client import Client
+from ..submission.item_conversion import to_item
+
+STARTED = "inclusion_started"
+FINISHED = "inclusion_finished"  # the kinds of message that a callback gets
+RELEVANCE = "relevance_score"  # the field under which a model is shown it
+NOT_EVALUATED = "Not evaluated: a person decides."
+
+Policy = TypeVar("Policy", bound=StrEnum)
+Paper = TypeVar("Paper")  # a PaperData, a dict, or whatever `to_item` takes
+
+log = logging.getLogger(__name__)
+
+
+class InclusionEvaluator:
+    """Every call is a batch in the ledger, evaluated by the workers; host, temperature and retries are theirs.
+
+    >>> with InclusionEvaluator(criteria) as evaluator:
+    ...     decision = evaluator.evaluate(paper, relevance_score=4.0)
+    >>> decision.status, decision.confidence, decision.rationale
+
+    A paper that could not be evaluated comes back as `uncertain` with confidence 0 and the reason in `error`: it goes
+    to a person and is never excluded. Many papers in one call cost far less than many calls for one paper.
+
+    Every method raises:
+        InvalidParameters: a paper that is none, or scores that do not fit the papers. Nothing is written.
+        ConfigurationError: no broker or ledger is named.
+        LedgerUnavailable: the ledger does not answer.
+        WaitTimeout: the batch took longer than `timeout`; it goes on.
+    """
+
+    def __init__(
+        self,
+        criteria: SearchCriteria,
+        model: str | None = None,
+        *,
+        unclear: UnclearPolicy | str = UnclearPolicy.INCLUDE,
+        unverified: UnverifiedPolicy | str = UnverifiedPolicy.REFER,
+        client: Client | None = None,
+        timeout: float | None = None,
+        callback: Callable[[str, str], None] | None = None,
+        steering: Steering = NO_STEERING,
+    ) -> None:
+        """
+        Args:
+            criteria: what the review includes and excludes.
+            model: the model to ask; None: the one of the settings, else the workers' own.
+            unclear: how a verdict counts that a record leaves open.
+            unverified: what becomes of an exclusion without a quote that the record holds.
+            client: what to submit with; it stays open. None: a client of its own, connected on first use.
+            timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
+            callback: hears `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
+            steering: of every batch, as of `Client.submit`.
+
+        Raises:
+            InvalidParameters: `unclear` or `unverified` is no policy.
+        """
+        self._operation = Inclusion(
+            criteria=criteria,
+            unclear=_policy(UnclearPolicy, "unclear", unclear),
+            unverified=_policy(UnverifiedPolicy, "unverified", unverified),
+        )
+        self._model = model
+        self._steering = steering
+        self._given = client
+        self._own: Client | None = None
+        self._timeout = timeout
+        self._callback = callback
+
+    def evaluate(self, paper: object, relevance_score: float | None = None) -> InclusionDecision:
+        """The decision on one paper. A relevance score is shown to the model as a field of the paper."""
+        ((_, decision),) = self.evaluate_batch([paper], [relevance_score])
+        return decision
+
+    def evaluate_batch(
+        self,
+        papers: Iterable[Paper],
+        relevance_scores: Sequence[float | None] | None = None,
+        progress_callback: Callable[[int, int], None] | None = None,
+    ) -> list[tuple[Paper, InclusionDecision]]:
+        """Every paper with its decision, in the order given; no paper: no batch.
+
+        Args:
+            papers: `PaperData`, dicts, or what `to_item` makes items of.
+            relevance_scores: one per paper, None where there is none; shown to the model.
+            progress_callback: hears (finished, total) whenever more papers are finished, at the end too.
+        """
+        given = list(papers)
+        items = _items(given, relevance_scores)
+        if not items:
+            return []
+        batch = self._client().submit(
+            self._operation, items, model=self._model, label="inclusion", steering=self._steering
+        )
+        self._tell(STARTED, f"{len(items)} papers in batch {batch.id}")
+        pause = self._wait(batch, progress_callback)
+        decisions = [_decision(row, pause) for row in batch.results()]
+        self._tell(FINISHED, _counted(decisions))
+        return list(zip(given, decisions, strict=True))
+
+    def close(self) -> None:
+        """Give its own connections back; a later call connects anew. A client that was given stays open."""
+        own, self._own = self._own, None
+        if own is not None:
+            own.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _client(self) -> Client:
+        if self._given is not None:
+            return self._given
+        self._own = self._own or Client()
+        return self._own
+
+    def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
+        """Return when nothing more will happen, with the reason where that is a pause."""
+        told, warned = 0, False
+        try:
+            for view in batch.watch(self._timeout):
+                if not (view.live_workers or view.state.terminal or warned):
+                    warned = True
+                    log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
+                if progress_callback is not None and view.counts.finished > told:
+                    told = view.counts.finished
+                    progress_callback(told, view.counts.n_items)
+        except BatchPaused as paused:
+            log.warning("%s", paused)
+            return paused.pause
+        return None
+
+    def _tell(self, kind: str, message: str) -> None:
+        if self._callback is not None:
+            self._callback(kind, message)
+
+
+def _policy(kind: type[Policy], name: str, given: str) -> Policy:
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise InvalidParameters(f"{name}: {given!r} is none of {', '.join(kind)}") from error
+
+
+def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> list[dict[str, Any]]:
+    if scores is not None and len(scores) != len(papers):
+        raise InvalidParameters(f"relevance_scores: {len(scores)} for {len(papers)} papers")
+    items: list[dict[str, Any]] = []
+    for index, paper in enumerate(papers):
+        try:
+            item = to_item(paper)
+        except InvalidParameters as error:
+            raise InvalidParameters(f"paper {index}: {error}") from error
+        score = None if scores is None else scores[index]
+        items.append(item if score is None else {**item, RELEVANCE: score})
+    return items
+
+
+def _decision(row: ItemResult, pause: Pause | None) -> InclusionDecision:
+    if row.decision is not None:
+        return row.decision
+    if row.result is not None and row.result.error is not None:
+        error = f"{row.error_kind}: {row.result.error}"
+    elif pause is not None:
+        error = pause.reason
+    else:
+        error = f"the item is {row.status}"  # its batch was cancelled
+    return InclusionDecision(status=InclusionStatus.UNCERTAIN, confidence=0.0, rationale=NOT_EVALUATED, error=error)
+
+
+def _counted(decisions: Sequence[InclusionDecision]) -> str:
+    failed = sum(decision.error is not None for decision in decisions)
+    counts = {status: sum(one.status is status for one in decisions) for status in InclusionStatus}
+    counts[InclusionStatus.UNCERTAIN] -= failed
+    said = ", ".join(f"{status.value} {count}" for status, count in counts.items())
+    return f"{said}, not evaluated {failed}"

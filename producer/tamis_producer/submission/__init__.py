@@ -1,0 +1,1 @@
+"""A batch before it is in the ledger: its items, its bounds and its budget."""

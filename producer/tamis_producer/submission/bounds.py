@@ -1,0 +1,130 @@
+"""Bounds: how large a batch may be, checked before anything of it is written.
+
+Each bound is a setting. Depths are checked before anything is encoded, and encoding is bounded with them: a value that
+holds itself, or one part a million times, costs no more than the bound.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tamis_schemas import ExtractFields, InvalidParameters, Operation
+from tamis_schemas.operations.extract_fields import extent
+
+from ..config.settings import ProducerSettings
+
+LONGEST_ID = 1_000  # characters; longer than any DOI, and short enough for a line of a table
+
+
+class OutOfBounds(ValueError):
+    """A value is larger than the settings allow; the message says how large, and which setting says so."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What of a batch may be how large; the fields are those of the settings."""
+
+    max_items: int
+    max_item_bytes: int
+    max_item_depth: int
+    max_parameter_bytes: int
+    max_schema_depth: int
+    max_schema_properties: int
+
+    @classmethod
+    def of(cls, settings: ProducerSettings) -> Self:
+        """As the settings say."""
+        return cls(
+            max_items=settings.max_items,
+            max_item_bytes=settings.max_item_bytes,
+            max_item_depth=settings.max_item_depth,
+            max_parameter_bytes=settings.max_parameter_bytes,
+            max_schema_depth=settings.max_schema_depth,
+            max_schema_properties=settings.max_schema_properties,
+        )
+
+    @classmethod
+    def usual(cls) -> Self:
+        """As the settings say where nobody set anything."""
+        fields = ProducerSettings.model_fields
+        return cls(**{name: fields[name].default for name in cls.__dataclass_fields__})
+
+    def check_count(self, items: int) -> None:
+        """Raises `InvalidParameters` for more items than a batch may have."""
+        if items > self.max_items:
+            raise InvalidParameters(
+                f"items: more than {self.max_items:,}, the most that a batch may have (TAMIS_MAX_ITEMS): "
+                "submit them as several batches, or raise the setting"
+            )
+
+    def check_shape(self, item: dict[str, Any]) -> None:
+        """Raises `OutOfBounds`, naming the field, for an item that is nested too deeply or holds too many values."""
+        for name, value in item.items():
+            for parts, depth in enumerate(_depths(value), 1):
+                if depth > self.max_item_depth:
+                    raise OutOfBounds(
+                        f"field {name!r:.80}: nested more than {self.max_item_depth} deep (TAMIS_MAX_ITEM_DEPTH), or "
+                        "it holds itself"
+                    )
+                if parts > self.max_item_bytes:  # each is a byte of JSON at least
+                    raise self._too_large(name, f"more than {self.max_item_bytes:,} bytes as JSON")
+
+    def check_row(self, item: dict[str, Any], item_id: str, payload: str) -> None:
+        """Raises `OutOfBounds`, naming the largest field, for an item whose JSON has too many bytes, or whose id is."""
+        if len(item_id) > LONGEST_ID:
+            raise OutOfBounds(f"its id has {len(item_id):,} characters, at most {LONGEST_ID:,} are taken")
+        if len(payload) * 4 <= self.max_item_bytes:  # no character has more than four bytes
+            return
+        size = len(payload.encode())
+        if size > self.max_item_bytes:
+            sizes = {name: len(json.dumps(value, ensure_ascii=False).encode()) for name, value in item.items()}
+            largest = max(sizes, key=lambda name: sizes[name])
+            raise self._too_large(largest, f"{size:,} bytes as JSON, {sizes[largest]:,} of them in this field")
+
+    def check_parameters(self, operation: Operation, params: dict[str, Any]) -> None:
+        """Raises `InvalidParameters` for an operation that would be too large to send with every item."""
+        size = len(json.dumps(params, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if size > self.max_parameter_bytes:
+            sizes = {name: len(json.dumps(value, ensure_ascii=False)) for name, value in params.items()}
+            largest = max(sizes, key=lambda name: sizes[name])
+            raise InvalidParameters(
+                f"{largest}: the parameters have {size:,} bytes as JSON, at most {self.max_parameter_bytes:,} are "
+                "taken (TAMIS_MAX_PARAMETER_BYTES): they are sent with every item"
+            )
+        if isinstance(operation, ExtractFields):
+            found = extent(operation.json_schema)
+            if found.depth > self.max_schema_depth:
+                raise InvalidParameters(
+                    f"schema: fields are nested {found.depth} deep, at most {self.max_schema_depth} is taken "
+                    "(TAMIS_MAX_SCHEMA_DEPTH)"
+                )
+            if found.properties > self.max_schema_properties:
+                raise InvalidParameters(
+                    f"schema: asks for {found.properties:,} properties, at most {self.max_schema_properties:,} are "
+                    "taken (TAMIS_MAX_SCHEMA_PROPERTIES)"
+                )
+
+    def _too_large(self, field: str, size: str) -> OutOfBounds:
+        return OutOfBounds(
+            f"field {field!r:.80}: the item has {size}; at most {self.max_item_bytes:,} are taken "
+            "(TAMIS_MAX_ITEM_BYTES): leave out what no model is to read, or raise the setting"
+        )
+
+
+def _depths(value: object) -> Iterator[int]:
+    """The depth of every value in a value, itself at 0; endless for one that holds itself."""
+    if not isinstance(value, dict | list | tuple):
+        yield 0
+        return
+    open_values: list[Iterator[object]] = [iter((value,))]
+    while open_values:
+        part = next(open_values[-1], open_values)
+        if part is open_values:  # this level is done
+            open_values.pop()
+            continue
+        yield len(open_values) - 1
+        if isinstance(part, dict):
+            open_values.append(iter(part.values()))
+        elif isinstance(part, list | tuple):
+            open_values.append(iter(part))

@@ -1,0 +1,53 @@
+"""A batch's budget, before it is one: an amount that makes sense, for a model whose price is known."""
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from tamis_schemas import InvalidParameters
+from tamis_schemas.values.money import NANO
+
+from ..files.price_file import known_prices
+
+MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
+
+
+def amount_of(given: object, *, name: str = "max_cost") -> Decimal:
+    """Dollars, from a number or its text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
+    wrong = InvalidParameters(f"{name}: {given!r} is no amount of dollars, for example 2.50")
+    if isinstance(given, bool) or not isinstance(given, Decimal | int | float | str):
+        raise wrong
+    try:
+        amount = Decimal(str(given).strip().removeprefix("$"))
+    except InvalidOperation as error:
+        raise wrong from error
+    if not amount.is_finite() or not 0 <= amount < MOST:
+        raise wrong
+    return amount.quantize(NANO)
+
+
+def has_none(batch_id: object) -> InvalidParameters:
+    """Of a batch that was submitted without a budget, and is given one later."""
+    return InvalidParameters(
+        f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
+    )
+
+
+def budget_of(given: object | None, model: str | None, own_prices: Path | None) -> Decimal | None:
+    """The budget of a batch that asks `model`; None: it has none.
+
+    A batch that names no model asks the workers' own, whose price only they can look up: they pause it before its
+    first call where they know none.
+
+    Raises:
+        InvalidParameters: no amount, or a model without a known price, whose cost no budget could bound.
+        InputError: the user's own price file cannot be read.
+    """
+    if given is None:
+        return None
+    amount = amount_of(given)
+    if model is not None and not known_prices(own_prices).knows(model):
+        raise InvalidParameters(
+            f"max_cost: no price is known of the model {model!r}, so nothing could keep to a budget; state its price "
+            "in a file and name that file in TAMIS_PRICES, for the workers too"
+        )
+    return amount

@@ -1,0 +1,229 @@
+"""A batch before it is in the ledger: its operation, its items as JSON text, and what identifies its content."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+from uuid import UUID, uuid4
+
+from tamis_schemas import (
+    NO_STEERING,
+    Callback,
+    Exclusion,
+    Extract,
+    ExtractFields,
+    InvalidParameters,
+    Item,
+    Operation,
+    Priority,
+    Retrieved,
+    Source,
+    Steering,
+    resolve_item_id,
+)
+from tamis_schemas.operations import OPERATIONS, as_asked_for
+from tamis_schemas.records.item import ID_FIELDS
+from tamis_schemas.values.unstorable import UNSTORABLE
+
+from ..process.waiting import ON_THREAD, Waiting
+from .bounds import LONGEST_ID, Bounds
+from .spool import Spool
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+SHOWN_ID = 80  # characters of an id in a message
+NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """One row to be written: the payload is JSON text."""
+
+    item_id: str
+    payload: str
+    exclusion: Exclusion | None = None  # why no model is asked about it; None: one is
+    origin: int | None = None  # in a later stage of a review: the record's place in the first one
+
+    @classmethod
+    def of(cls, item: Item, *, exclusion: Exclusion | None = None, origin: int | None = None) -> "NewItem":
+        """The row of an item. Raises `ValueError` for what JSON or Postgres cannot hold."""
+        return cls(resolve_item_id(item), to_json(item), exclusion, origin)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A batch's place in a review."""
+
+    review_id: UUID
+    number: int  # from 0
+
+
+@dataclass(frozen=True)
+class NewBatch:
+    """A batch as it is submitted."""
+
+    operation: str
+    params: dict[str, Any]
+    model: str | None
+    items: Spool[NewItem]
+    shard_size: int
+    window: int
+    label: str | None = None
+    idempotency_key: str | None = None
+    use_cache: bool = True
+    source: Source | None = None
+    stage: Stage | None = None
+    priority: Priority = Priority.NORMAL
+    max_cost: Decimal | None = None  # dollars; None: no budget
+    steering: Steering = NO_STEERING
+    traceparent: str | None = None  # of the trace that it is submitted in; None: in none
+    api_key_id: str | None = None  # the gateway's key that it is submitted with; None: with none
+    service: str | None = None  # whose single calls it holds; None: it is a batch that people follow
+    callback: Callback | None = None  # whom to tell of its end; None: nobody
+    id: UUID = field(default_factory=uuid4)
+
+    def __post_init__(self) -> None:
+        """Raises `InvalidParameters` for a text that the ledger cannot store."""
+        for name in ("model", "label", "idempotency_key"):
+            if UNSTORABLE.search(getattr(self, name) or ""):
+                raise InvalidParameters(f"{name}: it holds a character that the ledger cannot store")
+
+    def at(self, stage: Stage) -> "NewBatch":
+        """The same batch, in its place in a review."""
+        return replace(self, stage=stage)
+
+    @cached_property
+    def content_sha256(self) -> str:
+        """Of operation, model, steering, items and exclusions: what an idempotency key stands for.
+
+        Not of priority, budget and tier: they say how the same work is done, and the first two may change while it is.
+        Nor of examples that were chosen from another batch: people may have decided more there since.
+        """
+        params, steering = as_asked_for(self.params), self.steering.content
+        asked = [params, self.model, steering] if steering else [params, self.model]
+        digest = hashlib.sha256(to_json(asked).encode())
+        for row in self.items:
+            digest.update(b"\x00")
+            digest.update(row.payload.encode())
+            if row.exclusion is not None:
+                digest.update(b"\x01")
+                digest.update(row.exclusion.model_dump_json().encode())
+        return digest.hexdigest()
+
+
+class NewItems(Spool[NewItem]):
+    """The rows of a new batch in their order, checked as they are added; in constant memory, however many there are."""
+
+    def __init__(
+        self,
+        exclusions: Mapping[int, Exclusion] | None = None,
+        *,
+        bounds: Bounds | None = None,
+        operations: Iterable[Operation] = (),
+        waiting: Waiting = ON_THREAD,
+    ) -> None:
+        """Those whose place, from 0, has an exclusion are kept out. Without bounds, the usual ones.
+
+        Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
+        """
+        super().__init__(waiting)
+        self._exclusions = exclusions or {}
+        self._bounds = bounds or Bounds.usual()
+        self._extracts = any(isinstance(operation, Extract | ExtractFields) for operation in operations)
+
+    def add(self, item: Item) -> None:
+        """Check one item more and keep it.
+
+        Raises:
+            InvalidParameters: one too many, one that JSON or Postgres cannot hold or that is too large, or chunks that
+                are none.
+            ConfigurationError: the folder for temporary files cannot take it.
+        """
+        index = len(self)
+        self._bounds.check_count(index + 1)
+        if not isinstance(item, dict):
+            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
+        try:
+            self._bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
+            row = NewItem.of(item, exclusion=self._exclusions.get(index))
+            self._bounds.check_row(item, row.item_id, row.payload)
+            if self._extracts:
+                Retrieved.of(item)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
+        self.append(row, len(row.payload))
+
+    def complete(self) -> None:
+        """Check what can be said of all items alone.
+
+        Raises:
+            InvalidParameters: no item at all, or an exclusion without an item.
+        """
+        if not len(self):
+            raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+        places = range(len(self))
+        if stray := [place for place in self._exclusions if place not in places]:
+            raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(self)}")
+
+
+def rows_of(
+    items: Iterable[Item],
+    exclusions: Mapping[int, Exclusion] | None = None,
+    *,
+    bounds: Bounds | None = None,
+    operations: Iterable[Operation] = (),
+    waiting: Waiting = ON_THREAD,
+) -> NewItems:
+    """The rows of items, as `NewItems` checks them.
+
+    No more items are taken than one beyond the bound, so `items` may be without end. What they raise is raised.
+
+    Raises:
+        InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large,
+            chunks that are none, or an exclusion without an item.
+        ConfigurationError: the folder for temporary files cannot take them.
+    """
+    rows = NewItems(exclusions, bounds=bounds, operations=operations, waiting=waiting)
+    for item in waiting.in_turns(items):
+        rows.add(item)
+    rows.complete()
+    return rows
+
+
+def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[str, Any]:
+    """The operation as the ledger keeps it; without bounds, the usual ones.
+
+    Raises `InvalidParameters` for what is no operation, is too large, or cannot be stored.
+    """
+    if not isinstance(operation, OPERATIONS):
+        names = ", ".join(known.__name__ for known in OPERATIONS)
+        raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
+    params = operation.model_dump(mode="json")
+    (bounds or Bounds.usual()).check_parameters(operation, params)
+    for name, value in params.items():
+        try:
+            to_json(value)
+        except ValueError as error:
+            raise InvalidParameters(f"{name}: {error}") from error
+    return params
+
+
+def _named(item: Item) -> str:
+    """An item's id for a message; nothing where it is too long, or no text or number: that may be what is wrong."""
+    given = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
+    if not isinstance(given, str | int) or len(str(given)) > LONGEST_ID:
+        return ""
+    text = str(given)
+    return f" (id {text[:SHOWN_ID]!r}{'...' if len(text) > SHOWN_ID else ''})"
+
+
+def to_json(value: object) -> str:
+    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
+    text = _ENCODER.encode(value)
+    if "\\u0000" in text and NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast, and finds nothing
+        raise ValueError("it holds a NUL character, which Postgres cannot store")
+    text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
+    return text

@@ -1,0 +1,1 @@
+"""Transport: items and aggregates as Celery messages, through the broker."""

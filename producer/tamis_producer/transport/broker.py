@@ -1,0 +1,230 @@
+"""The Celery application: one set of settings for whoever publishes and whoever works."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import LifoQueue
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis
+from celery import Celery
+from kombu import Exchange, Queue, pools
+from kombu.exceptions import ChannelError, OperationalError
+from kombu.transport import redis as redis_transport
+
+from tamis_schemas import BrokerUnavailable, Priority
+from tamis_schemas.batches import wire
+
+from ..config.settings import ProducerSettings
+from .chord_backend import ChordBackend
+from .fair_queues import WeightedOrder
+
+CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
+DAY = 86_400  # s
+NOT_FOUND = "404"  # AMQP
+AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
+# RabbitMQ: a message is published once a majority of its servers has it. A classic queue loses some when a server dies.
+QUORUM = {"x-queue-type": "quorum"}
+# One that is short of memory or disk takes nothing and says nothing: without a bound a publisher would wait for ever.
+ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
+# For whoever submits: the broker has so long to accept a connection, and again for each answer, and nothing is tried
+# twice. What it does not take is in the ledger, and the workers dispatch it.
+PRODUCER_WAITS = 0.8  # s
+HEARTBEAT_ON_AMQP = 20  # s; a cable that is cut is noticed after two, and what that worker had is delivered to others
+REFUSED_ON_AMQP: dict[object, str] = {  # by the code of its reply
+    403: "refuses this user, its password or what it asks for",
+    530: "does not have this virtual host, or does not let this user into it",
+}
+USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
+REDIS_PORT = 6379
+BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
+
+
+def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
+    """A Celery application for the broker in `settings`; connects to nothing yet.
+
+    `concurrency` sizes the connection pools: the number of messages that this process may acknowledge at once.
+    `within`: seconds that the servers have to accept a connection, and again for each answer; nothing is tried twice.
+    None: they are waited for with patience.
+    """
+    backend = f"{BACKEND}+{settings.result_backend}"
+    app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
+    connections = 2 * concurrency + 50
+    on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
+    app.conf.update(
+        # An item's message is acknowledged after its result is committed, or delivered again.
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        worker_enable_prefetch_count_reduction=False,  # it counts threads; items have none
+        # Storing what header tasks return is the dearest part of a task, and nobody reads it.
+        task_ignore_result=True,
+        worker_deduplicate_successful_tasks=False,  # a chord whose header is deduplicated hangs
+        worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
+        broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
+        broker_heartbeat=HEARTBEAT_ON_AMQP,
+        result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
+        redis_max_connections=connections,
+        redis_socket_timeout=15,
+        redis_backend_health_check_interval=25,
+        result_backend_always_retry=True,
+        result_backend_max_retries=30,
+        result_chord_join_timeout=CHORD_JOIN_TIMEOUT,
+        result_expires=DAY,
+        result_chord_expires=7 * DAY,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        # A full or read-only Redis refuses single commands; a worker that met such a refusal connects anew.
+        broker_channel_error_retry=True,
+        task_serializer="json",
+        result_serializer="json",
+        accept_content=["json"],
+        worker_send_task_events=True,
+        task_send_sent_event=False,
+        task_default_queue=wire.ItemQueue(Priority.NORMAL, 0).name,
+        task_queues=[
+            Queue(name, Exchange(name, type="direct"), routing_key=name, queue_arguments=QUORUM if on_amqp else None)
+            for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)
+        ],
+        task_routes={wire.AGGREGATE: {"queue": wire.CONTROL_QUEUE}},
+        task_publish_retry_policy={"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3},
+        worker_hijack_root_logger=False,
+    )
+    if within is not None:
+        app.conf.update(
+            broker_connection_timeout=within,
+            broker_transport_options=app.conf.broker_transport_options | impatient(within),
+            redis_socket_timeout=within,
+            redis_socket_connect_timeout=within,
+            result_backend_transport_options=app.conf.result_backend_transport_options
+            | {"retry_policy": {"max_retries": 0}},
+            task_publish_retry_policy={"max_retries": 0},
+        )
+    return app
+
+
+def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
+    """Of kombu's transport for Redis. Times in seconds."""
+    return {
+        "visibility_timeout": settings.visibility_timeout,
+        "max_connections": connections,
+        "socket_timeout": 15,
+        "socket_connect_timeout": 5,
+        "socket_keepalive": True,
+        "health_check_interval": 25,
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 2,
+        "global_keyprefix": wire.KEY_PREFIX,
+        "queue_order_strategy": f"{WeightedOrder.__module__}:{WeightedOrder.__name__}",
+        "priority_steps": [0],  # priorities are queues of their own; one Redis list each
+    }
+
+
+def forget_pools(app: Celery) -> list[tuple[object, object]]:
+    """Take the connections of an application out of kombu's pools, and give them back as they are.
+
+    kombu shares its pools by URL, so that another application would find them; and it would close what is left in them
+    in the child of a fork, which on RabbitMQ ends the connections of the parent.
+    """
+    taken: list[tuple[object, object]] = []
+    for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
+        if pool is None:
+            continue
+        for key in [key for key, shared in group.items() if shared is pool]:
+            dict.pop(group, key)
+        taken.append((pool._resource, pool._dirty))
+        pool._resource, pool._dirty = LifoQueue(), set()
+    return taken
+
+
+@contextmanager
+def broker_errors(app: Celery) -> Iterator[None]:
+    """The seam: what the broker raises inside comes out as `BrokerUnavailable`, without passwords."""
+    try:
+        yield
+    except _transport_errors(app) as error:
+        where = place(str(app.conf.broker_url))
+        raise BrokerUnavailable(f"the broker at {where} {what_is_wrong(error)}") from error
+
+
+def place(url: str) -> str:
+    """Where a broker or another Redis is, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or parts.path}:{parts.port or USUAL_PORTS.get(parts.scheme, REDIS_PORT)}"
+
+
+def what_is_wrong(error: BaseException) -> str:
+    """Why the broker did not do what it was asked, in words that follow its name; without what was sent to it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"shows a certificate that is not accepted: {cause.verify_message}"
+        if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
+            return _refusal(cause)
+        if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
+            return refused
+        cause = cause.__cause__ or cause.__context__
+    return "does not answer"
+
+
+def _refusal(error: redis.RedisError) -> str:
+    match error:
+        case redis.OutOfMemoryError():
+            return "is full: it has reached its maxmemory and takes nothing more"
+        case redis.ReadOnlyError():
+            return "takes no writes: it is a replica"
+        case redis.BusyLoadingError():
+            return "is still loading its data"
+        case redis.AuthenticationError():
+            return "refuses the password"
+        case _ if str(error).startswith("MISCONF"):
+            return "takes no writes: it cannot save to its disk"
+        case _:
+            return f"refuses: {str(error).split()[0] if str(error) else type(error).__name__}"
+
+
+def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
+    connection: Any = app.connection_for_write()
+    return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
+
+
+def impatient(within: float) -> dict[str, Any]:
+    """Options of a transport that waits so many seconds for a connection or an answer, and tries nothing twice."""
+    return {
+        "max_retries": 0,
+        "interval_start": 0,
+        "socket_timeout": within,
+        "socket_connect_timeout": within,
+        "read_timeout": within,  # the same, as RabbitMQ's client names it
+        "write_timeout": within,
+    }
+
+
+def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
+    """How many messages wait in each queue, asked over a connection of its own. Raises `BrokerUnavailable`.
+
+    `within`: seconds that the server has to accept the connection, and again for each answer; nothing is tried twice.
+    """
+    options = app.conf.broker_transport_options | impatient(within)
+    with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:
+        return {name: _depth(connection, name) for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)}
+
+
+def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
+    """How many messages wait in each of the items' queues. Raises `BrokerUnavailable`."""
+    with broker_errors(app), app.pool.acquire(block=True) as connection:
+        return {queue: _depth(connection, name) for name, queue in wire.ITEM_QUEUES.items()}
+
+
+def _depth(connection: Any, queue: str) -> int:
+    channel = connection.default_channel
+    if isinstance(channel, redis_transport.Channel):
+        # Not the passive declaration below: kombu asks whether the list exists under a name without the key prefix,
+        # and finds every queue empty.
+        return int(channel._size(queue))
+    try:
+        return int(channel.queue_declare(queue, passive=True).message_count)
+    except ChannelError as error:
+        if str(error.reply_code) == NOT_FOUND:
+            return 0
+        raise

@@ -1,0 +1,263 @@
+"""Windowed dispatch: at most `window` shards of a batch are in flight, each as one Celery chord.
+
+Header: one task per item, named after its operation. Body: `tamis.aggregate`, which dispatches the next shard. So
+Redis never holds more than `window` shards of a batch, and a pause or a cancellation is "dispatch no more".
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from celery import Celery
+from sqlalchemy import Connection, Engine, and_, func, select, update
+
+from tamis_schemas import BatchStatus, BrokerUnavailable, ItemStatus, Priority
+from tamis_schemas.batches import wire
+from tamis_schemas.batches.status import check_batch_transition
+from tamis_schemas.ledger import batches, items, shards
+from tamis_schemas.ledger.tables import ShardStatus
+
+from ..ledger import ledger_errors
+from ..process import tracing
+from ..process.waiting import ON_THREAD, Waiting
+from .broker import broker_errors, forget_pools
+
+PUBLISH_BATCH = 500  # messages in one round trip to the broker
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ItemAddress:
+    """What a message says of an item."""
+
+    index: int
+    item_id: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A shard about to be published: the items of it that are still pending."""
+
+    batch_id: UUID
+    round: int
+    number: int
+    operation: str
+    queue: str
+    items: tuple[ItemAddress, ...]
+    traceparent: str | None = None  # of the trace that the batch was submitted in
+    last: bool = False  # the window is full with it, or no shard waits behind it
+
+
+class Dispatcher:
+    """Publishes shards; safe to call from several processes at once."""
+
+    def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
+        """`waiting`: how it computes; beside an event loop it pauses between messages."""
+        self._engine = engine
+        self._app = app
+        self._waiting = waiting
+
+    def close(self) -> None:
+        """Give the broker's connections back."""
+        self._app.close()
+
+    def forget(self) -> object:
+        """Leave the broker's connections to the process that this one was forked from; returns them."""
+        return forget_pools(self._app)
+
+    def fill_window(self, batch_id: UUID) -> int:
+        """Dispatch shards of a batch until its window is full; the number dispatched.
+
+        A shard is marked before it is published: killed in between, it is found by the reconciler.
+
+        Raises:
+            BrokerUnavailable: nothing more could be published; the shard is put back.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        dispatched = 0
+        while (shard := self._take(batch_id)) is not None:
+            try:
+                self._publish(shard)
+            except BrokerUnavailable:
+                self._put_back(shard)
+                raise
+            dispatched += 1
+            if shard.last:
+                break
+        return dispatched
+
+    def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
+        """Publish items again, each as a task of its own: the messages that their shard gave them are lost.
+
+        They do not count towards the shard's chord; the reconciler closes the shard instead. Raises
+        `BrokerUnavailable`, `LedgerUnavailable`.
+        """
+        with ledger_errors(), self._engine.connect() as connection:
+            c = batches.c
+            row = connection.execute(select(c.priority, c.lane, c.traceparent).where(c.id == batch_id)).one()
+        queue = wire.ItemQueue(Priority(row.priority), row.lane or 0).name
+        with (
+            broker_errors(self._app),
+            self._app.producer_pool.acquire(block=True) as producer,
+            producer.batch(PUBLISH_BATCH),
+        ):
+            self._declare(producer, queue)
+            for address in self._waiting.in_turns(addresses):
+                self._send(producer, batch_id, operation, queue, address, row.traceparent)
+
+    def conclude(self, batch_id: UUID) -> None:
+        """Have a worker see whether anything of a cancelled batch is left, and write its summary where nothing is.
+
+        Raises:
+            BrokerUnavailable: nothing was published; the reconciler sees to it.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        with ledger_errors(), self._engine.connect() as connection:
+            c = batches.c
+            row = connection.execute(select(c.round, c.traceparent).where(c.id == batch_id)).one()
+        body = self._body(batch_id, row.round, 0, row.traceparent)
+        with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
+            body.apply_async(producer=producer)
+
+    def _take(self, batch_id: UUID) -> Shard | None:
+        with ledger_errors(), self._engine.begin() as connection:
+            batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
+            if batch is None or BatchStatus(batch.state) not in (BatchStatus.PENDING, BatchStatus.RUNNING):
+                return None
+            this_round = and_(shards.c.batch_id == batch_id, shards.c.round == batch.round)
+            in_flight = connection.execute(
+                select(func.count()).where(this_round, shards.c.state == ShardStatus.DISPATCHED)
+            ).scalar_one()
+            if in_flight >= batch.window_size:
+                return None
+            next_two = connection.execute(
+                select(shards)
+                .where(this_round, shards.c.state == ShardStatus.WAITING)
+                .order_by(shards.c.shard)
+                .limit(2)
+            ).all()
+            if not next_two:
+                return None
+            waiting = next_two[0]
+            pending = connection.execute(
+                select(items.c.idx, items.c.item_id)
+                .where(
+                    items.c.batch_id == batch_id,
+                    items.c.idx >= waiting.first_idx,
+                    items.c.idx < waiting.end_idx,
+                    items.c.state == ItemStatus.PENDING,
+                )
+                .order_by(items.c.idx)
+            ).all()
+            this_shard = and_(this_round, shards.c.shard == waiting.shard)
+            connection.execute(
+                update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
+            )
+            lane = batch.lane
+            changes: dict[str, Any] = {}
+            if lane is None:  # its first dispatch, or its priority was changed
+                lane = changes["lane"] = _emptiest_lane(connection, batch.priority)
+            if batch.state != BatchStatus.RUNNING:
+                check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
+                changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
+            if changes:
+                connection.execute(update(batches).where(batches.c.id == batch_id).values(changes))
+            return Shard(
+                batch_id=batch_id,
+                round=batch.round,
+                number=waiting.shard,
+                operation=batch.operation,
+                queue=wire.ItemQueue(Priority(batch.priority), lane).name,
+                items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
+                traceparent=batch.traceparent,
+                last=len(next_two) == 1 or in_flight + 1 >= batch.window_size,
+            )
+
+    def _publish(self, shard: Shard) -> None:
+        """As a chord, in Celery's own protocol: its parts carry group and body, and its size stands in the backend.
+
+        Celery's `chord(...)` would publish each part in a round trip of its own, outside of the producer's batch.
+        """
+        body = self._body(shard.batch_id, shard.round, shard.number, shard.traceparent)
+        with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
+            if not shard.items:
+                body.apply_async(producer=producer)
+                return
+            body.freeze()
+            group_id = str(uuid4())
+            self._declare(producer, shard.queue)
+            with producer.batch(PUBLISH_BATCH):
+                for place, address in enumerate(self._waiting.in_turns(shard.items)):
+                    part = {"group_id": group_id, "group_index": place, "chord": body}
+                    self._send(
+                        producer, shard.batch_id, shard.operation, shard.queue, address, shard.traceparent, **part
+                    )
+                # Before the last messages leave: a producer killed here leaves no chord without its size.
+                self._app.backend.set_chord_size(group_id, len(shard.items))
+        log.debug("dispatched shard %d of batch %s: %d items", shard.number, shard.batch_id, len(shard.items))
+
+    def _body(self, batch_id: UUID, round_: int, shard: int, traceparent: str | None) -> Any:
+        body = self._app.signature(
+            wire.AGGREGATE,
+            args=(str(batch_id), round_, shard),
+            immutable=True,  # it takes its numbers from the ledger, not from the header
+            ignore_result=True,
+            argsrepr=wire.shard_label(str(batch_id), round_, shard),
+        )
+        if traceparent is not None:
+            body.set(headers=tracing.headers(traceparent))
+        return body
+
+    def _send(
+        self,
+        producer: Any,
+        batch_id: UUID,
+        operation: str,
+        queue: str,
+        address: ItemAddress,
+        traceparent: str | None,
+        **part: Any,
+    ) -> None:
+        self._app.send_task(
+            wire.task_name(operation),
+            args=(str(batch_id), address.index),
+            producer=producer,
+            queue=queue,
+            declare=[],  # see `_declare`
+            retry=False,  # a message only joins the producer's batch here
+            ignore_result=True,
+            argsrepr=wire.item_label(str(batch_id), address.index, address.item_id),
+            kwargsrepr="{}",
+            add_to_parent=False,
+            headers=tracing.headers(traceparent),
+            **part,
+        )
+
+    def _declare(self, producer: Any, queue: str) -> None:
+        """Once for many messages; Redis needs it not at all, other brokers drop what has no queue."""
+        self._app.amqp.queues[queue](producer.channel).declare()
+
+    def _put_back(self, shard: Shard) -> None:
+        with ledger_errors(), self._engine.begin() as connection:
+            connection.execute(
+                update(shards)
+                .where(
+                    shards.c.batch_id == shard.batch_id,
+                    shards.c.round == shard.round,
+                    shards.c.shard == shard.number,
+                    shards.c.state == ShardStatus.DISPATCHED,
+                )
+                .values(state=ShardStatus.WAITING, dispatched_at=None)
+            )
+
+
+def _emptiest_lane(connection: Connection, priority: str) -> int:
+    """The lane of this priority that the fewest batches go through now."""
+    c = batches.c
+    running = and_(c.priority == priority, c.state == BatchStatus.RUNNING)
+    rows = connection.execute(select(c.lane, func.count().label("batches")).where(running).group_by(c.lane))
+    taken = {row.lane: row.batches for row in rows}
+    return min(range(wire.LANES), key=lambda lane: taken.get(lane, 0))

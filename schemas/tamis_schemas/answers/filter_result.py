@@ -1,0 +1,92 @@
+"""The result of the initial filter: whether a paper passes, and what decided."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..records.paper import PaperData
+from .exclusion import Exclusion
+
+
+class FilterRule(StrEnum):
+    """A group of rules that reject for one reason; criteria that include what it names switch it off as a whole."""
+
+    DATE_RANGE = "date_range"  # no known year of the paper is in the criteria's date range
+    MINIMUM_CONTENT = "minimum_content"  # nothing that anyone could screen
+    ANIMAL = "animal"
+    IN_VITRO = "in_vitro"
+    CASE_REPORT = "case_report"
+    CASE_SERIES = "case_series"
+    PROTOCOL = "protocol"
+    OPINION = "opinion"  # editorials, commentaries, letters to the editor
+    CORRECTION = "correction"  # errata, corrigenda
+    RETRACTED = "retracted"
+    TITLE_PATTERN = "title_pattern"  # a title pattern that a caller added
+    KEYWORD = "keyword"  # a keyword of the criteria, or one that a caller added
+
+
+class FilterResult(BaseModel):
+    """Whether one paper passes; where it does not, the rule, and the text of the paper that decided."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passed: bool
+    reason: str  # one sentence for a reader
+    confidence: float = Field(default=1.0, ge=0.0, le=1.0)
+    rule: FilterRule | None = None  # None: it passed
+    matched: str | None = None  # characters `start` to `end` of the paper's `field`
+    field: str | None = None  # title, abstract, year or publication_date
+    start: int | None = None
+    end: int | None = None  # one past the last
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        if self.passed is not (self.rule is None):
+            raise ValueError("rule: a paper is rejected by a rule, and passes without one")
+        return self
+
+    def exclusion(self) -> Exclusion | None:
+        """What the ledger keeps of a rejection; None for a paper that passed."""
+        if self.rule is None:
+            return None
+        return Exclusion(
+            rule=self.rule.value,
+            reason=self.reason,
+            confidence=self.confidence,
+            matched=self.matched,
+            field=self.field,
+            start=self.start,
+            end=self.end,
+        )
+
+
+class RejectedPaper(BaseModel):
+    """A paper that does not pass, and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    paper: PaperData
+    result: FilterResult
+
+    @property
+    def reason(self) -> str:
+        return self.result.reason
+
+
+class BatchFilterResult(BaseModel):
+    """Every paper of a batch once, in the order given: those that passed, and those rejected with their results."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passed: list[PaperData] = Field(default_factory=list)
+    rejected: list[RejectedPaper] = Field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return len(self.passed) + len(self.rejected)
+
+    @property
+    def pass_rate(self) -> float:
+        """The share of papers that passed, 0 to 1; 0 for no papers at all."""
+        return len(self.passed) / self.total if self.total else 0.0

@@ -1,0 +1,48 @@
+"""Iterations: how an answer was generated, evaluated and refined until it was good enough (spec 2)."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import ErrorKind
+
+
+class AnswerEvaluation(BaseModel):
+    """What the evaluator said of one answer. The score alone decides; `meets_criteria` is the evaluator's opinion."""
+
+    model_config = ConfigDict(frozen=True)
+
+    score: float = Field(ge=0.0, le=1.0)
+    meets_criteria: bool
+    evaluation_reasoning: str
+    improvement_suggestions: list[str] = Field(default_factory=list)
+
+
+class IterationData(BaseModel):
+    """One attempt at an answer. Either it was evaluated, or it failed with a kind of error.
+
+    A failed attempt has no evaluation; it has an answer where only the evaluation failed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    iteration_number: int = Field(ge=1)
+    attempt: int = Field(default=1, ge=1)  # among those made side by side in this iteration
+    answer: str | None = None
+    evaluation: AnswerEvaluation | None = None
+    error_kind: ErrorKind | None = None
+    error: str | None = None
+
+
+class AnswerResult(BaseModel):
+    """The best answer, with every attempt in the order made.
+
+    `success` says whether the final answer reached the threshold; without success it is the best of all attempts, the
+    first of them where several are equally good.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    final_answer: str
+    iterations: list[IterationData]
+    success: bool
+    total_iterations: int = Field(ge=1)  # rounds; with parallel attempts fewer than there are `iterations`
+    final_score: float = Field(ge=0.0, le=1.0)

@@ -1,0 +1,1 @@
+"""Batches: their states, their terms, their counts, and the names under which they travel."""

@@ -1,0 +1,252 @@
+"""Retry bias: whether the records that failed differ from those that did not, and so those decided in a later round."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from pydantic import BaseModel, ConfigDict
+
+from ..errors import ErrorKind
+from ..values.independence import chi_square
+from ..values.proportion import Proportion, wilson
+
+# A round is looked at in three ways. At the usual 0.05 one round in seven would show something by chance, at 0.01 one
+# in thirty-four.
+DOUBT = 0.01
+ALMOST_NONE = 0.001
+
+
+class Trait(StrEnum):
+    """By what the records of a round are told apart."""
+
+    LENGTH = "length"  # characters of the fields that a model is shown
+    YEAR = "year"
+    NEIGHBOURS = "neighbours"  # whether the decided records before and after it in the batch passed
+
+    @property
+    def words(self) -> str:
+        """As a heading says it, after `by`."""
+        return "the decisions on the records before and after" if self is Trait.NEIGHBOURS else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One record that ended in a round, with a decision or with an error."""
+
+    characters: int
+    year: int | None
+    neighbours: int | None  # how many of the two passed; None where there are not two, or nothing passes or not
+    failure: ErrorKind | None
+    passed: bool | None = None  # None: it failed, or its operation decides nothing
+
+
+class Group(BaseModel):
+    """Some of a round's records, and how many of them failed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str  # 812 to 1,204 characters
+    records: str  # in a sentence: records of the longest quarter (812 to 1,204 characters)
+    n: int
+    failed: int
+    rate: float
+
+
+class Comparison(BaseModel):
+    """A round's records in groups of one trait, tested for independence of failure and group."""
+
+    model_config = ConfigDict(frozen=True)
+
+    trait: Trait
+    groups: tuple[Group, ...]
+    statistic: float | None  # Pearson's chi-square; None: too few for it
+    degrees: int
+    p: float | None
+    sentence: str
+
+    @property
+    def tested(self) -> str:
+        """`chi-square 12.5, 3 df, p < 0.001`; nothing where there are too few for it."""
+        if self.statistic is None or self.p is None:
+            return ""
+        return f"chi-square {self.statistic:.1f}, {self.degrees} df, {p_words(self.p)}"
+
+
+class RoundFailures(BaseModel):
+    """One round: what ended in it, what of that failed, and by which traits."""
+
+    model_config = ConfigDict(frozen=True)
+
+    round: int
+    evaluated: int
+    failed: int
+    kinds: dict[ErrorKind, int]  # the most frequent first
+    pass_rate: Proportion  # of the records decided in this round; of none where the operation does not decide
+    comparisons: tuple[Comparison, ...] = ()  # none where nothing failed, or everything
+
+
+class RetryBias(BaseModel):
+    """The rounds of a batch in which records ended, in order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    rounds: tuple[RoundFailures, ...] = ()
+
+    @property
+    def worth_telling(self) -> bool:
+        """True where something failed, or there was more than one round."""
+        return len(self.rounds) > 1 or any(one.failed for one in self.rounds)
+
+
+class RoundTally:
+    """The records that ended in one round, counted as they come: what is held does not grow with their number."""
+
+    def __init__(self) -> None:
+        self._kinds: Counter[ErrorKind] = Counter()
+        self._decided: Counter[bool | None] = Counter()  # whether they passed
+        self._all: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
+        self._failed: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
+
+    def add(self, row: Evaluated) -> None:
+        """Count one record more."""
+        self._decided[row.passed] += 1
+        if row.failure is not None:
+            self._kinds[row.failure] += 1
+        for trait, value in (
+            (Trait.LENGTH, row.characters), (Trait.YEAR, row.year), (Trait.NEIGHBOURS, row.neighbours)
+        ):  # fmt: skip
+            self._all[trait][value] += 1
+            if row.failure is not None:
+                self._failed[trait][value] += 1
+
+    def compared(self, number: int) -> RoundFailures:
+        """The failures of the round, which has this number, by length, year and neighbours; of one record or more.
+
+        Lengths and years stand in quarters of equal size, as far as equal values let them; records without a year, or
+        without two neighbours, stand in a group of their own, or in none.
+        """
+        evaluated, failed = self._decided.total(), self._kinds.total()
+        comparisons: tuple[Comparison, ...] = ()
+        if 0 < failed < evaluated:
+            grouped = (
+                (Trait.LENGTH, self._lengths()), (Trait.YEAR, self._years()), (Trait.NEIGHBOURS, self._neighbours())
+            )  # fmt: skip
+            comparisons = tuple(_compared(trait, groups) for trait, groups in grouped if len(groups) > 1)
+        return RoundFailures(
+            round=number,
+            evaluated=evaluated,
+            failed=failed,
+            kinds=dict(sorted(self._kinds.items(), key=lambda kind: (-kind[1], kind[0]))),
+            pass_rate=wilson(self._decided[True], self._decided[True] + self._decided[False]),
+            comparisons=comparisons,
+        )
+
+    def _lengths(self) -> list[Group]:
+        spans = quarters(self._known(Trait.LENGTH))
+        ends = {0: "the shortest quarter", 3: "the longest quarter"} if len(spans) == 4 else {}
+        groups = []
+        for place, span in enumerate(spans):
+            label = f"{_span(*span, ',')} characters"
+            records = f"records of {ends[place]} ({label})" if place in ends else f"records of {label}"
+            groups.append(self._group(Trait.LENGTH, label, records, span))
+        return groups
+
+    def _years(self) -> list[Group]:
+        spans = quarters(self._known(Trait.YEAR))
+        groups = [
+            self._group(Trait.YEAR, label, f"records of {label}", span) for span in spans if (label := _span(*span, ""))
+        ]
+        if self._all[Trait.YEAR][None]:
+            groups.append(self._group(Trait.YEAR, "no year", "records without a year", None))
+        return groups
+
+    def _neighbours(self) -> list[Group]:
+        names = {
+            2: ("both passed", "records whose neighbours both passed"),
+            1: ("one of the two passed", "records of whose neighbours one passed"),
+            0: ("neither passed", "records of whose neighbours neither passed"),
+        }
+        there = self._known(Trait.NEIGHBOURS)
+        return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in there]
+
+    def _known(self, trait: Trait) -> dict[int, int]:
+        return {value: count for value, count in self._all[trait].items() if value is not None}
+
+    def _group(self, trait: Trait, label: str, records: str, span: tuple[int, int] | None) -> Group:
+        """Of the values from first to last of the span; None: of the records without one."""
+
+        def inside(counted: Counter[int | None]) -> int:
+            if span is None:
+                return counted[None]
+            return sum(n for value, n in counted.items() if value is not None and span[0] <= value <= span[1])
+
+        n, failed = inside(self._all[trait]), inside(self._failed[trait])
+        return Group(label=label, records=records, n=n, failed=failed, rate=failed / n)
+
+
+def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
+    """The first and last value of each quarter of some values, of each of which there are so many.
+
+    Fewer than four where values are equal, and none where there are none.
+    """
+    ordered = sorted(counts)
+    reached = list(accumulate(counts[value] for value in ordered))  # how many there are up to each value
+    found: list[tuple[int, int]] = []
+    first = 0
+    for place in range(1, 5) if ordered else ():
+        last = bisect_left(reached, -(-place * reached[-1] // 4))
+        if first <= last:
+            found.append((ordered[first], ordered[last]))
+            first = last + 1
+    return found
+
+
+def _span(first: int, last: int, form: str) -> str:
+    return format(first, form) if first == last else f"{first:{form}} to {last:{form}}"
+
+
+def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
+    test = chi_square([group.failed for group in groups], [group.n for group in groups])
+    what = {
+        Trait.LENGTH: "a record's length", Trait.YEAR: "a record's year", Trait.NEIGHBOURS: "the neighbours' decisions"
+    }[trait]  # fmt: skip
+    if test is None:
+        sentence = f"Too few records to say whether failing depends on {what}."
+    elif test.p >= DOUBT:
+        sentence = f"No sign that failing depends on {what}."
+    else:
+        sentence = _difference(groups)
+    return Comparison(
+        trait=trait,
+        groups=tuple(groups),
+        statistic=None if test is None else test.statistic,
+        degrees=len(groups) - 1,
+        p=None if test is None else test.p,
+        sentence=sentence,
+    )
+
+
+def _difference(groups: Sequence[Group]) -> str:
+    """The group that failed most beyond what was to be expected, against all others."""
+    n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
+    share = failed / n
+    worst = max(groups, key=lambda group: (group.failed - group.n * share) / (group.n * share) ** 0.5)
+    others_n, others_failed = n - worst.n, failed - worst.failed
+    records = worst.records[0].upper() + worst.records[1:]
+    if not others_failed:
+        return f"Only {worst.records} failed: {worst.failed:,} of {worst.n:,}, of the others none."
+    times = worst.rate / (others_failed / others_n)
+    return (
+        f"{records} failed {times:.1f} times as often as the others: {worst.rate:.1%} of {worst.n:,} against "
+        f"{others_failed / others_n:.1%} of {others_n:,}."
+    )
+
+
+def p_words(p: float) -> str:
+    """`p < 0.001`, `p = 0.004`, `p = 0.43`."""
+    if p < ALMOST_NONE:
+        return f"p < {ALMOST_NONE}"
+    return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

@@ -1,0 +1,130 @@
+"""A review's plan: which stages a record goes through, and what passes from one to the next."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..answers.results import EvaluationResult, InclusionStatus, ItemResult
+from ..operations import (
+    Filter,
+    Inclusion,
+    Judge,
+    Operation,
+    Score,
+    as_asked_for,
+    operation_name,
+)
+from ..values.money import Cost
+from ..values.words import Words
+from .status import ItemStatus
+from .steering import NO_STEERING, Steering
+
+PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
+
+
+class ReviewStage(BaseModel):
+    """One operation of a review, and which of its records go on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operation: Annotated[Operation, Field(discriminator="operation")]
+    model: Words | None = None  # None: the workers' own
+    passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # of an inclusion: the statuses that go on
+    at_least: float | None = None  # of a score: the lowest that goes on; None: every score
+    max_cost: Annotated[Cost, Field(ge=0, lt=1_000_000_000, decimal_places=9)] | None = None  # dollars; None: no budget
+    steering: Steering = NO_STEERING
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        name = self.name
+        if self.passes != PASSES_BY_DEFAULT and not isinstance(self.operation, Inclusion):
+            raise ValueError(f"passes belongs to an inclusion, not to {name}")
+        if InclusionStatus.EXCLUDE in self.passes or not self.passes:
+            raise ValueError("passes names include, uncertain or both: what is excluded does not go on")
+        if self.at_least is not None and not isinstance(self.operation, Score):
+            raise ValueError(f"at_least belongs to a score, not to {name}")
+        return self
+
+    @property
+    def name(self) -> str:
+        """The operation's name: inclusion, extract_fields, ..."""
+        return operation_name(type(self.operation))
+
+    def lets_pass(self, row: ItemResult) -> bool:
+        """True where a record goes on to the next stage. An error never does: what is not decided did not pass.
+
+        Where a human has decided, that counts.
+        """
+        if row.override is not None:
+            return self._lets_pass_value(row.override.value)
+        if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+            return False
+        match self.operation:
+            case Inclusion():
+                return row.decision is not None and row.decision.status in self.passes
+            case Filter():
+                return isinstance(row.result, EvaluationResult) and row.result.value is True
+            case Score():
+                value = row.result.value if isinstance(row.result, EvaluationResult) else None
+                return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
+            case _:
+                return True
+
+    def _lets_pass_value(self, value: object) -> bool:
+        match self.operation:
+            case Inclusion():
+                return value in self.passes
+            case Filter():
+                return value is True
+            case Score():
+                return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
+        return True
+
+
+class ReviewPlan(BaseModel):
+    """The stages of a review in order; each but the first takes what passed the one before it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stages: tuple[ReviewStage, ...] = Field(min_length=1, max_length=10)
+
+    def asking(self, model: str | None) -> Self:
+        """The same plan, with this model in every stage that names none."""
+        stages = [stage if stage.model else stage.model_copy(update={"model": model}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
+    def steered(self, steering: Steering) -> Self:
+        """The same plan, with this steering over that of every stage."""
+        stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
+    def with_operations(self, change: Callable[[Operation], Operation]) -> Self:
+        """The same plan, with each stage's operation changed."""
+        stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
+        return self.model_copy(update={"stages": tuple(stages)})
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What makes the plan this one and no other, as JSON values.
+
+        Its budgets do not, they may be raised, and its tiers do not; nor do examples that were chosen from a batch, see
+        there. A stage that is not steered has no word of it.
+        """
+        content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
+        for stage, told in zip(self.stages, content["stages"], strict=True):
+            told["operation"] = as_asked_for(told["operation"])
+            if stage.steering.content:
+                told["steering"] = stage.steering.content
+        return content
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        for place, stage in enumerate(self.stages):
+            if not isinstance(stage.operation, Judge):
+                continue
+            if place == 0:
+                raise ValueError("stages: a judge needs a stage before it whose results it judges")
+            if place < len(self.stages) - 1:
+                raise ValueError("stages: a judge is the last stage; what it judges are results, not records")
+        return self

@@ -1,0 +1,75 @@
+"""The states of items and batches, and which may follow which.
+
+The tables below say what is legal. The ledger enforces the same by triggers, whoever writes to it; a test compares the
+two pair by pair.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from ..errors import IllegalTransition
+
+
+class ItemStatus(StrEnum):
+    """Where an item stands. The names are those of the accounting identity."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DECIDED = "decided"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXCLUDED_BY_FILTER = "excluded_by_filter"
+
+    @property
+    def terminal(self) -> bool:
+        """True where nothing more will happen to the item in this round."""
+        return self not in (ItemStatus.PENDING, ItemStatus.RUNNING)
+
+
+class BatchStatus(StrEnum):
+    """Where a batch stands."""
+
+    PENDING = "pending"  # in the ledger, nothing dispatched yet
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"  # every item terminal, summary written
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        """True where nothing more will be dispatched unless somebody asks for it."""
+        return self in (BatchStatus.COMPLETED, BatchStatus.CANCELLED)
+
+
+ITEM_TRANSITIONS: Mapping[ItemStatus, frozenset[ItemStatus]] = MappingProxyType(
+    {
+        # a claim; a cancelled batch
+        ItemStatus.PENDING: frozenset({ItemStatus.RUNNING, ItemStatus.CANCELLED, ItemStatus.FAILED}),
+        # a result; a claim whose worker died or gave it back
+        ItemStatus.RUNNING: frozenset({ItemStatus.DECIDED, ItemStatus.FAILED, ItemStatus.PENDING}),
+        # a new round
+        ItemStatus.FAILED: frozenset({ItemStatus.PENDING}),
+        ItemStatus.CANCELLED: frozenset({ItemStatus.PENDING}),
+        ItemStatus.DECIDED: frozenset(),
+        ItemStatus.EXCLUDED_BY_FILTER: frozenset(),
+    }
+)
+
+BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyType(
+    {
+        BatchStatus.PENDING: frozenset({BatchStatus.RUNNING, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
+        BatchStatus.RUNNING: frozenset({BatchStatus.COMPLETED, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
+        # completed: what was in flight when it was paused were its last items
+        BatchStatus.PAUSED: frozenset({BatchStatus.RUNNING, BatchStatus.COMPLETED, BatchStatus.CANCELLED}),
+        # a new round of the failed items
+        BatchStatus.COMPLETED: frozenset({BatchStatus.RUNNING}),
+        BatchStatus.CANCELLED: frozenset({BatchStatus.RUNNING}),
+    }
+)
+
+
+def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
+    """Return where `after` may follow `before`; raise `IllegalTransition` naming both otherwise."""
+    if after not in BATCH_TRANSITIONS[before]:
+        raise IllegalTransition(f"a batch cannot go from {before.value!r} to {after.value!r}")

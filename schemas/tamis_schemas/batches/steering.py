@@ -1,0 +1,242 @@
+"""Steering: what a model is told beside its question, and at which tier the endpoint works for it.
+
+A worker has a steering by its settings, a batch may have one of its own, and a batch's goes over the worker's.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from ..values.unstorable import UNSTORABLE
+
+TIER_PATIENCE = 600.0  # seconds: OpenAI tells its clients to wait for ten minutes by default
+MOST_BODY = 16_000  # characters of JSON; it is sent with every call
+DEEPEST_BODY = 8  # of values inside each other
+MOST_HEADERS = 20
+LONGEST_HEADER = 4_000  # characters of a value: a token has two thousand
+
+# Fields that Tamis writes itself -> how they are said.
+OWN_FIELDS = {
+    "model": "name it as the batch's model",
+    "messages": "the operation writes it",
+    "response_format": "the operation writes it",
+    "stream": "answers are read whole",
+    "stream_options": "answers are read whole",
+    "n": "one answer is read",
+    "max_tokens": "set TAMIS_MAX_OUTPUT_TOKENS",
+    "max_completion_tokens": "set TAMIS_MAX_OUTPUT_TOKENS",
+    "temperature": "set TAMIS_TEMPERATURE",
+    "reasoning_effort": "it has an option of its own",
+    "service_tier": "name a tier",
+    "tools": "no tool is called",
+    "tool_choice": "no tool is called",
+    "parallel_tool_calls": "no tool is called",
+    "functions": "no tool is called",
+    "function_call": "no tool is called",
+}
+# Headers that belong to the connection, to the body, or to the key.
+OWN_HEADERS = frozenset(
+    {
+        "accept", "accept-encoding", "authorization", "connection", "cookie", "expect", "host", "keep-alive",
+        "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    }
+)  # fmt: skip
+_EFFORT = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")  # RFC 9110, 5.6.2
+_HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")
+
+
+class Tier(StrEnum):
+    """At which price and speed an endpoint works."""
+
+    STANDARD = "standard"
+    FLEX = "flex"  # half the price, slow, and now and then without capacity
+    PRIORITY = "priority"
+
+    @property
+    def sent(self) -> str:
+        """Its name in a request."""
+        return "default" if self is Tier.STANDARD else self.value
+
+
+class TierFallback(StrEnum):
+    """What becomes of an item for which its tier had no capacity all the time that it may wait."""
+
+    STANDARD = "standard"  # it is asked at the standard tier
+    WAIT = "wait"  # it waits on, as long as it takes
+
+
+def _effort(given: str) -> str:
+    if not _EFFORT.fullmatch(given):
+        raise ValueError(
+            f"{given[:40]!r} is no word of small letters that an endpoint could know: low, medium, high, ..."
+        )
+    return given
+
+
+def _body(given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    for name, value in given.items():
+        if name in OWN_FIELDS:
+            raise ValueError(f"{name!r} is written by Tamis: {OWN_FIELDS[name]}")
+        if not name or value is None:
+            raise ValueError(f"{name!r} has no name or no value: leave it out")
+    try:
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"it holds what is no JSON: {error}") from error
+    if len(text) > MOST_BODY:
+        raise ValueError(f"it has {len(text):,} characters as JSON; {MOST_BODY:,} may be")
+    if _depth(given) > DEEPEST_BODY:
+        raise ValueError(f"its values lie more than {DEEPEST_BODY} deep inside each other")
+    if UNSTORABLE.search(text) or "\\u0000" in text:
+        raise ValueError("it holds a character that the ledger cannot store")
+    return given
+
+
+def checked_headers(given: dict[str, str]) -> dict[str, str]:
+    """The headers, which may be sent beside those that Tamis sends.
+
+    Raises `ValueError` for what may not; no message repeats a value, which may be a secret.
+    """
+    if len(given) > MOST_HEADERS:
+        raise ValueError(f"there are {len(given)}; {MOST_HEADERS} may be")
+    names = [name.lower() for name in given]
+    for name, value in given.items():
+        lower = name.lower()
+        if not _TOKEN.fullmatch(name):
+            raise ValueError(f"{name[:100]!r} is no name of a header: letters, digits and -, without a colon")
+        if lower in OWN_HEADERS or lower.startswith("content-"):
+            raise ValueError(
+                f"{name!r} is written by Tamis" + (": set TAMIS_LLM_API_KEY" if lower == "authorization" else "")
+            )
+        if len(value) > LONGEST_HEADER or not _HEADER_VALUE.fullmatch(value):
+            raise ValueError(
+                f"the value of {name!r} is no line of 1 to {LONGEST_HEADER:,} printable ASCII characters "
+                "without blanks around it"
+            )
+        if names.count(lower) > 1:
+            raise ValueError(f"{name!r} stands there twice")
+    return given
+
+
+def _depth(value: object) -> int:
+    """Of containers inside each other. What `json.dumps` took is no deeper than Python's own limit."""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
+
+
+Effort = Annotated[str, AfterValidator(_effort), WithJsonSchema({"type": "string", "pattern": f"^{_EFFORT.pattern}$"})]
+ExtraBody = Annotated[
+    dict[str, Any],
+    BeforeValidator(_body),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
+ExtraHeaders = Annotated[dict[str, str], AfterValidator(checked_headers)]
+Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
+
+
+class Steering(BaseModel):
+    """How a model is steered; None, or a field that is not there, leaves it to the worker's settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reasoning_effort: Effort | None = Field(
+        default=None, description="A word that the endpoint knows: none, minimal, low, medium, high, xhigh."
+    )
+    extra_body: ExtraBody = Field(
+        default_factory=dict, description="Fields of the request's body that a provider has of its own."
+    )
+    extra_headers: ExtraHeaders = Field(
+        default_factory=dict, repr=False, description="Kept in the ledger as they are: secrets are set at the workers."
+    )
+    tier: Tier | None = Field(default=None, description="None: none is sent.")
+    tier_patience: Patience | None = Field(
+        default=None, description="Seconds that an item waits for its tier's capacity."
+    )
+    tier_fallback: TierFallback | None = Field(default=None, description="What follows when they are over.")
+
+    def over(self, under: "Steering") -> "Steering":
+        """This steering, and where it says nothing the other; bodies and headers field by field."""
+        if not self.model_fields_set:
+            return under
+        said = {name: value for name, value in self if value is not None}
+        named = {name.lower() for name in self.extra_headers}
+        kept = {name: value for name, value in under.extra_headers.items() if name.lower() not in named}
+        merged = dict(under) | said
+        merged["extra_body"] = {**under.extra_body, **self.extra_body}
+        merged["extra_headers"] = {**kept, **self.extra_headers}
+        return Steering.model_construct(**merged)
+
+    @property
+    def nothing(self) -> bool:
+        """True where it says nothing at all."""
+        return not self.said
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What it says, as JSON values."""
+        return {name: value for name, value in self.model_dump(mode="json").items() if value not in (None, {})}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What of it can change an answer. Not the tier: it says how the same work is done, as a priority does."""
+        return {name: value for name, value in self.said.items() if not name.startswith("tier")}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The fields of a request's body that it asks for."""
+        own = {
+            "reasoning_effort": self.reasoning_effort,
+            "service_tier": None if self.tier is None else self.tier.sent,
+        }
+        return {name: value for name, value in own.items() if value is not None} | self.extra_body
+
+    @property
+    def patience(self) -> float:
+        """Seconds that an item waits for capacity before the fallback."""
+        return TIER_PATIENCE if self.tier_patience is None else self.tier_patience
+
+    @property
+    def waits(self) -> bool:
+        """True where an item waits for its tier as long as it takes."""
+        return self.tier_fallback is TierFallback.WAIT
+
+
+class SteeringView(BaseModel):
+    """A steering as people are told of it: names of headers, never their values."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reasoning_effort: str | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    extra_headers: tuple[str, ...] = ()  # their names
+    tier: Tier | None = None
+    tier_patience: float | None = None
+    tier_fallback: TierFallback | None = None
+
+    @classmethod
+    def of(cls, steering: Steering) -> "SteeringView":
+        """What may be shown of it."""
+        return cls.model_validate({**steering.said, "extra_headers": tuple(steering.extra_headers)})
+
+    @property
+    def words(self) -> str:
+        """In one line: reasoning effort low, extra body {"top_p": 0.9}, extra headers X-Team, tier flex."""
+        parts = [
+            f"reasoning effort {self.reasoning_effort}" if self.reasoning_effort else "",
+            f"extra body {json.dumps(self.extra_body, ensure_ascii=False)}" if self.extra_body else "",
+            f"extra headers {', '.join(self.extra_headers)}" if self.extra_headers else "",
+            f"tier {self.tier.value}" if self.tier else "",
+            f"which it waits {self.tier_patience:g} s for" if self.tier_patience is not None else "",
+            f"then {self.tier_fallback.value}" if self.tier_fallback else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+NO_STEERING = Steering()

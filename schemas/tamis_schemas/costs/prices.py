@@ -1,0 +1,214 @@
+"""What models cost: a table of prices, and the cost of what an endpoint has counted.
+
+A price that is not known is None, never 0. The figures stand in `prices.json` beside this file, each with its source.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ..answers.results import Usage
+from ..values.money import NANO
+
+PER_MILLION = Decimal("1e-6")
+MOST_OF_A_CALL = Decimal(1_000_000)  # dollars; a count of tokens that makes more of a call is none
+REMEMBERED = 1000  # names; a batch asks for one, and its answers name another
+# A provider's dated snapshot of a model, or its moving name. Four digits alone are a date to one and a size to another.
+_SNAPSHOT = re.compile(r"-(?:20\d\d-?[01]\d-?[0-3]\d|latest)$")
+
+# Names under which endpoints bill their standard prices; an answer that names no tier is billed at them too.
+_STANDARD = frozenset({"", "auto", "default", "standard", "on_demand"})
+_RENAMED = {"fast": "priority"}  # two names of one tier
+
+Price = Annotated[Decimal, Field(ge=0, max_digits=12, decimal_places=6)]
+Factor = Annotated[Decimal, Field(ge=0, max_digits=6, decimal_places=4)]
+
+
+def tier_name(tier: str | None) -> str | None:
+    """The name of a tier as price tables have it; None for the standard one, under any of its names."""
+    name = (tier or "").strip().lower()
+    return None if name in _STANDARD else _RENAMED.get(name, name)
+
+
+class TierPrice(BaseModel):
+    """What a model costs at a tier other than the standard one: so many times as much, or prices of the tier's own.
+
+    Where both are given, a price of its own goes before the factor.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    factor: Factor | None = None  # of all standard prices
+    input: Price | None = None
+    output: Price | None = None
+    cached_input: Price | None = None
+    cache_write: Price | None = None
+
+    @model_validator(mode="after")
+    def _says_enough(self) -> Self:
+        if self.factor is None and (self.input is None or self.output is None):
+            raise ValueError("takes a factor of the standard prices, or input and output of its own")
+        return self
+
+
+class ModelPrice(BaseModel):
+    """US dollars per 1,000,000 tokens. A model that runs on one's own machine may cost 0."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Price
+    output: Price  # of all completion tokens, those of reasoning among them
+    cached_input: Price | None = None  # None: no discount is known, the input's price holds
+    cache_write: Price | None = None  # None: no surcharge is known, the input's price holds
+    tiers: dict[str, TierPrice] = Field(default_factory=dict)  # by name, as answers name them
+    source: str | None = None
+
+    @field_validator("tiers", mode="after")
+    @classmethod
+    def _named(cls, tiers: dict[str, TierPrice]) -> dict[str, TierPrice]:
+        """Tiers under the names that they are looked up by."""
+        for name in tiers:
+            if tier_name(name) is None:
+                raise ValueError(f"{name!r} is the standard tier, whose prices stand beside `tiers`")
+        return {tier_name(name) or name: price for name, price in tiers.items()}
+
+    def at(self, tier: str | None) -> "ModelPrice | None":
+        """The prices at a tier, under any of its names; None where nothing is stated of it."""
+        name = tier_name(tier)
+        if name is None:
+            return self
+        if (at_tier := self.tiers.get(name)) is None:
+            return None
+        prices = {}
+        for kind in ("input", "output", "cached_input", "cache_write"):
+            own, standard = getattr(at_tier, kind), getattr(self, kind)
+            derived = None if at_tier.factor is None or standard is None else at_tier.factor * standard
+            prices[kind] = derived if own is None else own
+        return self.model_copy(update={**prices, "tiers": {}})
+
+
+class PriceTable(BaseModel):
+    """A file of prices: the one that is part of Tamis, or a user's own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    currency: Literal["USD"] = "USD"
+    unit: Literal["1,000,000 tokens"] = "1,000,000 tokens"
+    updated: date | None = None
+    sources: dict[str, str] = Field(default_factory=dict)
+    models: dict[str, ModelPrice]
+
+
+@dataclass(frozen=True, slots=True)
+class _PerToken:
+    input: Decimal
+    cached_input: Decimal
+    cache_write: Decimal
+    output: Decimal
+
+    @classmethod
+    def of(cls, price: ModelPrice) -> "_PerToken":
+        cached = price.input if price.cached_input is None else price.cached_input
+        written = price.input if price.cache_write is None else price.cache_write
+        return cls(*(each * PER_MILLION for each in (price.input, cached, written, price.output)))
+
+    @property
+    def dearest_input(self) -> Decimal:
+        return max(self.input, self.cached_input, self.cache_write)
+
+
+class Prices:
+    """The prices of models by name; each name is looked up once."""
+
+    def __init__(self, *tables: Mapping[str, ModelPrice]) -> None:
+        """The first table that knows a name is the one that counts for it."""
+        self._tables = tables
+        self._known: dict[tuple[str, str | None], _PerToken | None] = {}
+
+    def before(self, own: Mapping[str, ModelPrice]) -> "Prices":
+        """These prices, where `own` says nothing of a model."""
+        return Prices(own, *self._tables)
+
+    def of(self, model: str) -> ModelPrice | None:
+        """The price under exactly this name, else, of a dated snapshot or a `-latest`, that of the model it is of.
+
+        `gpt-4o-2024-08-06` is `gpt-4o` unless it stands in the table itself; `gpt-4o-audio` is nothing that is known.
+        """
+        general = _SNAPSHOT.sub("", model)
+        for table in self._tables:
+            if (price := table.get(model) or table.get(general)) is not None:
+                return price
+        return None
+
+    def knows(self, model: str, tier: str | None = None) -> bool:
+        """True where the model has a price at the tier, 0 among them."""
+        return self._per_token(model, tier) is not None
+
+    def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
+        """Dollars for what an endpoint counted, to the nanodollar; None where the price is not known.
+
+        `tier` is the one that the answer names: none, `default`, `standard`, `auto` and `on_demand` are billed at the
+        standard prices, `fast` is `priority`, and any other has a price only where the table states one. It is never
+        taken for the standard tier: half a price and twice a price are both wrong.
+
+        cost = (prompt - cached - written) x input + cached x cached input + written x cache write
+        + completion x output; reasoning tokens are completion tokens. 1,000 prompt tokens, 600 of them read from the
+        endpoint's cache and 200 written to it, and 200 completion tokens of a model at 2.00, 0.20, 2.50 and 10.00
+        dollars per million: 200 x 0.000002 + 600 x 0.0000002 + 200 x 0.0000025 + 200 x 0.00001
+        = 0.0004 + 0.00012 + 0.0005 + 0.002 = 0.00302, and at a tier of half the price 0.00151.
+        Nothing counted is nothing paid: such usage costs 0 whatever the model. What no call can cost is not known.
+        """
+        if not usage.prompt_tokens and not usage.completion_tokens:
+            return Decimal(0)
+        price = self._per_token(model, tier)
+        if price is None:
+            return None
+        cached = min(usage.cached_tokens, usage.prompt_tokens)
+        written = min(usage.cache_write_tokens, usage.prompt_tokens - cached)
+        cost = (
+            (usage.prompt_tokens - cached - written) * price.input
+            + cached * price.cached_input
+            + written * price.cache_write
+            + usage.completion_tokens * price.output
+        )
+        return cost.quantize(NANO, ROUND_HALF_EVEN) if cost < MOST_OF_A_CALL else None
+
+    def at_most(self, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None) -> Decimal | None:
+        """Dollars that a call may cost: its prompt at the dearest price of input, its answer as long as it may be.
+
+        Asked for a `tier`, an endpoint may answer at the standard one all the same, so the dearer of the two counts.
+        None: the price is not known, of one of them.
+        """
+        prices = [self._per_token(model, one) for one in {None, tier_name(tier)}]
+        known = [price for price in prices if price is not None]
+        if len(known) < len(prices):
+            return None
+        most = max(prompt_tokens * price.dearest_input + max_tokens * price.output for price in known)
+        return most.quantize(NANO, ROUND_CEILING)
+
+    def _per_token(self, model: str, tier: str | None = None) -> _PerToken | None:
+        asked = model, tier
+        try:
+            return self._known[asked]
+        except KeyError:
+            price = self.of(model)
+        if len(self._known) >= REMEMBERED:  # an endpoint that names every answer otherwise
+            self._known.clear()
+        at_tier = None if price is None else price.at(tier)
+        found = self._known[asked] = None if at_tier is None else _PerToken.of(at_tier)
+        return found
+
+
+@cache
+def packaged_prices() -> PriceTable:
+    """The table that is part of Tamis."""
+    text = files(__package__).joinpath("prices.json").read_text("utf-8")
+    return PriceTable.model_validate(json.loads(text, parse_float=Decimal))

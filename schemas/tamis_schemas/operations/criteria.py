@@ -1,0 +1,175 @@
+"""The criteria of a review: its question, and what it includes and excludes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic_core import InitErrorDetails
+
+from ..values.words import Words
+
+MAX_EXAMPLES = 20
+LONGEST_TITLE = 500  # characters of an example; all of it is sent with every record
+LONGEST_ABSTRACT = 3_000
+LONGEST_REASON = 500
+
+STUDY_TYPE = "S1"  # the label of the criterion that the study types make together
+
+Wording = Annotated[Words, Field(max_length=LONGEST_REASON)]
+_CRITERION_LISTS = {"inclusion_criteria": "I", "exclusion_criteria": "E"}  # with the letter of their labels
+
+
+class Criterion(BaseModel):
+    """One criterion under the label by which an answer refers to it (`I1`, `I2`, ..., `S1`, `E1`, `E2`, ...)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    label: str
+    text: str
+    excludes: bool
+    exclude_as: str | None = None  # the caller's own words for a record that it excludes
+
+    @property
+    def reason(self) -> str:
+        """Why a record is excluded that it decides about: the caller's wording, else `not met: TEXT` or the text."""
+        return self.exclude_as or reason_of(self.text, excludes=self.excludes)
+
+
+def reason_of(text: str, *, excludes: bool) -> str:
+    """The reason that a criterion without a wording of its own is, so that none reads as its opposite."""
+    return text if excludes else f"not met: {text}"
+
+
+class WordedCriterion(BaseModel):
+    """An entry of a list of criteria that brings the words under which it excludes a record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    criterion: Words
+    exclude_as: Wording | None = None
+
+
+class WorkedExample(BaseModel):
+    """A record that a person has decided about, by which a model sees how the criteria are meant."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Annotated[Words, Field(max_length=LONGEST_TITLE)]
+    abstract: Annotated[Words, Field(max_length=LONGEST_ABSTRACT)] | None = None  # its beginning is enough
+    decision: Literal["include", "exclude"]
+    reason: Annotated[Words, Field(max_length=LONGEST_REASON)] | None = None  # the criterion that decided, for one
+
+
+# What a caller may give; the model itself holds texts, and the wordings in `exclude_as`.
+_Entry = Annotated[
+    Words,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1, "pattern": r"\S"},
+                {
+                    "type": "object",
+                    "properties": {
+                        "criterion": {"type": "string", "minLength": 1, "pattern": r"\S"},
+                        "exclude_as": {
+                            "type": "string",
+                            "minLength": 1,
+                            "maxLength": LONGEST_REASON,
+                            "pattern": r"\S",
+                        },
+                    },
+                    "required": ["criterion"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+        mode="validation",
+    ),
+]
+
+
+class SearchCriteria(BaseModel):
+    """What a review is looking for (spec 3). At least one inclusion or exclusion criterion.
+
+    An entry of the two lists is a text, or a `WordedCriterion` as a dict: its wording is kept under the criterion's
+    label in `exclude_as`, and is never shown to a model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    research_question: Words
+    purpose: Words | None = None
+    inclusion_criteria: list[_Entry] = Field(default_factory=list, max_length=100)
+    exclusion_criteria: list[_Entry] = Field(default_factory=list, max_length=100)
+    date_range: tuple[int, int] | None = None  # first and last year, both included
+    study_types: list[Words] = Field(default_factory=list)
+    custom_keywords: list[Words] = Field(default_factory=list)
+    # Left out where there are none: a ledger from before there were examples holds the same criteria as it does now.
+    examples: list[WorkedExample] = Field(
+        default_factory=list, max_length=MAX_EXAMPLES, exclude_if=lambda given: not given
+    )
+    # By label: what excludes a record, in the words that flow and report shall say. Left out for the same reason.
+    exclude_as: dict[str, Wording] = Field(default_factory=dict, exclude_if=lambda given: not given)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _wordings_apart(cls, given: Any) -> Any:
+        return _with_wordings_apart(given) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        if not self.inclusion_criteria and not self.exclusion_criteria:
+            raise ValueError("inclusion_criteria or exclusion_criteria must name at least one criterion")
+        if self.date_range is not None and self.date_range[0] > self.date_range[1]:
+            raise ValueError(f"date_range begins after it ends: {self.date_range[0]} > {self.date_range[1]}")
+        labels = [criterion.label for criterion in self.labelled()]
+        for label in self.exclude_as:
+            if label not in labels:
+                raise ValueError(f"exclude_as names {label!r}, which is no criterion: these are {', '.join(labels)}")
+        return self
+
+    def labelled(self) -> list[Criterion]:
+        """Every criterion under its label, inclusion first, in the order given; the study types are one, the last."""
+        listed = [(f"I{n}", text, False) for n, text in enumerate(self.inclusion_criteria, 1)]
+        if self.study_types:
+            listed.append((STUDY_TYPE, f"Study type: {' or '.join(self.study_types)}", False))
+        listed += [(f"E{n}", text, True) for n, text in enumerate(self.exclusion_criteria, 1)]
+        return [
+            Criterion(label=label, text=text, excludes=excludes, exclude_as=self.exclude_as.get(label))
+            for label, text, excludes in listed
+        ]
+
+
+def _with_wordings_apart(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with every criterion as a text, and the wordings of worded ones under their labels."""
+    fields, wordings = dict(given), {}
+    for name, letter in _CRITERION_LISTS.items():
+        entries = fields.get(name)
+        if not isinstance(entries, list | tuple):
+            continue
+        texts = list(entries)
+        for place, entry in enumerate(entries):
+            if isinstance(entry, WordedCriterion) or (isinstance(entry, Mapping) and "criterion" in entry):
+                worded = _worded(entry, name, place)
+                texts[place] = worded.criterion
+                if worded.exclude_as is not None:
+                    wordings[f"{letter}{place + 1}"] = worded.exclude_as
+        fields[name] = texts
+    listed = fields.get("exclude_as")
+    if wordings and (listed is None or isinstance(listed, Mapping)):
+        if twice := sorted(wordings.keys() & (listed or {}).keys()):
+            raise ValueError(f"exclude_as words {twice[0]} a second time: its criterion has a wording of its own")
+        fields["exclude_as"] = {**(listed or {}), **wordings}
+    return fields
+
+
+def _worded(entry: object, name: str, place: int) -> WordedCriterion:
+    """An entry of a list; its mistakes carry their place in the criteria."""
+    try:
+        return WordedCriterion.model_validate(entry)
+    except ValidationError as error:
+        lines: list[InitErrorDetails] = []
+        for one in error.errors():
+            line = InitErrorDetails(type=one["type"], loc=(name, place, *one["loc"]), input=one["input"])
+            lines.append(line | {"ctx": one["ctx"]} if "ctx" in one else line)
+        raise ValidationError.from_exception_data("SearchCriteria", lines) from error

@@ -1,0 +1,25 @@
+"""The order in which records are drawn for people to judge: random, and the same on every machine."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from heapq import nsmallest
+
+from ..errors import InvalidParameters
+
+LARGEST_SEED = 2**63 - 1
+
+
+def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
+    """`n` of the places, in the order of the SHA-256 of `seed:place`: the same on every machine and in every release.
+
+    The first m of a sample of n are the sample of m.
+    """
+    return nsmallest(n, population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())
+
+
+def check_draw(n: int, seed: int) -> None:
+    """That so many records can be drawn with this seed. Raises `InvalidParameters`."""
+    if isinstance(n, bool) or n < 1:
+        raise InvalidParameters(f"n: {n!r} is no number of records: a sample has at least 1")
+    if isinstance(seed, bool) or not 0 <= seed <= LARGEST_SEED:
+        raise InvalidParameters(f"seed: {seed!r} is no whole number from 0 to {LARGEST_SEED}")

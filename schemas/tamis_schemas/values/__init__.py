@@ -1,0 +1,1 @@
+"""Values that stand for themselves: money, shares with intervals, and texts."""

@@ -1,0 +1,17 @@
+"""For how long a broker that was away is taken to be away."""
+
+from tamis_producer.transport.broker_absence import LASTS, BrokerAbsence
+
+
+def test_an_absence_is_remembered_for_some_seconds_and_then_the_broker_is_asked_again() -> None:
+    now = 100.0
+    absence = BrokerAbsence(clock=lambda: now)
+    assert not absence.lasts
+    absence.begins()
+    assert absence.lasts
+    now += LASTS - 0.1
+    assert absence.lasts
+    now += 0.1
+    assert not absence.lasts
+    absence.begins()
+    assert absence.lasts

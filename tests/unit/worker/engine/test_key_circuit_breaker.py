@@ -1,0 +1,175 @@
+"""How many calls are made before it is known whether the endpoint takes the key."""
+
+import asyncio
+
+import pytest
+
+from tamis_schemas import ErrorKind, Usage
+from tamis_worker.engine.key_circuit_breaker import Access
+from tamis_worker.llm.chat import Answer, CallError, Reply
+
+ANSWER = Answer("{}", "m", Usage(), "stop", 1)
+BAD_KEY = CallError(ErrorKind.AUTHENTICATION, "401", status=401, everyone=True)
+FORBIDDEN = CallError(ErrorKind.PERMISSION, "403", status=403)
+DOWN = CallError(ErrorKind.SERVER, "500", status=500)
+TOO_LONG = CallError(ErrorKind.CONTEXT_LENGTH, "400", status=400)
+REFUSED = CallError(ErrorKind.REFUSED, "no", status=200)
+BUSY = CallError(ErrorKind.RATE_LIMITED, "429", status=429)
+
+
+@pytest.fixture
+def access() -> Access:
+    return Access(patience=60.0, spacing=0.0)
+
+
+async def call(access: Access, reply: Reply) -> int:
+    """One call with this reply; how many in a row were refused like it."""
+    with await access.turn() as turn:
+        turn.begin()
+        return turn.heard(reply)
+
+
+async def settled() -> None:
+    """Let every task that can go on go on."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+class Endpoint:
+    """Calls that stay in flight until they are answered."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self.in_flight: list[asyncio.Future[Reply]] = []
+        self.calls = 0
+
+    async def ask(self) -> int:
+        with await self._access.turn() as turn:
+            turn.begin()
+            self.calls += 1
+            reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            self.in_flight.append(reply)
+            return turn.heard(await reply)
+
+    async def answer(self, reply: Reply) -> None:
+        """Answer the oldest call in flight."""
+        self.in_flight.pop(0).set_result(reply)
+        await settled()
+
+
+@pytest.fixture
+def endpoint(access: Access) -> Endpoint:
+    return Endpoint(access)
+
+
+async def test_one_call_finds_out_and_then_all_are_made(endpoint: Endpoint) -> None:
+    tasks = [asyncio.create_task(endpoint.ask()) for _ in range(500)]
+    await settled()
+    assert endpoint.calls == 1
+    await endpoint.answer(ANSWER)
+    assert endpoint.calls == 500
+    for _ in range(499):
+        endpoint.in_flight.pop().set_result(ANSWER)
+    assert await asyncio.gather(*tasks) == [0] * 500
+
+
+async def test_refusals_let_one_after_the_other_in_and_are_counted(endpoint: Endpoint) -> None:
+    tasks = [asyncio.create_task(endpoint.ask()) for _ in range(500)]
+    for made in (1, 2, 3):
+        await settled()
+        assert endpoint.calls == made
+        await endpoint.answer(BAD_KEY)
+    assert [task.result() for task in tasks if task.done()] == [1, 2, 3]
+    assert endpoint.calls == 4
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_an_answer_begins_the_count_anew(access: Access) -> None:
+    replies = [BAD_KEY, BAD_KEY, ANSWER, BAD_KEY]
+    assert [await call(access, reply) for reply in replies] == [1, 2, 0, 1]
+
+
+async def test_an_answer_to_a_call_that_began_before_a_refusal_does_not_open_the_gate(
+    access: Access, endpoint: Endpoint
+) -> None:
+    await call(access, ANSWER)
+    flying = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
+    await settled()
+    await endpoint.answer(BAD_KEY)
+    await endpoint.answer(ANSWER)  # asked while the key was still good
+    assert access.turn_at_once() is None
+    await endpoint.answer(BAD_KEY)
+    assert [task.result() for task in flying] == [1, 0, 2]
+
+
+@pytest.mark.parametrize("reply", [TOO_LONG, BUSY, REFUSED], ids=lambda reply: reply.kind.value)
+async def test_an_error_of_the_request_shows_that_the_key_is_taken(access: Access, reply: Reply) -> None:
+    await call(access, reply)
+    assert access.turn_at_once() is not None
+
+
+@pytest.mark.parametrize("reply", [DOWN, FORBIDDEN, BAD_KEY], ids=lambda reply: reply.kind.value)
+async def test_an_error_of_the_endpoint_shows_nothing_of_the_key(access: Access, reply: Reply) -> None:
+    await call(access, reply)
+    assert access.turn_at_once() is None
+
+
+async def test_a_403_that_may_be_one_items_fault_closes_nothing_and_is_counted(access: Access) -> None:
+    await call(access, ANSWER)
+    assert [await call(access, FORBIDDEN) for _ in range(3)] == [1, 2, 3]
+    assert access.turn_at_once() is not None
+    await call(access, ANSWER)
+    assert await call(access, FORBIDDEN) == 1
+
+
+async def test_an_old_answer_says_nothing_of_the_key_as_it_is_now() -> None:
+    endpoint = Endpoint(Access(patience=60.0, spacing=0.0, fresh=0.0))
+    tasks = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
+    for made in (1, 2, 3):
+        await settled()
+        assert endpoint.calls == made
+        await endpoint.answer(ANSWER)
+    assert [task.result() for task in tasks] == [0, 0, 0]
+
+
+async def test_a_refusal_after_a_long_pause_is_the_next_in_the_row(access: Access) -> None:
+    assert [await call(access, BAD_KEY) for _ in range(4)] == [1, 2, 3, 4]  # one call, and the batch is paused again
+
+
+async def test_whoever_waits_too_long_behind_one_call_goes_beside_it() -> None:
+    endpoint = Endpoint(Access(patience=0.0, spacing=0.0))
+    tasks = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
+    await settled()
+    assert endpoint.calls == 3
+    for _ in range(3):
+        await endpoint.answer(ANSWER)
+    assert [task.result() for task in tasks] == [0, 0, 0]
+
+
+async def test_a_turn_whose_call_is_not_made_goes_to_the_next(access: Access) -> None:
+    first = await access.turn()
+    second = asyncio.create_task(access.turn())
+    await settled()
+    assert not second.done()
+    with first:
+        pass
+    await settled()
+    assert second.done()
+
+
+async def test_a_turn_that_is_cancelled_while_it_waits_for_its_time_goes_to_the_next() -> None:
+    access = Access(patience=60.0, spacing=30.0)
+    await call(access, BAD_KEY)
+    first = asyncio.create_task(access.turn())
+    second = asyncio.create_task(access.turn())
+    await settled()
+    first.cancel()
+    await settled()
+    assert first.cancelled()
+    assert not second.done()
+    second.cancel()
+    await settled()
+    access._not_before = 0.0
+    assert await asyncio.wait_for(access.turn(), 5)

@@ -1,0 +1,130 @@
+"""What a process may begin with what it was granted; with the real script it runs in the limiter's world."""
+
+import pytest
+
+from tamis_worker.limiter.allotment import FRESH, NOBODY, Demand, Holding
+from tamis_worker.limiter.gcra import AHEAD, GRACE
+from tamis_worker.limiter.script import Limits, Memory, Reply
+
+LIMITS = Limits(6_000, None, 10)
+NOW = 1_000.0
+
+
+def granted(
+    holding: Holding,
+    *,
+    slots: int = 0,
+    delays: tuple[float, ...] = (),
+    keep: int | None = None,
+    paced: bool = True,
+    blocked: float = 0.0,
+    at: float = NOW,
+    came: float | None = None,
+    demand: Demand = NOBODY,
+) -> None:
+    """One conversation with Redis."""
+    call = holding.call("c", at, demand, LIMITS)
+    reply = Reply(slots, keep, False, paced, None, blocked, 10, Memory(), delays)
+    holding.answered(call, reply, at, at if came is None else came)
+
+
+def test_a_call_needs_a_slot_and_a_permit_that_is_due() -> None:
+    holding = Holding(15.0)
+    assert not holding.take(0, NOW)
+    granted(holding, slots=1, delays=(0.2,))
+    assert not holding.take(0, NOW + 0.1)
+    assert holding.next_permit(NOW + 0.1) == NOW + 0.2
+    assert holding.take(0, NOW + 0.2)
+    assert not holding.take(0, NOW + 0.2)
+
+
+def test_a_permit_is_void_when_its_time_is_long_over() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, delays=(0.0, 0.0))
+    assert holding.take(0, NOW + GRACE)
+    assert not holding.take(0, NOW + GRACE + 0.01)
+
+
+def test_an_answer_that_was_read_late_does_not_move_appointments() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, delays=(0.0, 0.4), came=NOW + 5.0)  # the process was stopped meanwhile
+    assert not holding.take(0, NOW + 5.0)
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_nothing_begins_when_redis_was_not_heard_for_a_while(paced: bool) -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, delays=(AHEAD, AHEAD) if paced else (), paced=paced)
+    assert holding.take(0, NOW + FRESH - 0.01)
+    assert not holding.take(0, NOW + FRESH)
+
+
+def test_tokens_of_permits_are_one_purse_and_what_is_left_of_it_is_given_back() -> None:
+    holding = Holding(15.0)
+    demand = Demand(waiting=2, head=100, mean=100)
+    granted(holding, slots=3, delays=(0.0, 0.0), demand=demand)
+    assert not holding.take(201, NOW)  # more than both have
+    assert holding.take(150, NOW)
+    assert not holding.take(51, NOW)
+    assert holding.take(20, NOW)
+    assert holding.call("next", NOW + 0.5, NOBODY, LIMITS).settle == -30
+
+
+def test_a_call_larger_than_what_is_in_hand_asks_for_the_rest() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, delays=(0.0,), demand=Demand(waiting=1, head=100, mean=100))
+    assert not holding.take(400, NOW)
+    asked = holding.call("next", NOW + 0.1, Demand(waiting=1, head=400, mean=400), LIMITS)
+    assert (asked.ask, asked.first, asked.settle) == (1, 400, 0)  # at least the 300 that are missing
+
+
+def test_a_slot_goes_from_call_to_call_unless_others_are_owed_it() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, paced=False)
+    assert holding.take(0, NOW)
+    assert holding.take(0, NOW)
+    holding.give(0, 0)
+    assert holding.take(0, NOW)
+    granted(holding, keep=1, paced=False)
+    holding.give(0, 0)
+    assert not holding.take(0, NOW)
+    assert (holding.slots, holding.out) == (1, 1)
+
+
+def test_a_slot_whose_permit_is_not_due_yet_is_not_let_go() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=1, delays=(0.3,))
+    granted(holding, keep=0, at=NOW + 0.1)
+    assert holding.take(0, NOW + 0.3)
+
+
+def test_what_rested_for_a_second_is_given_back() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=5, paced=False)
+    assert holding.take(0, NOW)
+    granted(holding, paced=False, at=NOW + 0.5)
+    assert holding.slots == 5
+    granted(holding, paced=False, at=NOW + 1.5)
+    granted(holding, paced=False, at=NOW + 2.6)
+    assert holding.slots == 1
+
+
+def test_a_congested_endpoint_gets_no_call_before_redis_knows() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, paced=False)
+    holding.congested()
+    assert not holding.take(0, NOW)
+    granted(holding, paced=False)
+    assert holding.take(0, NOW)
+
+
+def test_a_block_is_never_shortened_and_lasts_where_redis_has_forgotten_it() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=2, paced=False)
+    holding.block(NOW + 5.0)
+    holding.block(NOW + 1.0)
+    granted(holding, paced=False, at=NOW + 4.9)
+    assert holding.own_block(NOW + 4.0) == pytest.approx(1.0)
+    assert not holding.take(0, NOW + 4.9)
+    granted(holding, paced=False, at=NOW + 5.0)
+    assert holding.take(0, NOW + 5.0)

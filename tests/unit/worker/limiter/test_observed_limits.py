@@ -1,0 +1,77 @@
+"""What is worth telling of what an endpoint says."""
+
+import pytest
+
+from tamis_worker.limiter.observed_limits import Hearing
+from tamis_worker.limiter.rate_headers import RateHeaders
+from tamis_worker.limiter.script import NOTHING, Known, Said
+
+NOW = 1_000.0
+UNKNOWN = Known()
+BUCKET = Known(limit=6_000, own=5_900, bucket=0)
+WINDOW = Known(limit=6_000, own=5_900, windowed=True)
+
+
+def said(rate: RateHeaders, known: Known, age: float = 1.0) -> Said:
+    hearing = Hearing()
+    hearing._confirmed_at = NOW  # nothing is confirmed here
+    hearing.note(rate, age, known, UNKNOWN)
+    return hearing.tell(NOW, known, UNKNOWN).requests
+
+
+@pytest.mark.parametrize(
+    ("what", "rate", "known", "told"),
+    [
+        ("a limit that nobody knows", RateHeaders(6_000, 5_999, 0.01), UNKNOWN, Said(limit=6_000)),
+        ("another limit", RateHeaders(3_000, 3_000, 0.0), BUCKET, Said(limit=3_000)),
+        ("the known one", RateHeaders(6_000, 6_000, 0.0), BUCKET, NOTHING),
+        ("a limit per day", RateHeaders(14_400, 14_370, 180.0), BUCKET, NOTHING),
+        ("a bucket from which we took a little", RateHeaders(6_000, 5_900, 1.0), BUCKET, NOTHING),
+        # 1,200 taken come back in 12 s: a bucket. We explain 0 + 1 s of 6,000 a minute.
+        ("a bucket that others empty", RateHeaders(6_000, 4_800, 12.0), BUCKET, Said(taken=1_200, lasts=12.0, ago=1.0)),
+        ("an answer that says no reset", RateHeaders(6_000, 100, None), WINDOW, NOTHING),
+        ("a sliding window that we fill", RateHeaders(6_000, 90, 60.0), WINDOW, NOTHING),
+        # 1,000 taken would be back in 10 s if it were a bucket.
+        ("the first sign of a window", RateHeaders(6_000, 5_000, 60.0), BUCKET, Said(windowed=True)),
+        # Of our 5,900 a minute, a quarter in the 15 s since the window began: 1,475.
+        ("a fixed window that we fill", RateHeaders(6_000, 4_500, 45.0 - 1e-6), WINDOW, NOTHING),
+        (
+            "a fixed window that others fill too",
+            RateHeaders(6_000, 4_000, 44.0),
+            WINDOW,
+            Said(taken=2_000, lasts=44.0, ago=1.0),
+        ),
+    ],
+)
+def test_only_what_is_new_is_told(what: str, rate: RateHeaders, known: Known, told: Said) -> None:
+    assert said(rate, known) == told, what
+
+
+def test_an_old_answer_of_a_bucket_explains_itself_by_what_has_come_back_since() -> None:
+    assert said(RateHeaders(6_000, 4_800, 12.0), BUCKET, age=20.0) == NOTHING
+
+
+def test_of_many_answers_the_worst_is_told_once() -> None:
+    hearing = Hearing()
+    for remaining in (4_800, 3_000, 4_000):
+        reset = (6_000 - remaining) / 100
+        hearing.note(RateHeaders(6_000, remaining, reset), 0.5, BUCKET, UNKNOWN)
+    assert hearing.tell(NOW, BUCKET, UNKNOWN).requests.taken == 3_000
+    assert hearing.tell(NOW + 1, BUCKET, UNKNOWN).requests == NOTHING
+
+
+def test_a_limit_that_still_stands_is_confirmed_once_a_minute() -> None:
+    hearing = Hearing()
+    told = []
+    for second in range(130):
+        hearing.note(RateHeaders(6_000, 6_000, 0.0), 0.5, BUCKET, UNKNOWN)
+        if hearing.tell(NOW + second, BUCKET, UNKNOWN).requests.limit:
+            told.append(second)
+    assert told == [0, 60, 120]
+
+
+def test_a_lower_limit_is_urgent_and_a_higher_one_is_not() -> None:
+    for limit, urgent in ((3_000, True), (9_000, False)):
+        hearing = Hearing()
+        hearing.note(RateHeaders(limit, limit, 0.0), 0.5, BUCKET, UNKNOWN)
+        assert hearing.lowers(BUCKET, UNKNOWN) is urgent

@@ -1,0 +1,159 @@
+"""The command line's frame: the application, its consoles, and how errors end it."""
+
+import logging
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from types import TracebackType
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.config.redaction import Redaction
+from tamis_schemas import TamisError
+
+from .command_list import COMMANDS
+from .commands import ByTheme, Commands
+from .console import PlainConsole
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
+
+__all__ = [
+    "COMPLETE_VARIABLE",
+    "EXIT_FAILED",
+    "EXIT_INTERRUPTED",
+    "EXIT_OK",
+    "EXIT_WRONG_USE",
+    "NAME",
+    "app",
+    "err",
+    "know_the_shells",
+    "list_commands",
+    "load_commands",
+    "out",
+    "run",
+    "say_error",
+]
+
+NAME = "tamis"
+COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
+
+MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
+
+out = PlainConsole()
+err = PlainConsole(stderr=True)
+
+app = Commands(
+    name=NAME,
+    cls=ByTheme,
+    help="Push records through LLM evaluation and keep what passes.",
+    no_args_is_help=True,
+    # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:
+    # `tamis completion` prints the script instead.
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"{NAME} {version(NAME)}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None:
+    """The options of `tamis` itself."""
+
+
+def run() -> None:
+    """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says."""
+    redact = Redaction.of_environment()
+    sys.excepthook = partial(_print_exception, redact)
+    threading.excepthook = lambda args: _print_exception(
+        redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+    )
+    # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(_Redacting(redact))
+    logging.basicConfig(level=logging.WARNING, handlers=[shown])
+    if COMPLETE_VARIABLE in os.environ:
+        know_the_shells()
+        load_commands()
+    elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
+        load_commands(words[0])
+    else:  # nothing, or an option of `tamis` itself: no command is called
+        list_commands()
+    try:
+        app(prog_name=NAME)
+    except TamisError as error:
+        say_error(error, redact)
+        sys.exit(EXIT_WRONG_USE)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:  # `tamis results ... | head`
+        sys.stderr.close()
+        sys.exit(EXIT_OK)
+
+
+def load_commands(name: str | None = None) -> None:
+    """Add the commands of a producer to `app`; of one that is called alone its module only, and what that imports."""
+    own = {one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands}
+    homes = {one.module for one in COMMANDS if one.name == name}
+    alone = homes if MANUAL not in homes else None
+    for module in alone or ([] if name in own else dict.fromkeys(one.module for one in COMMANDS)):
+        import_module(f".{module}", __package__)
+
+
+def list_commands() -> None:
+    """Add the commands of a producer to `app` by name and summary only, for the list of all; none can be called."""
+    for one in COMMANDS:
+        app.command(one.name, theme=one.theme, help=one.summary)(_listed)
+
+
+def _listed() -> None:
+    raise NotImplementedError("a command that is called is imported by load_commands")
+
+
+def know_the_shells() -> None:
+    """Have Typer know how each shell asks; it learns that only where its own `--install-completion` is offered."""
+    from typer.main import get_install_completion_arguments
+
+    get_install_completion_arguments()
+
+
+def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
+    """An error on standard error: what is wrong, and the next step, where a note of the error names one."""
+    said = redact(str(error))
+    before = "\n" if "\n" in said else " "  # what quotes a log has many lines; anything else is one line with its step
+    steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
+    err.print(f"[bold red]tamis:[/] {escape(said)}{steps}", soft_wrap=True, highlight=False)
+
+
+class _Redacting(logging.Formatter):
+    """The message alone, and the traceback where there is one; without secrets."""
+
+    def __init__(self, redact: Redaction) -> None:
+        super().__init__("%(message)s")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
+
+
+def _print_exception(
+    redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """As Python prints what nobody caught: messages of libraries hold URLs, and these hold passwords."""
+    sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))

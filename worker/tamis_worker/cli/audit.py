@@ -1,0 +1,237 @@
+"""`tamis audit`: a random sample of what the software excluded, judged by a human, and what that says of all of it."""
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+from typer.core import TyperGroup
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.decisions.audit_file import FilledIn, read_sample, write_sample
+from tamis_producer.decisions.audit_verdict import verdict
+from tamis_producer.decisions.overrides import RefusedDecision
+from tamis_producer.intake.results_file import replacing
+from tamis_schemas import Audit, InputError, Stratum
+from tamis_schemas.batches.wire import SHORT_ID
+
+from .app import app, err, out
+from .commands import Commands
+from .json_document import AsJson, print_json
+from .override import NOT_FOLLOWING, BatchId, Reviewer, batch_of
+from .theme import Theme
+
+DRAW = "draw"
+RANDOM_SEED_BITS = 31  # short enough to be copied by hand
+
+
+class DrawUnlessNamed(TyperGroup):
+    """`tamis audit ID` is `tamis audit draw ID`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of the click that typer brings along
+        """As always, with `draw` put before arguments that name no command."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [DRAW, *args]
+        return super().parse_args(ctx, args)
+
+
+audit_app = Commands(
+    name="audit",
+    cls=DrawUnlessNamed,
+    help="Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+app.add_typer(audit_app, rich_help_panel=Theme.CHECK)
+
+AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.", show_default=False)]
+
+
+@audit_app.command(DRAW, examples=("tamis audit 3f2a91c0 --n 50 --seed 1", "tamis audit draw 3f2a91c0 --from rules"))
+def draw(
+    batch_id: BatchId,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = 50,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The same seed draws the same sample.  [dim]default: a new one[/]"),
+    ] = None,
+    stratum: Annotated[
+        Stratum,
+        typer.Option("--from", help="Excluded by whom: all, rules alone, the model alone."),
+    ] = Stratum.ALL,
+    with_reasons: Annotated[
+        bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: audit-AUDIT.csv[/]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a sample of the excluded records, as a table that a human fills in."""
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
+        drawn = batch.draw_audit(n, seed=seed, stratum=stratum)
+        output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
+        _write(batch, drawn, output, with_reasons=with_reasons)
+    if as_json:
+        print_json(_facts(drawn) | {"written_to": output})
+        return
+    err.print(
+        f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
+        f"written to {output}.",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    err.print(
+        "Fill in the column include with yes or no, and reviewer with who you are, then: "
+        f"[bold]tamis audit record {escape(str(output))}[/]",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@audit_app.command(examples=("tamis audit record audit-9b1c.csv", "tamis audit record audit-9b1c.csv --override"))
+def record(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.", show_default=False)
+    ],
+    reviewer: Reviewer = None,
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Take over decisions that were changed since they were recorded.")
+    ] = False,
+    override: Annotated[
+        bool, typer.Option("--override", help="Include the records that should have been, by an override each.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read the decisions of a sample back; the bound on what was missed. All of the table counts, or nothing."""
+    filled = read_sample(file, reviewer=reviewer)
+    with Client() as client:
+        audit = client.audit(filled.audit_id)
+        _check_ids(file, filled, audit)
+        try:
+            done = client.record_audit(audit.id, filled.decisions, correct=correct, include_missed=override)
+        except RefusedDecision as refused:
+            raise InputError(str(refused), path=file, line=filled.lines[refused.number]) from refused
+        later = bool(done.overrides) and client.batch(audit.batch_id).later_stage()
+    if as_json:
+        print_json(_facts(done.audit))
+        return
+    out.print(f"audit {audit.id}: {done.new:,} new decisions recorded.", highlight=False, soft_wrap=True)
+    if done.overrides:
+        listed = ", ".join(str(one.index) for one in done.overrides)
+        out.print(f"Included by an override each: {listed}.", highlight=False, soft_wrap=True)
+    if later:
+        out.print(NOT_FOLLOWING, soft_wrap=True)
+    _print(done.audit)
+    if done.audit.missed and not override:
+        out.print(
+            f"[bold]tamis audit record {escape(str(file))} --override[/] includes what was missed.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+@audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
+def show(
+    audit_id: AuditId,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write its table again, with what was decided so far.")
+    ] = None,
+    with_reasons: Annotated[
+        bool, typer.Option("--with-reasons", help="Say in the table why each was excluded.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far an audit is, and what it says of all that was excluded."""
+    with Client() as client:
+        audit = client.audit(audit_id)
+        if output is not None:
+            _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
+    if as_json:
+        print_json(_facts(audit))
+    else:
+        _print(audit)
+
+
+@audit_app.command("list", examples=("tamis audit list 3f2a91c0",))
+def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
+    """List the audits of a batch."""
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        found = batch.audits()
+    if as_json:
+        print_json([_facts(audit) for audit in found])
+        return
+    if not found:
+        out.print(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample", soft_wrap=True)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("audit", "drawn", "from"):
+        table.add_column(name)
+    for name in ("seed", "sample", "of", "judged", "missed", "at most"):
+        table.add_column(name, justify="right")
+    for audit in found:
+        said = verdict(audit)
+        numbers = (audit.seed, said.sample, said.population, said.decided, said.missed, said.most)
+        cells = [str(number) if number is audit.seed else f"{number:,}" for number in numbers]
+        table.add_row(audit.id[:SHORT_ID], f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
+    out.print(table, highlight=False)
+
+
+def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> None:
+    rows = batch.results([item.index for item in audit.items])
+    with replacing(path) as stream:
+        stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
+        write_sample(audit, rows, stream, with_reasons=with_reasons)
+
+
+def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
+    """That nobody sorted some of the columns without the others."""
+    ids = {item.index: item.item_id for item in audit.items}
+    for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
+        if item_id and decision.index in ids and ids[decision.index] != item_id:
+            raise InputError(
+                f"record {decision.index} has the id {ids[decision.index]!r}, not {item_id!r}: were columns sorted "
+                "apart?",
+                path=file,
+                line=line,
+            )
+
+
+def _print(audit: Audit) -> None:
+    said = verdict(audit)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("audit", audit.id)
+    table.add_row("batch", audit.batch_id)
+    table.add_row("sample", f"{said.sample:,} of {said.population:,}, seed {audit.seed}, from: {audit.stratum.value}")
+    table.add_row("judged", f"{said.decided:,}" + (f", {said.undecided:,} to do" if said.undecided else ""))
+    if said.decided:
+        table.add_row(
+            "missed", f"{said.missed:,} found; at most {said.most:,} of {said.population:,} ({said.most_share:.1%})"
+        )
+        table.add_row(
+            "bound",
+            f"one-sided, {said.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {said.binomial_share:.1%}",
+        )
+    out.print(table, highlight=False)
+    out.print(said.sentence, highlight=False, soft_wrap=True)
+    for item in audit.missed:
+        note = f": {escape(item.note)}" if item.note else ""
+        out.print(
+            f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _facts(audit: Audit) -> dict[str, Any]:
+    said = verdict(audit)
+    return audit.model_dump(mode="json") | {"verdict": said.model_dump(mode="json") | {"sentence": said.sentence}}

@@ -1,0 +1,111 @@
+"""`tamis criteria`: begin a file of criteria, and see how one is understood."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.files.criteria_lint import doubts
+from tamis_producer.files.criteria_template import TEMPLATE
+from tamis_producer.screening import InitialFilter
+from tamis_schemas import Inclusion, InputError, SearchCriteria
+
+from .app import app, out
+from .commands import Commands
+from .dry_run import beginning_of
+from .json_document import AsJson, print_json
+from .theme import Theme
+
+STANDARD_OUTPUT = Path("-")
+
+criteria_app = Commands(
+    name="criteria",
+    help="Begin a file of criteria, and see how one is understood.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+app.add_typer(criteria_app, rich_help_panel=Theme.ASK)
+
+
+@criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))
+def init(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write; - writes to standard output.")
+    ] = Path("criteria.yaml"),
+) -> None:
+    """Write a commented template for a review's criteria. A file that is there already is left as it is."""
+    if file == STANDARD_OUTPUT:
+        typer.echo(TEMPLATE, nl=False)
+        return
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(TEMPLATE)
+    except FileExistsError as error:
+        raise InputError("there is such a file already; it is left as it is", path=file) from error
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=file) from error
+    out.print(
+        f"{escape(str(file))} is written. Make it your own, then: tamis criteria check {escape(str(file))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@criteria_app.command(examples=("tamis criteria check criteria.yaml",))
+def check(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The review's criteria, YAML or JSON.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Read a review's criteria and show each under its label, with what is probably not meant."""
+    criteria = read_criteria(file)
+    switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
+    found = doubts(criteria)
+    beginning = beginning_of(Inclusion(criteria=criteria))
+    if as_json:
+        named = [one.model_dump() | {"reason": one.reason} for one in criteria.labelled()]
+        told = {"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found}
+        print_json(told | {"beginning": beginning})
+        return
+    _say(f"[bold]{escape(criteria.research_question)}[/]")
+    for name, value in _told(criteria).items():
+        _say(f"[dim]{name}[/]  {escape(value)}")
+    for title, excludes in (("included where all are met", False), ("excluded where one is met", True)):
+        labelled = [criterion for criterion in criteria.labelled() if criterion.excludes is excludes]
+        if labelled:
+            _say(f"[dim]{title}[/]")
+        for criterion in labelled:
+            worded = f" [dim](excludes as: {escape(criterion.exclude_as)})[/]" if criterion.exclude_as else ""
+            _say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}{worded}")
+    if criteria.examples:
+        _say("[dim]examples[/]")
+    for example in criteria.examples:
+        reason = f" [dim]({escape(example.reason)})[/]" if example.reason else ""
+        _say(f"  [bold]{example.decision}[/]  {escape(example.title)}{reason}")
+    for rule, why in switched_off.items():
+        _say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
+    if beginning is not None:
+        _say(f"[dim]in common[/]  {beginning.words}")
+    for doubt in found:
+        _say(f"[yellow]doubtful:[/] {escape(doubt)}")
+    count = len(criteria.labelled())
+    said = f"{count} criteria" if count > 1 else "1 criterion"
+    _say(f"{escape(str(file))} is valid: {said}" + (f", {len(found)} to look at." if found else "."))
+
+
+def _told(criteria: SearchCriteria) -> dict[str, str]:
+    """The fields beside the question and the criteria, as far as they are given."""
+    years = None if criteria.date_range is None else " to ".join(map(str, criteria.date_range))
+    fields = {
+        "purpose": criteria.purpose,
+        "years": years,
+        "keywords that exclude": ", ".join(criteria.custom_keywords),
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _say(line: str) -> None:
+    out.print(line, highlight=False, soft_wrap=True)

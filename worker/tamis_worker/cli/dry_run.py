@@ -1,0 +1,162 @@
+"""`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
+
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.runs.dry_run import Beginning, Planned, Rehearsal, Sample
+from tamis_producer.submission.bounds import Bounds
+from tamis_producer.submission.new_batch import parameters, rows_of
+from tamis_schemas import ConfigurationError, ModelPrice, Operation, dollars
+from tamis_schemas.values.printable import printable
+
+from . import workers_part
+from .app import out
+from .json_document import print_json
+
+
+def beginning_of(operation: Operation) -> Beginning | None:
+    """What the prompts of all records have in common; None where no worker's part is installed."""
+    if (part := workers_part.installed()) is None:
+        return None
+    with suppress(ConfigurationError):  # the command is there, and the extra that it takes is not
+        return part.beginning_of(operation)
+    return None
+
+
+def dry_run(
+    planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
+) -> None:
+    """Rehearse a batch and show it; raises as `rehearsed` does."""
+    if as_json:
+        print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
+    else:
+        show(rehearsed(planned), out, max_cost=max_cost, note=note)
+
+
+def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
+    """A rehearsal for programs; raises as `rehearsed` does."""
+    found = rehearsed(planned)
+    return {**asdict(found), "calls": found.calls, "max_cost": max_cost}
+
+
+def rehearsed(planned: Planned) -> Rehearsal:
+    """What a batch would ask and cost.
+
+    Raises `ConfigurationError` where no worker's part is installed, and what submitting it would raise.
+    """
+    if (part := workers_part.installed()) is None:
+        raise ConfigurationError(
+            "--dry-run renders prompts as the workers do: it needs `tamis` as a whole: pip install 'tamis[worker]'"
+        )
+    if planned.items:  # what could not be submitted is not rehearsed either
+        bounds = Bounds.of(ProducerSettings.load())
+        parameters(planned.operation, bounds=bounds)
+        rows_of(planned.items, bounds=bounds, operations=[planned.operation])
+    return part.rehearse(planned)
+
+
+def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
+    """Up to three prompts, then the figures."""
+    said = None
+    for number, sample in enumerate(rehearsal.samples, 1):
+        said = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, said)
+    console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
+    if note:
+        console.print(f"[dim]{escape(note)}[/]", highlight=False)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, value in _figures(rehearsal, max_cost).items():
+        table.add_row(name, value)
+    console.print(table, highlight=False)
+
+
+def _show_sample(sample: Sample, title: str, console: Console, said: str | None) -> str:
+    """The system message once, as long as it stays the same; it is what is returned."""
+    console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
+    system = ""
+    for message in sample.messages:
+        if message.role == "system":
+            system = message.content
+        if message.role == "system" and message.content == said:
+            console.print("[dim]system: as above[/]")
+            continue
+        console.print(f"[dim]{message.role}[/]")
+        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False), highlight=False)
+    return system
+
+
+def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
+    rows = {"model": _model(rehearsal), "records": f"{rehearsal.items:,}"}
+    if rehearsal.unasked:
+        rows["records"] += f", {rehearsal.unasked:,} without anything to ask"
+    if rehearsal.unseen is not None:
+        rows["cache"] = f"[yellow]not looked at[/]: {escape(rehearsal.unseen)}"
+    elif rehearsal.cached:
+        rows["cache"] = f"{rehearsal.cached:,} of {rehearsal.questions:,} questions are answered already, at no cost"
+    further = " in the first round; further rounds follow from the answers" if rehearsal.more_rounds else ""
+    rows["calls"] = f"{rehearsal.calls:,}{further}"
+    rows["tokens"] = (
+        f"about {rehearsal.prompt_tokens:,} of prompts and {rehearsal.answer_tokens:,} of answers "
+        f"[dim]({rehearsal.basis}; at most {rehearsal.most_answer_tokens:,})[/]"
+    )
+    if rehearsal.beginning is not None:
+        rows["in common"] = rehearsal.beginning.words
+    rows["cost"] = _cost(rehearsal)
+    for tier, cost in rehearsal.other_tiers.items():
+        rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
+    if max_cost is not None and rehearsal.cost is not None:
+        rows["budget"] = _budget(max_cost, rehearsal.cost)
+    rows["time"] = f"{_clock(rehearsal.duration.seconds)} at {rehearsal.duration.bound}"
+    rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
+    return rows
+
+
+def _model(rehearsal: Rehearsal) -> str:
+    name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
+    return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
+
+
+def _left_out(rehearsal: Rehearsal) -> str:
+    price = rehearsal.price
+    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
+    return "retries and repairs of unusable answers" + ("; what the endpoint's prompt cache saves" if saved else "")
+
+
+def _cost(rehearsal: Rehearsal) -> str:
+    if rehearsal.cost is None or rehearsal.most_cost is None or rehearsal.price is None:
+        if rehearsal.model is None:
+            return "[yellow]price not known[/], because the model is not"
+        at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
+        return f"[yellow]price not known[/]{at_tier}: state the model's price in a file, and name that in TAMIS_PRICES"
+    at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
+    return (
+        f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
+        f"[dim]({_price(rehearsal.price)} per million tokens)[/]"
+    )
+
+
+def _price(price: ModelPrice) -> str:
+    return f"{dollars(price.input)} of prompts and {dollars(price.output)} of answers"
+
+
+def _budget(max_cost: Decimal, cost: Decimal) -> str:
+    if cost <= max_cost:
+        return f"{dollars(max_cost)} is enough for about all of it"
+    return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%} of it[/]; the batch pauses there"
+
+
+def _clock(seconds: float) -> str:
+    if seconds < 1:
+        return "under a second"
+    return f"{timedelta(seconds=round(seconds))}"

@@ -1,0 +1,96 @@
+"""`tamis duplicates`: which records of some files are copies of each other, and which may be, without a server."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.intake.results_file import replacing
+from tamis_producer.screening.duplicate_pairs import (
+    DuplicatePairs,
+    PairKind,
+    PlacedRecord,
+    RecordPair,
+    find_pairs,
+    write_pairs,
+)
+
+from .app import app, err, out
+from .json_document import AsJson, print_json
+from .theme import Theme
+
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
+]
+
+
+@app.command(
+    theme=Theme.ASK,
+    examples=(
+        "tamis duplicates citations.ris",
+        "tamis duplicates pubmed.nbib embase.ris scopus.csv -o pairs.csv",
+    ),
+)
+def duplicates(
+    files: Files,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="A CSV file with every pair.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which records are copies of each other and which may be, each pair with its reason."""
+    found = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes)
+    if as_json:
+        print_json(
+            {
+                "records": found.records,
+                "copies": len(found.of(PairKind.COPY)),
+                "doubts": len(found.of(PairKind.DOUBT)),
+                "pairs": [
+                    {"kind": pair.kind, "reason": pair.reason, "record": pair.one.facts, "stays": pair.stays.facts}
+                    for pair in found.pairs
+                ],
+            }
+        )
+    else:
+        _print(found)
+    if output is not None:
+        with replacing(output) as stream:
+            rows = write_pairs(found.pairs, stream)
+        err.print(f"{rows:,} pair{'' if rows == 1 else 's'} written to {escape(str(output))}", highlight=False)
+
+
+def _print(found: DuplicatePairs) -> None:
+    """Each pair, the doubts last, where a human finds them; then the counts."""
+    for pair in found.pairs:
+        _print_pair(pair)
+    copies, doubts = len(found.of(PairKind.COPY)), len(found.of(PairKind.DOUBT))
+    if not found.pairs:
+        out.print(f"[green]no duplicates[/] among {found.records:,} records", highlight=False)
+        return
+    out.print(
+        f"{found.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
+        f"{found.records - copies:,} stay; {doubts:,} pair{'' if doubts == 1 else 's'} for a human to decide",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _print_pair(pair: RecordPair) -> None:
+    doubtful = pair.kind is PairKind.DOUBT
+    out.print(
+        f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}", highlight=False, soft_wrap=True
+    )
+    for role, placed in (
+        ("        " if doubtful else "left out", pair.one),
+        ("        " if doubtful else "stays   ", pair.stays),
+    ):
+        out.print(f"  [dim]{role}[/] {_described(placed)}", highlight=False, soft_wrap=True)
+
+
+def _described(placed: PlacedRecord) -> str:
+    facts = placed.facts
+    named = ", ".join(str(facts[name]) for name in ("journal", "year") if facts[name])
+    place = f"{facts['file']} line {facts['line']}" if facts["line"] is not None else str(facts["file"])
+    behind = "; ".join(filter(None, [named, place]))
+    return f"{escape(str(facts['id']))}: {escape(str(facts['title'] or ''))} [dim]({escape(behind)})[/]"

@@ -1,0 +1,263 @@
+"""`tamis evaluate` and `tamis calibrate`: what a batch's decisions are worth, by a human's labels."""
+
+import csv
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.intake.formula_guard import guarded
+from tamis_producer.intake.results_file import replacing
+from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer.quality import words
+from tamis_producer.quality.gold_evaluation import GoldEvaluation, evaluate_matched
+from tamis_producer.quality.gold_labels import read_labels
+from tamis_producer.quality.matching import Matched, Matching, match
+from tamis_producer.quality.pilot import Calibrated
+from tamis_producer.quality.pilot import calibrate as calibrate_matched
+from tamis_producer.quality.sampling import Lie, Sampling
+from tamis_producer.report.gold_page import write_gold_page
+from tamis_producer.report.reliability_svg import draw_reliability
+from tamis_schemas import InvalidRequest
+
+from .app import EXIT_FAILED, app, err, out
+from .json_document import AsJson, print_json
+from .read import BatchId
+from .render import DECIDING
+from .theme import Theme
+
+LISTED = 20  # records of lost evidence on the terminal
+BELOW = ("index", "id", "decision", "score", "label", "kept", "title")
+
+_SAME = "answered by the same model to the same criteria."
+_HOLDS = {
+    "drawn": f"The labelled records were drawn by `tamis pilot`: it holds for records of this batch, {_SAME}",
+    Lie.CENSUS: f"Every record of the batch has a label: it holds for other records of their kind, {_SAME}",
+    Lie.RANDOM: "It holds where the labelled records are a random sample of those that the threshold is used for, "
+    f"{_SAME} Where they lie in the batch, their scores and their databases say nothing against it.",
+    Lie.BLOCKS: "It holds where the blocks of labelled records are a random sample of the batch's, "
+    f"{_SAME} Where they lie, their scores and their databases say nothing against it.",
+}
+
+Labels = Annotated[
+    Path,
+    typer.Option(
+        help="The file that was screened, with a column of labels; or a CSV of ids and labels.", show_default=False
+    ),
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The column with 1 for included, 0 for excluded.  [dim]default: label, include, included or decision[/]",
+    ),
+]
+
+
+@app.command(
+    theme=Theme.CHECK,
+    examples=(
+        "tamis evaluate 3f2a91c0 --labels labels.csv",
+        "tamis evaluate 3f2a91c0 --labels labels.csv -o gold.html",
+    ),
+)
+def evaluate(
+    batch_id: BatchId,
+    labels: Labels,
+    label_column: LabelColumn = None,
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="A page (.html) or the reliability curve alone (.svg).", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
+    if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
+        raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json gives every figure")
+    with Client() as client:
+        batch = client.batch(batch_id)
+        view = deciding(batch)
+        found = evaluate_matched(_matched(client, batch, labels, label_column))
+    if as_json:
+        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **found.model_dump(mode="json")}
+        print_json(facts)
+    else:
+        _print(found, view)
+    if output is not None:
+        with replacing(output) as stream:
+            if output.suffix.lower() == ".svg":
+                stream.write(draw_reliability(found.reliability))
+            else:
+                write_gold_page(
+                    found,
+                    stream,
+                    name=view.label or f"batch {view.id[:8]}",
+                    batch_id=view.id,
+                    labels=labels.name,
+                    written=datetime.now(UTC),
+                )
+        err.print(f"evaluation of batch {view.id} written to {output}", highlight=False, markup=False)
+
+
+@app.command(theme=Theme.CHECK, examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
+def calibrate(
+    batch_id: BatchId,
+    labels: Labels,
+    recall: Annotated[float, typer.Option(help="The share of includes to keep.")] = 0.95,
+    delta: Annotated[float, typer.Option(help="The probability of keeping less than that.")] = 0.05,
+    label_column: LabelColumn = None,
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.", show_default=False),
+    ] = None,
+) -> None:
+    """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
+    with Client() as client:
+        batch = client.batch(batch_id)
+        view = deciding(batch)
+        found = calibrate_matched(_matched(client, batch, labels, label_column), recall, delta)
+    refusal = found.calibration.refusal
+    if refusal is not None and not found.calibration.sampling.promises:
+        refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
+    if as_json:
+        below = [one.item_id for one in found.records if not found.kept(one)] if refusal is None else []
+        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), "refusal": refusal}
+        print_json(facts | found.calibration.model_dump(mode="json") | {"below_ids": below})
+    if refusal is not None:
+        if not as_json:
+            err.print(f"[bold red]no threshold:[/] {escape(refusal)}", highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_FAILED)
+    if not as_json:
+        _print_threshold(found, view)
+    if output is not None:
+        with replacing(output) as stream:
+            _write_records(found, stream)
+        err.print(f"{len(found.records):,} records written to {output}", highlight=False, markup=False)
+
+
+def deciding(batch: Batch) -> BatchView:
+    """How the batch stands. Raises `InvalidRequest` where its operation includes or excludes nothing."""
+    view = batch.status()
+    if view.operation not in DECIDING:
+        raise InvalidRequest(
+            f"batch {view.id} is of the operation {view.operation!r}: labels say included or excluded, which only "
+            "`tamis screen` and `tamis filter` decide"
+        )
+    return view
+
+
+def _matched(client: Client, batch: Batch, labels: Path, column: str | None) -> Matched:
+    given = read_labels(labels, column, max_bytes=client.settings.max_file_bytes)
+    return match(batch.results(), given)
+
+
+def _print(found: GoldEvaluation, view: BatchView) -> None:
+    _say_matching(found.matching, view, found.sampling)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    for name in ("include", "referred to a human", "exclude", "excluded by rules"):
+        table.add_column(name, justify="right")
+    for name, stands in words.stands(found):
+        numbers = (stands.include, stands.referred, stands.exclude, stands.by_rule)
+        table.add_row(name, *(f"{number:,}" for number in numbers))
+    out.print(table, highlight=False)
+    if found.referred:
+        referred = ", ".join(f"{why} {n:,}" for why, n in found.referred.items())
+        out.print(f"[dim]referred to a human:[/] {escape(referred)}", highlight=False)
+    out.print()
+    figures = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("", "screening: referred is kept", "decided: referred left out"):
+        figures.add_column(name)
+    for line in words.rates(found):
+        figures.add_row(line.name, *(escape(value) for value in line.values))
+    out.print(figures, highlight=False)
+    out.print()
+    rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for line in words.more(found):
+        rest.add_row(line.name, escape(line.values[0]), f"[dim]{escape(line.about)}[/]")
+    out.print(rest, highlight=False)
+    _print_lost(found)
+
+
+def _print_lost(found: GoldEvaluation) -> None:
+    if not found.lost:
+        out.print("[green]no record that the human included is excluded[/]")
+        return
+    out.print(f"\n[bold red]lost evidence: {len(found.lost):,} records that the human included are excluded[/]")
+    for one in found.lost[:LISTED]:
+        sure = "" if one.confidence is None else f" [dim]confidence {one.confidence:.2f}[/]"
+        out.print(
+            f"  {escape(one.item_id)}: {escape(one.title)} [dim]({escape(one.reason)})[/]{sure}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if len(found.lost) > LISTED:
+        out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
+
+
+def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> None:
+    if not view.finished:
+        left = view.counts.pending + view.counts.running
+        out.print(f"[yellow]the batch is not finished[/]: {left:,} records still to do count as referred to a human")
+    for remark in words.remarks(matching):
+        out.print(f"[yellow]note:[/] {escape(remark)}", highlight=False, soft_wrap=True)
+    out.print(
+        f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]",
+        highlight=False,
+    )
+    if (lies := words.sampling_remark(sampling)) is not None:
+        out.print(f"[bold yellow]{escape(lies)}[/]", highlight=False, soft_wrap=True)
+    if not sampling.promises:
+        out.print(f"[bold]{words.proper_sample(view.id)}[/] draws a random sample.", highlight=False, soft_wrap=True)
+    out.print()
+
+
+def _print_threshold(found: Calibrated, view: BatchView) -> None:
+    calibration, threshold = found.calibration, found.calibration.threshold
+    _say_matching(calibration.matching, view, calibration.sampling)
+    rows = {
+        "threshold": f"[bold]{threshold.value}[/]: keep every record whose score for inclusion is at least that",
+        "guarantee": f"recall is at least {threshold.recall:g} with probability {1 - threshold.delta:g} over random "
+        "samples of this size",
+        "pilot": f"{threshold.includes:,} labelled includes, {threshold.missed:,} of them below; recall is above "
+        f"{threshold.bound:.4f}",
+        "saves": f"{words.shown(calibration.saved, percent=True)} of the labelled records lie below",
+        "below": f"{calibration.below:,} of the batch's {calibration.of:,} records; -o FILE.csv and --json name them",
+    }
+    if threshold.weight > 1:
+        rows["pilot"] += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="dim")
+    for name, said in rows.items():
+        table.add_row(name, said)
+    out.print(table, highlight=False)
+    out.print(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]", soft_wrap=True)
+
+
+def _basis(sampling: Sampling) -> str:
+    return sampling.lie if sampling.seed is None else "drawn"
+
+
+def _write_records(found: Calibrated, stream: TextIO) -> None:
+    writer = csv.writer(stream)
+    writer.writerow(BELOW)
+    for one in found.records:
+        writer.writerow(
+            (
+                one.index,
+                guarded(one.item_id),
+                one.stand.value if one.rule is None else f"exclude ({one.rule})",
+                "" if one.score is None else one.score,
+                "" if one.human is None else int(one.human),
+                str(found.kept(one)).lower(),
+                guarded(one.title),
+            )
+        )

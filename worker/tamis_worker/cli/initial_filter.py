@@ -1,0 +1,121 @@
+"""`tamis initial-filter`: tier 1 of a screening alone, without a server or a model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.intake.results_file import replacing
+from tamis_producer.screening.filter_report import TierOne, filter_files, write_outcomes
+
+from .app import app, err, out
+from .json_document import AsJson, print_json
+from .theme import Theme
+
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
+]
+
+
+@app.command(
+    "initial-filter",
+    theme=Theme.ASK,
+    examples=(
+        "tamis initial-filter citations.ris --criteria criteria.yaml",
+        "tamis initial-filter labelled.csv --criteria criteria.yaml --labels included -o outcomes.csv",
+    ),
+)
+def initial_filter(
+    files: Files,
+    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A column with 1 for included and 0 for excluded.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A CSV file with the outcome of every record.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which records tier 1 rejects, by which rule, before anything is asked of a model."""
+    tier_one = filter_files(
+        files, read_criteria(criteria), label=labels, max_bytes=ProducerSettings.load().max_file_bytes
+    )
+    if as_json:
+        print_json(_facts(tier_one, labelled=labels is not None))
+    else:
+        _print(tier_one, labelled=labels is not None)
+    if output is not None:
+        with replacing(output) as stream:
+            rows = write_outcomes(tier_one, stream)
+        err.print(f"{rows} records written to {escape(str(output))}", highlight=False)
+
+
+def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
+    """Counts, and the included records that are rejected; without labels nobody knows of these."""
+    lost = [
+        {"file": one.file, "index": one.index, "id": one.item_id, "rule": one.result.rule, "reason": one.result.reason}
+        for one in tier_one.lost
+    ]
+    return {
+        "records": len(tier_one.outcomes),
+        "passed": tier_one.passed,
+        "rules": tier_one.rules,
+        "switched_off": dict(tier_one.switched_off),
+        "included": tier_one.labelled(included=True) if labelled else None,
+        "excluded": tier_one.labelled(included=False) if labelled else None,
+        "lost": lost if labelled else None,
+    }
+
+
+def _print(tier_one: TierOne, *, labelled: bool) -> None:
+    _print_counts(tier_one, labelled=labelled)
+    if labelled:
+        _print_lost(tier_one)
+    for rule, why in tier_one.switched_off.items():
+        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}", highlight=False)
+
+
+def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
+    """A line a rule, then what passes; the labels' columns only where there are labels."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rule")
+    table.add_column("records", justify="right")
+    if labelled:
+        table.add_column("included", justify="right")
+        table.add_column("excluded", justify="right")
+    for count in tier_one.rules:
+        lost = f"[bold red]{count.included:,}[/]" if count.included else "0"
+        table.add_row(count.rule, f"{count.records:,}", *((lost, f"{count.excluded:,}") if labelled else ()))
+    total = len(tier_one.outcomes)
+    rejected = total - tier_one.passed
+    included, excluded = tier_one.labelled(included=True), tier_one.labelled(included=False)
+    lost_in_all = len(tier_one.lost)
+    rejected_excluded = sum(count.excluded for count in tier_one.rules)
+    rows = (
+        ("[dim]rejected[/]", rejected, lost_in_all, rejected_excluded),
+        ("[dim]passed[/]", tier_one.passed, included - lost_in_all, excluded - rejected_excluded),
+        ("[dim]all[/]", total, included, excluded),
+    )
+    for name, *numbers in rows:
+        table.add_row(name, *(f"{number:,}" for number in (numbers if labelled else numbers[:1])))
+    out.print(table, highlight=False)
+
+
+def _print_lost(tier_one: TierOne) -> None:
+    lost = tier_one.lost
+    if not lost:
+        out.print("[green]no included record is rejected[/]")
+        return
+    out.print(f"[bold red]{len(lost)} included records are rejected:[/]", highlight=False)
+    for one in lost:
+        out.print(
+            f"  [red]{one.result.rule}[/] {escape(one.item_id)}: {escape(one.title)} "
+            f"[dim]({escape(one.result.reason)})[/]",
+            highlight=False,
+            soft_wrap=True,
+        )

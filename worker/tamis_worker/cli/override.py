@@ -1,0 +1,223 @@
+"""`tamis override`, `tamis overrides` and `tamis agreement`: what people decide beside the software."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.client.review import Review
+from tamis_producer.decisions.agreement import DRAWN, SELECTED, two_places
+from tamis_producer.decisions.human_value import value_of_text
+from tamis_producer.decisions.override_file import find_record, read_decisions
+from tamis_producer.decisions.overrides import HumanDecision, RefusedDecision
+from tamis_producer.quality import Agreement
+from tamis_schemas import InputError, InvalidParameters, InvalidRequest, Override
+from tamis_schemas.batches.wire import SHORT_ID
+
+from .app import app, out
+from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
+from .theme import Theme
+
+BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
+Reviewer = Annotated[
+    str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME", show_default=False)
+]
+NOT_FOLLOWING = (
+    "The next stage of its review has begun: what is included now does not follow into it, and what is excluded now "
+    "stays in it."
+)
+
+
+@app.command(
+    theme=Theme.CHECK,
+    examples=(
+        'tamis override 3f2a91c0 12 include --reviewer "Reviewer A" --note "Randomised, see page 3"',
+        "tamis override 3f2a91c0 --file decisions.csv",
+        "tamis override 3f2a91c0 12 --withdraw",
+    ),
+)
+def override(
+    batch_id: BatchId,
+    record: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RECORD",
+            help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
+            show_default=False,
+        ),
+    ] = None,
+    decision: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DECISION",
+            help="include or exclude; of other operations what they give: a number, a text, fields as JSON.",
+            show_default=False,
+        ),
+    ] = None,
+    reviewer: Reviewer = None,
+    note: Annotated[str | None, typer.Option(help="Why.", show_default=False)] = None,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what was decided about the record.")] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="A table of decisions instead: columns index or id, decision, note, reviewer. All of it, or nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours."""
+    if file is not None:
+        if record is not None or withdraw or note is not None:
+            raise InvalidRequest(
+                "--file holds records, decisions and notes: give neither RECORD nor --note or --withdraw"
+            )
+    elif record is None or (decision is None) is not withdraw:
+        raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        done = _from_file(batch, file, reviewer, quiet=as_json) if file else None
+        if record is not None:
+            index = find_record(record, batch.item_ids())
+            if not (reviewer or "").strip():
+                raise InvalidParameters("who decided? say --reviewer NAME, or set TAMIS_REVIEWER")
+            value = None if decision is None else value_of_text(batch.operation(), decision)
+            done = batch.decide([HumanDecision(index, value, reviewer or "", note, withdraw=withdraw)])
+        later = batch.later_stage()
+        titles = {
+            row.index: str(row.item.get("title") or "") for row in batch.results([one.index for one in done or ()])
+        }
+    if as_json:
+        print_json({"decisions": done or [], "later_stage_has_begun": later})
+        return
+    for one in done or ():
+        out.print(_line(one, titles.get(one.index, "")), highlight=False, soft_wrap=True)
+    if later and done:
+        out.print(NOT_FOLLOWING, soft_wrap=True)
+
+
+@app.command(theme=Theme.CHECK, examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
+def overrides(
+    batch_id: BatchId,
+    history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
+    as_json: AsJsonLines = False,
+) -> None:
+    """List what people decided about a batch's records."""
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        found = batch.overrides(history=history)
+    if as_json:
+        print_json_lines(found)
+        return
+    if not found:
+        out.print(f"batch {batch.id}: no human has decided about a record. `tamis override` does.", soft_wrap=True)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("index", justify="right")
+    for name in ("id", "human", "software", "reviewer", "when", "note"):
+        table.add_column(name)
+    for one in found:
+        human = "[dim]withdrawn[/]" if one.withdrawn else escape(_words(one.value))
+        software = escape(_words(one.system_value)) if one.system_decided else "[dim]not decided[/]"
+        cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(one.note or ""))
+        table.add_row(str(one.index), escape(one.item_id), human, software, *cells)
+    out.print(table, highlight=False)
+
+
+@app.command(theme=Theme.CHECK, examples=("tamis agreement 3f2a91c0",))
+def agreement(
+    batch_id: BatchId,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far the software agrees with the people who decided about the same records: kappa and AC1."""
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        figures = batch.agreement()
+    if as_json:
+        print_json({"id": batch.id, **figures.model_dump(mode="json")})
+        return
+    if not figures.together.n and not figures.undecided:
+        out.print(
+            f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.",
+            soft_wrap=True,
+        )
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("records")
+    for name in ("n", "agree", "Cohen's kappa", "Gwet's AC1"):
+        table.add_column(name, justify="right")
+    rows = (("overridden or confirmed", figures.overrides), ("audited exclusions", figures.audits))
+    for name, one in (*rows, ("together", figures.together)):
+        table.add_row(name, *_figures(one))
+    out.print(table, highlight=False)
+    for name, one in (*rows, ("together", figures.together)):
+        if one.n and one.no_kappa is not None:
+            out.print(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]", highlight=False, soft_wrap=True)
+    if figures.undecided:
+        out.print(
+            f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
+            "or a copy).",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for said in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
+        out.print(said, soft_wrap=True, highlight=False)
+
+
+def batch_of(client: Client, of: str) -> Batch:
+    """The batch of an id; of a review's, an error that names the batches of its stages."""
+    found = client.batch_or_review(of)
+    if isinstance(found, Review):
+        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in found.status().stages)
+        raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
+    return found
+
+
+def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -> list[Override]:
+    table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
+    if not table.decisions:
+        raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
+    try:
+        done = batch.decide(table.decisions)
+    except RefusedDecision as refused:
+        raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
+    if table.blank and not quiet:
+        out.print(f"{table.blank:,} rows without a decision are left as they are.", highlight=False)
+    return done
+
+
+def _line(one: Override, title: str) -> str:
+    name = f"{one.index} ({escape(one.item_id)})" + (f" {escape(title)}" if title else "")
+    if one.withdrawn:
+        software = f"the software's decision counts again: {escape(_words(one.system_value))}"
+        return f"{name}: withdrawn by {escape(one.reviewer)}; " + (
+            software if one.system_decided else "it is not decided"
+        )
+    said = f"{name}: [bold]{escape(_words(one.value))}[/] by {escape(one.reviewer)}"
+    if not one.system_decided:
+        return f"{said}; the software had not decided"
+    return f"{said}; the software says {'so too' if one.confirms else escape(_words(one.system_value))}"
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return "not present"
+    if isinstance(value, bool):
+        return "include (true)" if value else "exclude (false)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _figures(one: Agreement) -> tuple[str, str, str, str]:
+    def ranged(value: float | None, low: float | None, high: float | None) -> str:
+        if value is None or low is None or high is None:
+            return "–"
+        return f"{two_places(value)} ({two_places(low)} to {two_places(high)})"
+
+    agree = "–" if one.observed is None else f"{one.observed:.1%}"
+    kappa = ranged(one.kappa, one.kappa_low, one.kappa_high)
+    return f"{one.n:,}", agree, kappa, ranged(one.ac1, one.ac1_low, one.ac1_high)

@@ -1,0 +1,69 @@
+"""`tamis pilot`: a random sample of a batch's records for a human to label, blind to what the model decided."""
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.client.client import Client
+from tamis_producer.decisions.pilot_file import write_pilot
+from tamis_producer.intake.results_file import replacing
+from tamis_schemas import InvalidRequest
+from tamis_schemas.batches.wire import SHORT_ID
+
+from .app import app, err
+from .audit import RANDOM_SEED_BITS
+from .evaluate import deciding
+from .json_document import AsJson, print_json
+from .read import BatchId
+from .theme import Theme
+
+USUAL = 200  # records
+
+
+@app.command(
+    theme=Theme.CHECK,
+    examples=("tamis pilot 3f2a91c0 --n 200 --seed 1", "tamis pilot 3f2a91c0 --n 400 --seed 1 -o pilot.csv"),
+)
+def pilot(
+    batch_id: BatchId,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = USUAL,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The same seed draws the same records.  [dim]default: a new one[/]"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: pilot-BATCH.csv[/]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`."""
+    with Client() as client:
+        batch = client.batch(batch_id)
+        view = deciding(batch)
+        output = output or Path(f"pilot-{view.id[:SHORT_ID]}.csv")
+        if output.exists():
+            raise InvalidRequest(f"{output} is there already, and may hold labels: name another file with --output")
+        drawn = batch.draw_pilot(n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
+        with replacing(output) as stream:
+            stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
+            write_pilot(drawn, list(batch.results(drawn.places)), stream)
+    if as_json:
+        facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}
+        print_json(facts | {"written_to": output})
+        return
+    err.print(
+        f"{len(drawn.places):,} of {drawn.population:,} records, drawn with seed {drawn.seed}, written to {output}.",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    err.print(
+        "Fill in the column include with yes or no, from the top: as far as you are, the rows are a random sample. "
+        "Then: "
+        f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]",
+        highlight=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,241 @@
+"""`tamis purge` and `tamis restore`: delete finished batches, and bring archived ones back."""
+
+import re
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.client.client import Client
+from tamis_producer.ledger import ledger_errors
+from tamis_producer.retention import (
+    ArchiveFormat,
+    Purged,
+    Subject,
+    find_archives,
+    find_subjects,
+    give_back,
+    measure,
+    prune_all_answers,
+    purge,
+    restore,
+    space_taken,
+)
+from tamis_schemas import InvalidParameters, InvalidRequest
+
+from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .json_document import AsJson, print_json
+from .theme import Theme
+
+AGE = re.compile(r"(\d{1,5})([hdw])")
+UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+SHORT_ID = 8
+LISTED = 20  # of many batches
+
+
+@app.command(
+    "purge",
+    theme=Theme.RUN,
+    examples=(
+        "tamis purge --older-than 90d --dry-run",
+        "tamis purge --older-than 90d --archive /srv/tamis-archive --yes",
+        "tamis purge 3f2a91c0 --archive old --format parquet",
+        "tamis purge --answers-older-than 30d --yes",
+    ),
+)
+def purge_command(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Batches and reviews, or how their ids begin.", show_default=False),
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="AGE", help="What ended so long ago: 90d, 12w, 36h.")
+    ] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Only what has this label.")] = None,
+    answers_older_than: Annotated[
+        str | None,
+        typer.Option("--answers-older-than", metavar="AGE", help="Answers that the cache has kept for so long."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", metavar="DIR", help="Archive there first, for `tamis restore`.")
+    ] = None,
+    form: Annotated[
+        ArchiveFormat, typer.Option("--format", help="Of the archive; parquet needs the extra of that name.")
+    ] = ArchiveFormat.JSONL,
+    space: Annotated[
+        bool, typer.Option("--give-back", help="Give free space back to the disk; all work stands still meanwhile.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete finished batches and reviews and everything that belongs to them; with --archive they can come back.
+
+    What is running, paused or pending stays, and so does a review that goes on. A purge that is interrupted is ended by
+    the next one; nobody is shown what is left meanwhile.
+    """
+    by_rule = older_than is not None or label is not None
+    if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):
+        raise InvalidRequest("say what is to go: ids, or --older-than and --label; or --answers-older-than")
+    age, answers_age = _age(older_than, "--older-than"), _age(answers_older_than, "--answers-older-than")
+    with Client() as client:
+        with ledger_errors(), client.engine.connect() as connection:
+            wanted = ids or by_rule
+            subjects = find_subjects(connection, ids=ids or (), older_than=age, label=label) if wanted else []
+            sizes = [measure(connection, one) for one in subjects]
+        plan = _facts(subjects, sizes) | {"dry_run": dry_run}
+        if not as_json and wanted:
+            _print_plan(subjects, sizes, would=dry_run)
+        if dry_run:
+            if as_json:
+                print_json(plan)
+            return
+        if not yes and not _agreed(subjects, answers_older_than, archive):
+            raise typer.Exit(EXIT_FAILED)
+        before = space_taken(client.engine)
+        done: list[Purged] = []
+        with err.status("purging") as status:
+            gone = 0
+
+            def progress(items: int) -> None:
+                nonlocal gone
+                gone += items
+                status.update(f"purging: {gone:,} items are gone")
+
+            for one in purge(client.engine, subjects, archive=archive, form=form, progress=progress):
+                done.append(one)
+        answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
+        after = give_back(client.engine) if space else before
+    told = [one.subject for one in done]
+    if as_json:
+        sizes_of = dict(zip((one.id for one in subjects), sizes, strict=True))
+        print_json(
+            _facts(told, [sizes_of[one.id] for one in told])
+            | {"dry_run": False, "answers": answers, "disk_before": before.bytes, "disk_after": after.bytes}
+            | {"archives": [] if archive is None else [f"{archive}/{one.noun}-{one.id}" for one in told]}
+        )
+        return
+    if wanted:
+        where = (
+            ""
+            if archive is None
+            else f", archived in {escape(str(archive))}: [bold]tamis restore {escape(str(archive))}[/]"
+        )
+        items = sum(one.items for one in told)
+        out.print(f"purged {_subjects(told)} with {items:,} items{where}", soft_wrap=True, highlight=False)
+    if answers_age is not None:
+        out.print(f"deleted {answers:,} answers of the cache", highlight=False)
+    if space:
+        out.print(
+            f"the tables take {_bytes(after.bytes)} on the disk; they took {_bytes(before.bytes)}", highlight=False
+        )
+
+
+@app.command(
+    "restore", theme=Theme.RUN, examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-...")
+)
+def restore_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Bring back what `tamis purge --archive` has put into a folder, whole; what is there already stays as it is."""
+    told = []
+    with Client() as client:
+        for path in find_archives(folder):
+            one = restore(client.engine, path)
+            archive = one.archive
+            told.append(
+                {"id": archive.id, "kind": archive.noun, "items": archive.items, "restored": not one.there}
+                | {"notes": one.notes}
+            )
+            if not as_json:
+                what = "is there already: nothing is done" if one.there else f"is back, with {archive.items:,} items"
+                notes = "".join(f"; {note}" for note in one.notes)
+                name = "" if archive.label is None else f" ({escape(archive.label)})"
+                out.print(f"{archive.noun} {archive.id}{name} {what}{notes}", soft_wrap=True, highlight=False)
+    if as_json:
+        print_json(told)
+    raise typer.Exit(EXIT_OK)
+
+
+def _age(given: str | None, option: str) -> timedelta | None:
+    if given is None:
+        return None
+    found = AGE.fullmatch(given.strip().lower())
+    if found is None:
+        raise InvalidParameters(f"{option}: {given!r} is no age: say 90d, 12w or 36h")
+    return timedelta(**{UNITS[found[2]]: int(found[1])})
+
+
+def _facts(subjects: list[Subject], sizes: list[int]) -> dict[str, object]:
+    return {
+        "batches": sum(len(one.batch_ids) for one in subjects),
+        "items": sum(one.items for one in subjects),
+        "bytes": sum(sizes),
+        "subjects": [
+            {"id": one.id, "kind": one.noun, "label": one.label, "ended_at": one.ended_at, "batches": one.batch_ids}
+            | {"items": one.items, "bytes": size}
+            for one, size in zip(subjects, sizes, strict=True)
+        ],
+    }
+
+
+def _print_plan(subjects: list[Subject], sizes: list[int], *, would: bool) -> None:
+    if not subjects:
+        out.print("nothing is to go: no finished batch or review is meant")
+        return
+    table = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for name, justify in (
+        ("", "left"),
+        ("id", "left"),
+        ("label", "left"),
+        ("ended", "left"),
+        ("items", "right"),
+        ("size", "right"),
+    ):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for one, size in [*zip(subjects, sizes, strict=True)][:LISTED]:
+        ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
+        label = escape(one.label or "")
+        table.add_row(one.noun, str(one.id)[:SHORT_ID], label, ended, f"{one.items:,}", _bytes(size))
+    out.print(table)
+    if len(subjects) > LISTED:
+        out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")
+    verb = "would go" if would else "go"
+    batches, items = sum(len(one.batch_ids) for one in subjects), sum(one.items for one in subjects)
+    out.print(
+        f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes))} of rows {verb}",
+        highlight=False,
+    )
+
+
+def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:
+    """Whoever sits at the terminal is asked; where nobody does, --yes has to be said."""
+    if not subjects and answers is None:
+        return True
+    if not (sys.stdin.isatty() and err.is_terminal):
+        raise InvalidRequest("nobody can be asked here: say --yes, or --dry-run to see what would go")
+    kept = "without an archive: it cannot be brought back" if archive is None else "after it is archived"
+    what = f"Delete all of it, {kept}?" if subjects else f"Delete the cache's answers older than {answers}?"
+    return typer.confirm(what, err=True)
+
+
+def _subjects(subjects: list[Subject]) -> str:
+    reviews = sum(one.review_id is not None for one in subjects)
+    single = len(subjects) - reviews
+    named = [_n(n, *words) for n, words in ((single, ("batch", "batches")), (reviews, ("review", "reviews"))) if n]
+    return " and ".join(named) or "nothing"
+
+
+def _n(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"

@@ -1,0 +1,172 @@
+"""`tamis batches`, `tamis status` and `tamis results`: read what the ledger holds."""
+
+from contextlib import nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.files.decided_record import decision_of, with_decision
+from tamis_producer.intake.recognise import format_named
+from tamis_producer.intake.results_file import replacing, write_csv, write_jsonl
+from tamis_producer.intake.source import source_format
+from tamis_producer.submission.spool import Spool
+from tamis_schemas import InvalidRequest
+
+from .app import app, err, out
+from .console import for_data
+from .facts import batch_facts, view_facts
+from .json_document import AsJson, print_json
+from .render import print_humans, print_summary, print_traffic, print_view, print_views
+from .rounds import print_rounds, say_failed
+from .theme import Theme
+from .workers import overview
+
+BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
+
+
+class ResultsFormat(StrEnum):
+    """How results are written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+@app.command(theme=Theme.READ, examples=("tamis batches", "tamis batches --limit 5 --json", "tamis batches --services"))
+def batches(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the latest batches, and below them the calls of services in the last day."""
+    with Client() as client:
+        views = [] if services else client.batches(limit)
+        traffic = client.service_traffic() if services or not as_json else []
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in traffic] if services else [view_facts(one) for one in views])
+        return
+    if views:
+        print_views(views, out)
+    elif not services:
+        out.print("no batches yet: `tamis screen FILE --criteria FILE` submits one")
+    if traffic:
+        print_traffic(traffic, out)
+    elif services:
+        out.print("no service was called in the last 24 hours")
+
+
+@app.command(
+    theme=Theme.READ, examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json")
+)
+def status(
+    batch_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.", show_default=False
+        ),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how a batch stands; without an ID, which workers there are and which batches are open."""
+    if watch and as_json:
+        raise InvalidRequest("--watch and --json do not go together")
+    if batch_id is None:
+        if watch:
+            raise InvalidRequest("--watch follows one batch: `tamis batches` lists their ids")
+        overview(as_json=as_json)
+        return
+    with Client() as client:
+        batch = client.batch(batch_id)
+        if watch:
+            from .submit import follow
+
+            raise typer.Exit(follow(batch))
+        if as_json:
+            print_json(batch_facts(batch))
+            return
+        view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
+        print_view(view, out)
+        print_rounds(summaries, view, out)
+        if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
+            print_summary(summaries[-1], out)
+        if humans:
+            print_humans(batch.id, humans, out)
+        if view.state.terminal and view.counts.failed:
+            say_failed(batch.id, out)
+
+
+@app.command(theme=Theme.READ, examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
+def results(
+    batch_id: BatchId,
+    form: Annotated[
+        ResultsFormat | None, typer.Option("--format", help="csv or jsonl.  [dim]default: as FILE ends, else csv[/]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file.  [dim]default: the terminal[/]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
+) -> None:
+    """Write every item of a batch in its order, with its result."""
+    if as_json:
+        if form is ResultsFormat.CSV:
+            raise InvalidRequest("--json and --format csv do not go together")
+        form = ResultsFormat.JSONL
+    if form is None:
+        jsonl = output is not None and output.suffix in {".jsonl", ".ndjson"}
+        form = ResultsFormat.JSONL if jsonl else ResultsFormat.CSV
+    write = write_jsonl if form is ResultsFormat.JSONL else write_csv
+    with Client() as client:
+        batch = client.batch(batch_id)
+        stdout = for_data(typer.get_text_stream("stdout"))
+        with nullcontext(stdout) if output is None else replacing(output) as stream:
+            rows = write(batch.results(), stream)
+    if output is not None:
+        err.print(f"{rows} items written to {output}", highlight=False)
+
+
+@app.command(
+    theme=Theme.READ,
+    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include"),
+)
+def export(
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.", show_default=False)],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [dim]default: that of the file that was screened[/]",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Records of this decision alone; repeatable.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the records back, each with its decision, as reference managers read them."""
+    from tamis_producer.intake import write_records  # all formats of files, of which only this command knows
+
+    with Client() as client, Spool[dict[str, Any]]() as records:
+        found = client.batch_or_review(of)
+        batch = found if isinstance(found, Batch) else found.stages()[0]
+        for row in batch.results():
+            if only is None or decision_of(row) in only:
+                record = with_decision(row)
+                records.append(record, len(str(record)))
+        if not (count := len(records)):
+            raise InvalidRequest(f"batch {batch.id} has no record whose decision is {' or '.join(only or [])}")
+        source, ending = source_format(next(iter(records))), format_named(output.suffix.removeprefix("."))
+        if form is None and source is not None and ending is not None and ending is not source:
+            raise InvalidRequest(
+                f"the records came as {source.value}, which keeps every field; {output} looks like {ending.value}: say "
+                f"--format {source.value} or --format {ending.value}"
+            )
+        write_records(records, output, format=form or (ending if source is None else None))
+    if as_json:
+        print_json({"batch": batch.id, "records": count, "written_to": output})
+        return
+    err.print(f"{count:,} records written to {output}", highlight=False, markup=False)

@@ -1,0 +1,210 @@
+"""Tables for the terminal."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.ledger.batch_view import BatchView, Budget, ServiceTraffic
+from tamis_schemas import (
+    Counts,
+    Filter,
+    Inclusion,
+    InclusionStatus,
+    MetricFigures,
+    Override,
+    PossiblyUnbilled,
+    Priority,
+    Proportion,
+    Summary,
+    cost_words,
+    dollars,
+    tier_name,
+)
+from tamis_schemas.answers.evaluation import metric_rank
+from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.operations import operation_name
+
+from .progress import paused
+
+DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
+
+
+def percent(share: Proportion) -> str:
+    """A proportion as a reader wants it: 12 of 24 (50.0 %, 95 % interval 31.4 % to 68.6 %)."""
+    if share.estimate is None or share.low is None or share.high is None:
+        return "none decided"
+    return (
+        f"{share.count} of {share.total} ({share.estimate:.1%}, "
+        f"{share.level:.0%} interval {share.low:.1%} to {share.high:.1%})"
+    )
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """A round in a few lines."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("items", _counts(summary.counts))
+    if summary.values:
+        table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
+    if summary.operation in DECIDING:
+        table.add_row("pass rate", percent(summary.pass_rate))
+    if summary.operation == operation_name(Inclusion):
+        uncertain = summary.values.get(InclusionStatus.UNCERTAIN.value, 0)
+        if uncertain or summary.counts.failed:
+            table.add_row("to a human", f"{uncertain + summary.counts.failed:,}: uncertain or failed, never excluded")
+        if summary.unverified:
+            table.add_row("", f"{summary.unverified:,} of them excluded by the model without a verified quote")
+    if summary.cut:
+        table.add_row(
+            "cut",
+            f"[yellow]{summary.cut:,} too long to be sent whole[/]: see `cut` in the results; workers send "
+            "TAMIS_MAX_PROMPT_CHARS characters of an item",
+        )
+    if summary.exclusions:
+        table.add_row("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())))
+    if summary.errors:
+        table.add_row("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()))
+    bands = summary.confidence.bands
+    if summary.confidence.median is not None:
+        spread = ", ".join(f"{name} {n}" for name, n in bands.items() if n)
+        table.add_row("confidence", f"median {summary.confidence.median:.2f} ({spread})")
+    for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
+        told = f"{label}: {metric_words(summary.evaluations[label])}"
+        table.add_row("" if number else "metrics", escape(told))
+    if summary.recall_escalations is not None:
+        share = summary.recall_escalations
+        table.add_row("recall", f"a model was asked about that of {share.count:,} of {share.total:,} items")
+    if summary.cost is not None:
+        table.add_row("cost", paid(summary.cost, summary.unpriced))
+    _add_unbilled(table, summary)
+    table.add_row(
+        "calls",
+        f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens, "
+        f"{summary.wall_seconds:.1f} s" + (f"; {summary.cached:,} from the cache" if summary.cached else ""),
+    )
+    if summary.models:
+        table.add_row("model", escape(", ".join(summary.models)))
+    if len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers):
+        table.add_row("tier", escape(", ".join(f"{tier} {n:,}" for tier, n in summary.tiers.items())))
+    console.print(table, highlight=False)
+
+
+def metric_words(figures: MetricFigures) -> str:
+    """One metric as a reader wants it: mean 0.82, least 0.40 (24 values, 2 without)."""
+    said = [f"{name} {n:,}" for name, n in figures.categories.items()]
+    if figures.mean is not None and figures.minimum is not None:
+        said.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
+    without = sum(figures.without.values())
+    counted = f"{figures.n:,} {'value' if figures.n == 1 else 'values'}" + (f", {without:,} without" if without else "")
+    return f"{', '.join(said)} ({counted})" if said else f"none of {without:,} has a value"
+
+
+def paid(cost: Decimal, unpriced: int) -> str:
+    """What was paid; where nothing of it is known, how it would be."""
+    if unpriced and not cost:
+        return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
+    return cost_words(cost, unpriced)
+
+
+def _add_unbilled(table: Table, figures: PossiblyUnbilled) -> None:
+    if (words := figures.unbilled_words) is not None:
+        table.add_row("possibly unbilled", f"[yellow]{words}[/]")
+
+
+def _budget(budget: Budget) -> str:
+    held = f", {dollars(budget.reserved)} held for calls in flight" if budget.reserved else ""
+    return f"{dollars(budget.spent)} of {dollars(budget.max_cost)} spent{held}"
+
+
+def _counts(counts: Counts) -> str:
+    parts = {
+        "decided": counts.decided,
+        "failed": counts.failed,
+        "excluded by filter": counts.excluded_by_filter,
+        "cancelled": counts.cancelled,
+        "pending": counts.pending,
+        "running": counts.running,
+    }
+    return f"{counts.n_items}: " + ", ".join(f"{name} {n}" for name, n in parts.items() if n)
+
+
+def print_view(view: BatchView, console: Console) -> None:
+    """How one batch stands."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("batch", view.id)
+    table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
+    table.add_row("state", view.state.value if view.pause is None else paused(view.id, view.pause))
+    if view.waits_for is not None:
+        table.add_row("waits", f"[yellow]{escape(view.waits_for)}[/]")
+    table.add_row("items", _counts(view.counts))
+    if view.priority is not Priority.NORMAL:
+        table.add_row("priority", view.priority.value)
+    if view.cost or view.unpriced:
+        table.add_row("cost", paid(view.cost, view.unpriced))
+    _add_unbilled(table, view)
+    if view.budget is not None:
+        table.add_row("budget", _budget(view.budget))
+    table.add_row("model", escape(view.model or "the workers' own"))
+    if view.steering is not None:
+        table.add_row("steering", escape(view.steering.words))
+    by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
+    table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}")
+    console.print(table, highlight=False)
+
+
+def print_humans(batch_id: str, humans: Sequence[Override], console: Console) -> None:
+    """A line about what people decided beside the software, of which a summary says nothing."""
+    confirmed = sum(one.confirms for one in humans)
+    console.print(
+        f"[dim]humans[/]      {len(humans):,} records decided, {len(humans) - confirmed:,} of them overridden, "
+        f"{confirmed:,} confirmed: [dim]tamis overrides {batch_id}[/]",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
+    """Calls of services, a line for each service and hour."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("service", "hour"):
+        table.add_column(name)
+    for name in ("calls", "failed", "open", "cost"):
+        table.add_column(name, justify="right")
+    for one in traffic:
+        table.add_row(
+            escape(one.service),
+            f"{one.hour:%Y-%m-%d %H:00}",
+            f"{one.calls:,}",
+            f"[red]{one.failed:,}[/]" if one.failed else "0",
+            f"{one.open:,}",
+            one.paid,
+        )
+    console.print(table, highlight=False)
+
+
+def print_views(views: list[BatchView], console: Console) -> None:
+    """Batches, a line each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    by_keys = any(view.submitted_by is not None for view in views)
+    for name in ("batch", "submitted", *(["by"] if by_keys else []), "what", "state"):
+        table.add_column(name)
+    for name in ("items", "done", "failed"):
+        table.add_column(name, justify="right")
+    for view in views:
+        table.add_row(
+            view.id[:SHORT_ID],
+            f"{view.created_at:%Y-%m-%d %H:%M}",
+            *([escape(view.submitted_by or "")] if by_keys else []),
+            escape(f"{view.operation} {view.label or ''}".strip()),
+            view.state.value if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
+            str(view.counts.n_items),
+            str(view.counts.finished),
+            f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",
+        )
+    console.print(table, highlight=False)

@@ -1,0 +1,186 @@
+"""`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.client.client import Client
+from tamis_producer.config.extras import needs
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import ApiKey, Restrictions, Scope
+from tamis_producer.ledger import GATEWAY
+from tamis_producer.submission.budget import amount_of
+from tamis_schemas import Callback, InvalidParameters, InvalidRequest, dollars
+from tamis_schemas.operations import first_complaint
+
+from .app import app, out
+from .commands import Commands
+from .json_document import AsJson, print_json
+from .theme import Theme
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model", metavar="M", help="A model that its batches may ask; may be given several times.", show_default="any"
+    ),
+]
+MonthlyCost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT", help="Dollars that its batches of a calendar month may cost.", show_default="no bound"
+    ),
+]
+CallbackUrl = Annotated[
+    str | None,
+    typer.Option("--callback", metavar="URL", help="Who is told of its batches' ends.", show_default="nobody"),
+]
+
+keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
+app.add_typer(keys, name="keys", rich_help_panel=Theme.RUN)
+
+
+@app.command(theme=Theme.RUN, examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
+def serve(
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,
+) -> None:
+    """Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."""
+    with needs("http"):
+        from tamis_producer.gateway.server import serve as run
+
+    def ready() -> None:
+        out.print(
+            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    with Client(pool=GATEWAY) as client:
+        run(client, host=host, port=port, ready=ready)
+
+
+@keys.command(examples=('tamis keys create "Reviewer A" --scope read --scope decide',))
+def create(
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="Whose it is, for example a reviewer's name.")],
+    scope: Annotated[
+        list[Scope] | None, typer.Option(help="What it allows; may be given several times.", show_default="read")
+    ] = None,
+    model: Models = None,
+    monthly_cost: MonthlyCost = None,
+    callback: CallbackUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key and print it; it cannot be shown again."""
+    restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback)
+    with Client() as client:
+        key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
+    if as_json:
+        told = restrictions.model_dump(mode="json", exclude_unset=True)
+        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | told)
+    else:
+        typer.echo(key)
+
+
+@keys.command("list", examples=("tamis keys list",))
+def list_keys(as_json: AsJson = False) -> None:
+    """Say which keys there are; none of them can be read."""
+    with Client() as client:
+        found = api_keys.read_all(client.engine)
+    if as_json:
+        print_json(found)
+        return
+    table = Table(
+        *("key", "whose", "allows", "models", "a month", "callback", "made", "revoked"), box=None, pad_edge=False
+    )
+    for key in found:
+        revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
+        table.add_row(
+            *(key.id, escape(key.label), ", ".join(sorted(key.scopes)), *_restricted(key)),
+            *(f"{key.created_at:%Y-%m-%d %H:%M}", revoked),
+        )
+    out.print(table if found else "there are no keys: [bold]tamis keys create LABEL[/]")
+
+
+@keys.command(
+    examples=(
+        "tamis keys change 1f9c02 --model gpt-5-mini --monthly-cost 20",
+        "tamis keys change 1f9c02 --any-model --no-monthly-cost",
+    )
+)
+def change(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    model: Models = None,
+    any_model: Annotated[bool, typer.Option("--any-model", help="It may ask every model.")] = False,
+    monthly_cost: MonthlyCost = None,
+    no_monthly_cost: Annotated[bool, typer.Option("--no-monthly-cost", help="It may spend without a bound.")] = False,
+    callback: CallbackUrl = None,
+    no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change what a key may ask and spend, and whom its batches tell."""
+    for name, given, dropped in (
+        ("--any-model", model, any_model),
+        ("--no-monthly-cost", monthly_cost, no_monthly_cost),
+        ("--no-callback", callback, no_callback),
+    ):
+        if given is not None and dropped:
+            raise InvalidRequest(f"{name} does not go together with what it takes away")
+    restrictions = _restrictions(
+        models=model,
+        monthly_cost=monthly_cost,
+        callback=callback,
+        dropped={"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback},
+    )
+    with Client() as client:
+        changed = api_keys.change(client.engine, key, restrictions)
+    if as_json:
+        print_json(changed)
+        return
+    models, money, told = _restricted(changed)
+    out.print(f"key {changed.id}: models {models}; a month {money}; callback {told}", highlight=False)
+
+
+@keys.command(examples=("tamis keys revoke 1f9c02",))
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Let a key open nothing any more."""
+    with Client() as client:
+        api_keys.revoke(client.engine, key)
+    if as_json:
+        print_json({"id": key, "revoked": True})
+        return
+    out.print(f"key {key} opens nothing any more", highlight=False, markup=False)
+
+
+def _restrictions(
+    *,
+    models: Collection[str] | None,
+    monthly_cost: str | None,
+    callback: str | None,
+    dropped: Mapping[str, bool] | None = None,
+) -> Restrictions:
+    """Those that are given, and those that are dropped."""
+    given: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
+    if models:
+        given["models"] = tuple(models)
+    if monthly_cost is not None:
+        given["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
+    if callback is not None:
+        try:
+            given["callback"] = Callback(url=callback)
+        except ValidationError as error:
+            raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
+    return Restrictions(**given)
+
+
+def _restricted(key: ApiKey) -> tuple[str, str, str]:
+    """Its models, its money and its callback, as people read them."""
+    models = "any" if key.models is None else ", ".join(key.models)
+    money = "no bound" if key.monthly_cost is None else dollars(key.monthly_cost)
+    return escape(models), money, "nobody" if key.callback is None else escape(key.callback.url)

@@ -1,0 +1,175 @@
+"""The options that every submitting command has, written once: how to submit, whatever is submitted."""
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cached_property, wraps
+from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+
+import typer
+from pydantic import ValidationError
+
+from tamis_producer.submission.budget import amount_of
+from tamis_schemas import Callback, InvalidParameters, Priority, Steering, Tier, TierFallback
+from tamis_schemas.batches.steering import TIER_PATIENCE
+from tamis_schemas.operations import first_complaint
+
+from .json_document import AsJson
+
+P = ParamSpec("P")
+
+SHOWN = 80  # characters of what is wrong
+
+
+def _dollars(text: str) -> Decimal:
+    try:
+        return amount_of(text)
+    except InvalidParameters as error:
+        raise typer.BadParameter(f"{text!r} is no amount of dollars, for example 2.50") from error
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"{text[:SHOWN]!r} is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise typer.BadParameter(f"{text[:SHOWN]!r} is no JSON object, for example '{{\"top_p\": 0.9}}'")
+    return given
+
+
+def _headers(lines: Sequence[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon:  # the whole may be a secret: it is not repeated
+            raise InvalidParameters("--extra-header: write 'Name: value', with a colon between the two")
+        if name.strip() in headers:
+            raise InvalidParameters(f"--extra-header: {name.strip()!r} is given twice")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+CallbackUrl = Annotated[
+    str | None, typer.Option("--callback-url", metavar="URL", help="Who is told of its end, by a signed webhook.")
+]
+
+
+def callback_of(url: str) -> Callback:
+    """Who is told, of everything. Raises `InvalidParameters` where the URL cannot be called."""
+    try:
+        return Callback(url=url)
+    except ValidationError as error:
+        raise InvalidParameters(f"callback: {first_complaint(error)}") from error
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What was said on the command line of how to submit."""
+
+    model: Annotated[str | None, typer.Option(help="The model to ask.  [dim]default: the workers' own[/]")] = None
+    idempotency_key: Annotated[
+        str | None, typer.Option("--idempotency-key", help="Submitting the same key again returns the first batch.")
+    ] = None
+    detach: Annotated[bool, typer.Option("--detach", help="Print the id and return at once.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask anew, even what was answered before.")] = False
+    keep_duplicates: Annotated[
+        bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only about one of them.")
+    ] = False
+    max_cost: Annotated[
+        Decimal | None,
+        typer.Option(
+            "--max-cost",
+            metavar="DOLLARS",
+            parser=_dollars,
+            help="Pause before a call that could cost more than is left of this.  [dim]default: no budget[/]",
+        ),
+    ] = None
+    priority: Annotated[Priority, typer.Option(help="Who goes first where batches wait.")] = Priority.NORMAL
+    callback_url: CallbackUrl = None
+    reasoning_effort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD", help="How much the model thinks: none, low, high, ... [dim]default: the workers' own[/]"
+        ),
+    ] = None
+    extra_body: Annotated[
+        Any, typer.Option(metavar="JSON", parser=_object, help="Fields that a provider has of its own, an object.")
+    ] = None
+    extra_header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'NAME: VALUE'", help="A further header of each request; kept in the ledger. Repeatable."),
+    ] = None
+    tier: Annotated[
+        Tier | None, typer.Option(help="flex: half the price, slow.  [dim]default: the workers' own, else none[/]")
+    ] = None
+    tier_patience: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help=f"How long an item waits for capacity.  [dim]default: the workers' own, {TIER_PATIENCE:g}[/]",
+        ),
+    ] = None
+    tier_fallback: Annotated[
+        TierFallback | None, typer.Option(help="What it does then.  [dim]default: the workers' own, standard[/]")
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")
+    ] = False
+    as_json: AsJson = False
+
+    @cached_property
+    def callback(self) -> Callback | None:
+        """Who is told what becomes of it. Raises `InvalidParameters` where the URL cannot be called."""
+        return None if self.callback_url is None else callback_of(self.callback_url)
+
+    @cached_property
+    def steering(self) -> Steering:
+        """How the model is steered. Raises `InvalidParameters` naming the option that is wrong."""
+        given = {
+            "reasoning_effort": self.reasoning_effort,
+            "extra_body": self.extra_body,
+            "extra_headers": _headers(self.extra_header) if self.extra_header else None,
+            "tier": self.tier,
+            "tier_patience": self.tier_patience,
+            "tier_fallback": self.tier_fallback,
+        }
+        try:
+            return Steering.model_validate({name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            option = str(first["loc"][0]).replace("_", "-").replace("headers", "header")
+            raise InvalidParameters(f"--{option}: {first['msg'].removeprefix('Value error, ')}") from error
+
+
+def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], None]], Callable[..., None]]:
+    """A command that takes a `Submission` first, with the options of one after its own.
+
+    `without` names those that it does not have; they stay at their defaults.
+    """
+    hints = get_type_hints(Submission, include_extras=True)
+    options = {
+        field.name: inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(Submission)
+        if field.name not in without
+    }
+
+    def decorate(command: Callable[Concatenate[Submission, P], None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            submission = Submission(**{name: given.pop(name) for name in options})
+            _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
+            command(submission, **given)  # type: ignore[call-arg]  # by name, as Typer calls it
+
+        merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
+        run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]  # what Typer reads
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+        return run
+
+    return decorate

@@ -1,0 +1,341 @@
+"""The commands that submit: read a file, submit it as a batch of one operation, watch it."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import BaseModel, ValidationError
+from rich.console import Console
+from rich.markup import escape
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.files.schema_file import read_schema
+from tamis_producer.runs.dry_run import Planned
+from tamis_producer.screening.identification import identify
+from tamis_schemas import (
+    Answer,
+    BatchPaused,
+    Counts,
+    EvaluationResult,
+    Extract,
+    ExtractFields,
+    Filter,
+    Inclusion,
+    InvalidParameters,
+    Operation,
+    Score,
+    SearchCriteria,
+    UnclearPolicy,
+    UnverifiedPolicy,
+)
+from tamis_schemas.operations import first_complaint
+from tamis_schemas.values.printable import printable
+
+from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .dry_run import dry_run
+from .facts import batch_facts
+from .intake import say_what_was_read
+from .json_document import print_json
+from .progress import say_paused, watch
+from .render import print_summary
+from .rounds import say_failed
+from .submission import Submission, submitting
+from .theme import Theme
+
+Made = TypeVar("Made", bound=BaseModel)
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False
+    ),
+]
+Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
+
+
+@app.command(
+    theme=Theme.ASK,
+    examples=(
+        "tamis screen citations.ris --criteria criteria.yaml --dry-run",
+        "tamis screen citations.ris --criteria criteria.yaml --max-cost 5",
+        "tamis screen citations.ris --criteria criteria.yaml --detach --json",
+    ),
+)
+@submitting()
+def screen(
+    submission: Submission,
+    file: File,
+    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
+    initial_filter: Annotated[
+        bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
+    ] = True,
+    unclear: Annotated[
+        UnclearPolicy, typer.Option(help="What a criterion that stays unclear counts as.")
+    ] = UnclearPolicy.INCLUDE,
+    unverified: Annotated[
+        UnverifiedPolicy, typer.Option(help="What becomes of an exclusion without a quote that the record holds.")
+    ] = UnverifiedPolicy.REFER,
+    examples_from: Annotated[
+        str | None,
+        typer.Option(
+            "--examples-from",
+            metavar="ID",
+            help="Show the model records that people decided about in this earlier batch of the review.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
+    read = read_criteria(criteria)
+    operation = made(Inclusion, criteria=read, unclear=unclear, unverified=unverified, examples_from=examples_from)
+    submit(operation, file, submission, initial_filter=read if initial_filter else None)
+
+
+@app.command("filter", theme=Theme.ASK, examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
+@submitting()
+def filter_(
+    submission: Submission,
+    file: File,
+    criteria: Annotated[str, typer.Option(help="The question, for example 'Is this about oncology?'")],
+    reasoning: Reasoning = True,
+) -> None:
+    """Ask one yes/no question of every record."""
+    operation = made(Filter, criteria=criteria, include_reasoning=reasoning)
+    submit(operation, file, submission)
+
+
+@app.command(
+    theme=Theme.ASK,
+    examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",),
+)
+@submitting()
+def score(
+    submission: Submission,
+    file: File,
+    criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
+    min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
+    max_value: Annotated[float, typer.Option("--max", help="The highest score.")] = 1,
+    interval: Annotated[float | None, typer.Option(help="The step between scores.  [dim]default: any[/]")] = None,
+    reasoning: Reasoning = True,
+) -> None:
+    """Rate every record on a scale."""
+    operation = made(
+        Score,
+        criteria=criteria,
+        min_value=min_value,
+        max_value=max_value,
+        interval=interval,
+        include_reasoning=reasoning,
+    )
+    submit(operation, file, submission)
+
+
+@app.command(
+    theme=Theme.ASK,
+    examples=(
+        "tamis extract citations.ris --instruction 'How many people took part?' --type number",
+        "tamis extract citations.ris --instruction 'Which design?' --type enum --value RCT --value cohort",
+    ),
+)
+@submitting()
+def extract(
+    submission: Submission,
+    file: File,
+    instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
+    output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
+    value: Annotated[
+        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.", show_default=False)
+    ] = None,
+    reasoning: Reasoning = True,
+) -> None:
+    """Extract one value from every record; nothing where a record does not hold it."""
+    operation = made(
+        Extract,
+        instruction=instruction,
+        output_type=output_type,
+        enum_values=value or None,
+        include_reasoning=reasoning,
+    )
+    submit(operation, file, submission)
+
+
+@app.command(
+    theme=Theme.ASK,
+    examples=(
+        "tamis fields citations.ris --schema fields.yaml --instructions 'Extract what the record says of the trial.'",
+    ),
+)
+@submitting()
+def fields(
+    submission: Submission,
+    file: File,
+    schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.", show_default=False)],
+    instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
+    field: Annotated[
+        list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.", show_default=False)
+    ] = None,
+    reasoning: Reasoning = True,
+) -> None:
+    """Extract several fields, as a JSON Schema describes them, from every record."""
+    operation = made(
+        ExtractFields,
+        schema=read_schema(schema),
+        instructions=instructions,
+        field_instructions=dict(_named(one) for one in field) if field else None,
+        include_reasoning=reasoning,
+    )
+    submit(operation, file, submission)
+
+
+@app.command(
+    theme=Theme.ASK,
+    examples=(
+        "tamis answer --instruct 'What is a sieve?' --format 'One sentence' --criteria 'Correct, and clear at once'",
+    ),
+)
+@submitting()
+def answer(
+    submission: Submission,
+    instruct: Annotated[str, typer.Option(help="The question or the task.")],
+    resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
+    eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Records, each answered for.  [dim]default: one answer[/]", show_default=False
+        ),
+    ] = None,
+    iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
+    score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,
+    parallel_attempts: Annotated[int, typer.Option("--attempts", help="Answers side by side, 1 to 10.")] = 1,
+) -> None:
+    """Generate an answer, evaluate it, and refine it until it is good enough."""
+    operation = made(
+        Answer,
+        instruct=instruct,
+        resp_format=resp_format,
+        eval_crit=eval_crit,
+        iter_max=iter_max,
+        score_threshold=score_threshold,
+        parallel_attempts=parallel_attempts,
+    )
+    submit(operation, file, submission)
+
+
+def follow(batch: Batch, console: Console = out, *, summarise: bool = True) -> int:
+    """Watch a batch to its end, print its summary, and return the exit code that says how it went."""
+    try:
+        counts = watch(batch, console).counts
+    except KeyboardInterrupt:
+        console.print(f"\nDetached; the batch goes on. Watch it with [bold]tamis status {batch.id} --watch[/]")
+        return EXIT_INTERRUPTED
+    except BatchPaused as reason:
+        say_paused(reason)
+        return EXIT_FAILED
+    if summarise:
+        _summarise(batch, counts, console)
+    return EXIT_OK if counts.failed == 0 and counts.cancelled == 0 else EXIT_FAILED
+
+
+def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
+    summary = batch.summary()
+    if summary is not None:
+        print_summary(summary, console)
+    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.", highlight=False)
+    if counts.failed:
+        say_failed(batch.id, console)
+
+
+def say_submitted(batch: Batch, submission: Submission) -> None:
+    """The id alone, as long as nobody asks for JSON: a shell takes it from there."""
+    if submission.as_json:
+        print_json(batch_facts(batch))
+    else:
+        typer.echo(batch.id)
+
+
+def made(kind: type[Made], **parameters: Any) -> Made:
+    """The operation of these parameters. Raises `InvalidParameters` naming the one that is wrong."""
+    try:
+        return kind.model_validate(parameters)
+    except ValidationError as error:
+        raise InvalidParameters(first_complaint(error)) from error
+
+
+def submit(
+    operation: Operation, file: Path | None, submission: Submission, *, initial_filter: SearchCriteria | None = None
+) -> None:
+    """Submit the records of a file (or one empty item where there is none), follow the batch and end the command."""
+    identified = None
+    if file is not None:
+        identified = identify(
+            file,
+            keep_duplicates=submission.keep_duplicates,
+            initial_filter=initial_filter,
+            max_bytes=ProducerSettings.load().max_file_bytes,
+        )
+        say_what_was_read(identified, file)
+    if submission.dry_run:
+        items = [{"id": "answer"}] if identified is None else identified.asked
+        planned = Planned(
+            with_examples(operation),
+            items,
+            submission.model,
+            use_cache=not submission.no_cache,
+            steering=submission.steering,
+        )
+        dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
+        return
+    with Client() as client:
+        batch = client.submit(
+            operation,
+            [{"id": "answer"}] if identified is None else identified.records,
+            model=submission.model,
+            idempotency_key=submission.idempotency_key,
+            label=file.name if file else None,
+            use_cache=not submission.no_cache,
+            exclusions=None if identified is None else identified.exclusions,
+            source=None if identified is None else identified.source,
+            priority=submission.priority,
+            callback=submission.callback,
+            max_cost=submission.max_cost,
+            steering=submission.steering,
+        )
+        if submission.detach:
+            say_submitted(batch, submission)
+            return
+        asked = 1 if identified is None else len(identified.asked)
+        source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
+        told = err if submission.as_json else out
+        told.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
+        code = follow(batch, told, summarise=not submission.as_json)
+        alone = isinstance(operation, Answer) and file is None
+        if submission.as_json and code != EXIT_INTERRUPTED:
+            print_json(batch_facts(batch) | ({"answer": _answer(batch)} if alone else {}))
+        elif alone and (text := _answer(batch)) is not None:
+            typer.echo(f"\n{printable(text)}")
+    raise typer.Exit(code)
+
+
+def with_examples(operation: Operation) -> Operation:
+    """As `Client.with_examples`; where there are none to choose, no ledger is needed."""
+    if not isinstance(operation, Inclusion) or operation.examples_from is None:
+        return operation
+    with Client() as client:
+        return client.with_examples(operation)
+
+
+def _answer(batch: Batch) -> str | None:
+    """The one answer of a batch without records; None where there is none."""
+    result = next(batch.results()).result
+    return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, separator, instruction = text.partition("=")
+    if not separator or not name.strip() or not instruction.strip():
+        raise InvalidParameters(f"--field {text!r}: write NAME=INSTRUCTION")
+    return name.strip(), instruction.strip()

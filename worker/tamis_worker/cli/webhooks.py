@@ -1,0 +1,130 @@
+"""`tamis webhooks`: what was told to whom, tell it again, and try a receiver."""
+
+import time
+from datetime import datetime
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_producer.client.client import Client
+from tamis_producer.ledger import webhook_outbox as outbox
+from tamis_producer.ledger.webhook_outbox import WebhookView
+from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.ledger.tables import WebhookState
+
+from .app import EXIT_FAILED, EXIT_OK, app, out
+from .commands import Commands
+from .json_document import AsJson, print_json
+from .submission import CallbackUrl, callback_of
+from .theme import Theme
+
+LOOK_EVERY = 0.25  # s
+
+webhooks = Commands(help="What was told to whom by webhooks, and tell it again.", no_args_is_help=True)
+app.add_typer(webhooks, name="webhooks", rich_help_panel=Theme.RUN)
+
+
+@webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))
+def list_webhooks(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    state: Annotated[WebhookState | None, typer.Option(help="Those alone.", show_default="all")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the latest events: state, tries, what the receiver answered last, and when it is tried again."""
+    with Client() as client:
+        views = outbox.read_all(client.engine, limit=limit, state=state)
+    if as_json:
+        print_json(views)
+    elif views:
+        _print(views)
+    else:
+        out.print("there are no webhooks: [bold]--callback-url[/] of a command that submits names who is told")
+
+
+@webhooks.command(examples=("tamis webhooks replay 3f2a91c0", "tamis webhooks replay 3f2a91c0 --json"))
+def replay(
+    which: Annotated[
+        str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Send an event once more, under the same id and with the same body, whether it was delivered or not."""
+    with Client() as client:
+        views = outbox.replay(client.engine, which)
+    if as_json:
+        print_json(views)
+        return
+    plural = "" if len(views) == 1 else "s"
+    out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]", highlight=False)
+
+
+@webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))
+def try_receiver(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Of a receiver.", show_default=False)],
+    wait: Annotated[float, typer.Option(min=0, help="Seconds for the first answer.")] = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Have a worker send a signed test event, and say what came of it: exit code 0 where it was delivered."""
+    callback = callback_of(url)
+    with Client() as client:
+        webhook_id = outbox.write_test(client.engine, callback)
+        until = time.monotonic() + wait
+        view = outbox.read_one(client.engine, webhook_id)
+        while view.last_said is None and time.monotonic() < until:
+            time.sleep(LOOK_EVERY)
+            view = outbox.read_one(client.engine, webhook_id)
+    if as_json:
+        print_json(view)
+    else:
+        said = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
+        out.print(f"{view.state.value}: {said}", highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(EXIT_OK if view.state is WebhookState.DELIVERED else EXIT_FAILED)
+
+
+@webhooks.command(
+    "key",
+    examples=("tamis webhooks key 1f9c02 --callback-url https://hooks.example/tamis", "tamis webhooks key 1f9c02"),
+)
+def of_key(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    url: CallbackUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say who is told of batches that are submitted with a key and name nobody; without a URL, nobody is."""
+    callback = None if url is None else callback_of(url)
+    with Client() as client:
+        outbox.set_of_key(client.engine, key, callback)
+    if as_json:
+        print_json({"id": key, "callback": callback})
+    else:
+        told = "nobody" if callback is None else callback.url
+        out.print(f"batches of key {key} tell {told}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _print(views: list[WebhookView]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("webhook", "batch", "event"):
+        table.add_column(name, no_wrap=True)
+    for name in ("receiver", "state", "last answer"):
+        table.add_column(name, overflow="fold")
+    for view in views:
+        batch = "" if view.batch_id is None else str(view.batch_id)[:SHORT_ID]
+        again = "" if view.next_at is None or not view.tries else f", next {_moment(view.next_at)}"
+        state = f"{view.state.value}, {view.tries} {'try' if view.tries == 1 else 'tries'}{again}"
+        colour = {WebhookState.DELIVERED: "green", WebhookState.GIVEN_UP: "red"}.get(view.state, "yellow")
+        last = "" if view.last_at is None else f"{_moment(view.last_at)} "
+        table.add_row(
+            str(view.id)[:SHORT_ID],
+            batch,
+            view.type,
+            escape(view.url),
+            f"[{colour}]{state}[/]",
+            escape(f"{last}{view.last_said or ''}"),
+        )
+    out.print(table, highlight=False)
+
+
+def _moment(at: datetime) -> str:
+    return f"{at.astimezone():%m-%d %H:%M}"

@@ -1,0 +1,239 @@
+"""What a worker must know beyond a producer: which LLM, how fast, and how patient."""
+
+import ipaddress
+import json
+import os
+import re
+from base64 import b64decode
+from contextlib import suppress
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import NoDecode
+
+from tamis_producer.config.redaction import WEBHOOK_PREFIX
+from tamis_producer.config.setting_files import files_named
+from tamis_producer.config.settings import ProducerSettings, verified
+from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
+from tamis_schemas.batches.steering import TIER_PATIENCE, Effort, ExtraBody, checked_headers
+from tamis_schemas.batches.steering import Patience as TierPatience
+
+from ..evaluation.recall import RECALL_THRESHOLD
+from ..llm.api_key import TTL, words_of
+from ..llm.prompt_cache import Breakpoint
+from .retention_policy import Policy
+
+OPENAI_URL = "https://api.openai.com/v1"
+WEBHOOK_SECRET_BYTES = range(24, 65)  # as Standard Webhooks has it
+FLOWER_PASSWORD_LENGTH = 12
+FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
+
+
+def _object(given: Any) -> Any:
+    """The JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(given) if isinstance(given, str) else given
+        if isinstance(value, dict):
+            return value
+    raise ValueError('it is no JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
+
+
+def _hidden(given: dict[str, Any]) -> dict[str, SecretStr]:
+    shown = {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
+    if not all(isinstance(value, str) for value in shown.values()):
+        raise ValueError("a value is no text: put each in double quotes")
+    return {name: SecretStr(value) for name, value in checked_headers(shown).items()}
+
+
+# Read from a text here, not by pydantic's own sources: these would repeat what they cannot read.
+BodySetting = Annotated[ExtraBody, BeforeValidator(_object)]
+HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), BeforeValidator(_object)]
+
+
+class WorkerSettings(ProducerSettings):
+    """Frozen; every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
+
+    llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own where a key is set
+    llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
+    llm_api_key_file: Path | None = None  # that holds it, and is read again; a variable goes before it
+    llm_api_key_command: str | None = Field(default=None, repr=False)  # that prints one; a key goes before it
+    llm_api_key_ttl: float = Field(default=TTL, gt=0)  # seconds that a printed key lives at most
+    temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
+    max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
+    max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
+    recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # under it a model is asked
+    cache_breakpoint: Breakpoint | None = None  # how an endpoint is told what to keep of a prompt; unset: not at all
+    max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
+    call_timeout: float = Field(default=120.0, gt=0)  # of one call
+    item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
+    reasoning_effort: Effort | None = None  # unset: none is sent
+    extra_body: Annotated[BodySetting | None, NoDecode] = None  # JSON: further fields of each request
+    extra_headers: Annotated[HeadersSetting | None, NoDecode] = Field(default=None, repr=False)  # JSON: further headers
+    tier: Tier | None = None  # unset: none is sent
+    tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
+    tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then
+    flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
+    bounded_schema: bool = False  # send every bound from the first call on: to servers that compile grammars
+    max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
+    unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
+    transcripts: bool = True  # keep what was asked and answered, word for word; it holds the records' texts
+    max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
+
+    limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, two databases on
+    limit_rpm: int | None = Field(default=None, ge=1)  # requests per minute, all workers together
+    limit_tpm: int | None = Field(default=None, ge=1)  # tokens per minute, all workers together
+    limit_concurrency: int = Field(default=64, ge=1)  # calls in flight, all workers together
+
+    concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
+    lease: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
+    sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
+    stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
+    follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
+
+    cache_days: int | None = Field(default=None, ge=1)  # an answer older than that is asked for anew; unset: never
+    retention_days: int | None = Field(default=None, ge=1)  # finished batches older than that are purged; unset: none
+    retention_archive: Path | None = None  # the folder in which workers archive a batch before they purge it
+
+    metrics_port: int | None = Field(default=None, ge=0, le=65_535)  # of /metrics; unset: none, 0: any that is free
+    metrics_host: str = "127.0.0.1"  # where /metrics listens; it asks for no password
+
+    webhook_secret: SecretStr | None = None  # that webhooks are signed with, one a ledger; unset: none is sent
+    webhook_private: bool = False  # webhooks may go to addresses that are not public, and by http
+    webhook_keep_days: float = Field(default=30.0, gt=0)  # of those that were delivered or given up
+
+    flower_address: str = "127.0.0.1"  # where `tamis up` lets Flower listen; any other needs a password of your own
+    flower_password: SecretStr | None = None  # of the user "tamis"; unset: a random one under `home`
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _signs(cls, secret: SecretStr | None) -> SecretStr | None:
+        """It is not repeated, whatever is wrong with it."""
+        if secret is None:
+            return None
+        try:
+            length = len(b64decode(secret.get_secret_value().removeprefix(WEBHOOK_PREFIX), validate=True))
+        except ValueError:
+            length = 0
+        if not secret.get_secret_value().startswith(WEBHOOK_PREFIX) or length not in WEBHOOK_SECRET_BYTES:
+            raise ValueError(
+                "a secret for webhooks is whsec_ and 24 to 64 random bytes in base64: "
+                'echo "whsec_$(openssl rand -base64 32)" makes one'
+            )
+        return secret
+
+    @model_validator(mode="after")
+    def _flower(self) -> Self:
+        password = None if self.flower_password is None else self.flower_password.get_secret_value()
+        if password is not None and not FLOWER_PASSWORD.fullmatch(password):
+            raise ValueError(
+                f"TAMIS_FLOWER_PASSWORD must have at least {FLOWER_PASSWORD_LENGTH} characters, only letters, digits "
+                "and . _ ~ - among them: the others mean something to Flower or in a URL"
+            )
+        if password is None and not is_loopback(self.flower_address):
+            raise ValueError(
+                f"TAMIS_FLOWER_ADDRESS is {self.flower_address!r}, which other machines can reach: set "
+                "TAMIS_FLOWER_PASSWORD too, or leave Flower on 127.0.0.1 and reach it through an SSH tunnel"
+            )
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _words(cls, values: dict[str, object]) -> dict[str, object]:
+        if str(values.get("temperature", "")).lower() == "none":
+            values["temperature"] = None
+        return values
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` stand in for their `TAMIS_LLM_*`.
+
+        Raises:
+            ConfigurationError: naming the variable that is wrong.
+        """
+        settings = super().load()
+        filled: dict[str, object] = {}
+        if settings.llm_api_key is not None and "TAMIS_LLM_API_KEY" not in files_named(os.environ):
+            filled["llm_api_key_file"] = None
+        if settings.llm_api_key_command is not None:
+            words_of(settings.llm_api_key_command)
+            if settings.llm_api_key is None:
+                filled["llm_api_key_file"] = None
+        elif settings.llm_api_key is None and (key := os.environ.get("OPENAI_API_KEY")):
+            filled |= {"llm_api_key": SecretStr(key), "llm_api_key_file": None}
+        if settings.llm_base_url is None and (url := os.environ.get("OPENAI_BASE_URL")):
+            filled["llm_base_url"] = url
+        return settings.model_copy(update=filled)
+
+    @property
+    def names_an_llm(self) -> bool:
+        """True where the environment says which LLM to use; otherwise the embedded one serves."""
+        return self.llm_base_url is not None or self._names_a_key
+
+    @property
+    def _names_a_key(self) -> bool:
+        return self.llm_api_key is not None or self.llm_api_key_command is not None
+
+    @property
+    def limiter(self) -> str:
+        """The limiter's Redis URL: its own setting, else two databases after the broker's."""
+        return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL of the LLM. Raises `ConfigurationError` where none is named."""
+        if self.llm_base_url is not None:
+            return self.llm_base_url.rstrip("/")
+        if self._names_a_key:
+            return OPENAI_URL
+        if self.stack is not None and self.stack.llm_embedded and self.stack.llm_base_url is not None:
+            return self.stack.llm_base_url
+        raise ConfigurationError(
+            "no LLM is named: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "
+            "other than OpenAI's"
+        )
+
+    @cached_property
+    def steering(self) -> Steering:
+        """What goes for every batch, as far as the batch itself says nothing else."""
+        return Steering(
+            reasoning_effort=self.reasoning_effort,
+            extra_body=self.extra_body or {},
+            extra_headers={name: value.get_secret_value() for name, value in (self.extra_headers or {}).items()},
+            tier=self.tier,
+            tier_patience=self.tier_patience,
+            tier_fallback=self.tier_fallback,
+        )
+
+    @property
+    def retention(self) -> Policy:
+        """What is deleted after how long."""
+        return Policy(
+            batches=None if self.retention_days is None else timedelta(days=self.retention_days),
+            answers=None if self.cache_days is None else timedelta(days=self.cache_days),
+            archive=self.retention_archive,
+        )
+
+    @property
+    def longest_call(self) -> float:
+        """Seconds in which any call has ended, at whichever tier."""
+        return max(self.call_timeout, self.flex_call_timeout)
+
+    @cached_property
+    def default_model(self) -> str:
+        """The model of batches that name none. Raises `ConfigurationError` where there is none."""
+        if self.model is not None:
+            return self.model
+        if not self.names_an_llm and self.stack is not None and self.stack.model is not None:
+            return self.stack.model
+        raise ConfigurationError("TAMIS_MODEL is not set: name the model to ask, for example gpt-5-mini")
+
+
+def is_loopback(address: str) -> bool:
+    """True where nothing but this machine can reach an address to listen on; no address at all means all of them."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,23 @@
+"""How much of a prompt is the same for every record: an estimate, and whether an endpoint would keep it."""
+
+from typing import Any
+
+from tamis_producer.runs.dry_run import Beginning
+from tamis_schemas import Operation
+
+from .. import operations
+from ..limiter.token_estimates import CHARACTERS_PER_TOKEN
+from ..llm.chat import ChatRequest
+from ..llm.prompt_cache import MINIMUM, characters_in_common
+from ..operations.dialogue import Question
+
+
+def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
+    """What a question has in common with those about other records."""
+    return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
+
+
+def beginning_of_all(operation: Operation) -> Beginning:
+    """As `beginning_of`, of an operation that asks about any record with a title."""
+    (question, *_) = next(operations.course(operation, {"title": "any"}))
+    return beginning_of(question)

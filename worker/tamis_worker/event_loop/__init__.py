@@ -1,0 +1,1 @@
+"""The worker's one event loop, and the bridge to it."""

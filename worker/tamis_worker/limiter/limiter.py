@@ -1,0 +1,309 @@
+"""The rate limit that all worker processes share: requests and tokens per minute, and calls in flight.
+
+One Lua script on Redis decides (`limit_script`, `limiter.lua`; the arithmetic is in `limit_arithmetic`), by the clock
+of the server. One coroutine per process, endpoint and model, the pump, speaks to it. What it is granted is used call by
+call without Redis (`holding`), and given to those who wait by the priority of their batches (`waiting_line`).
+
+Waiting is all that can happen to a caller. While Redis is away nothing is granted beyond what was granted already,
+which lasts less than a second, and the pump tries again by itself.
+"""
+
+import asyncio
+import logging
+import math
+import secrets
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tamis_producer.transport.broker import what_is_wrong
+from tamis_schemas import Priority
+
+from ..event_loop.loop import end_tasks
+from .allotment import NOBODY, Demand, Holding
+from .fair_queue import Waiter, WaitingLine
+from .rate_headers import RateHeaders
+from .script import SCRIPT, Call, Limits, Reply
+
+__all__ = ["Limiter", "Limits", "Permit"]
+
+# All times are in seconds.
+FIRST_RETRY, LAST_RETRY = 0.05, 1.0
+REPLY_WITHIN = 5.0  # a server that takes longer is away; the same call is made again
+CLOSE_WITHIN = 2.0
+
+AWAY = (RedisError, OSError, TimeoutError)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Permit:
+    """The right to make one call; give it back with `Limiter.release`."""
+
+    estimate: int  # tokens reserved
+
+
+class Limiter:
+    """One per process, endpoint and model; open from `start` to `close`, on one event loop.
+
+    `holder` names the process and must be its own. A process that is silent for `lease` seconds loses what it holds.
+    """
+
+    def __init__(self, redis: "Redis", key: str, limits: Limits, *, holder: str, lease: float = 15.0) -> None:
+        self.limits = limits  # may be replaced at any time
+        self._script = redis.register_script(SCRIPT)
+        self._keys = [f"{key}:rate", f"{key}:holders"]
+        self._holder = holder
+        # A process that starts anew under the same holder must not be taken for a repetition of the old one.
+        self._names = (f"{tag}-{number}" for tag in [secrets.token_hex(4)] for number in count())
+
+        self._line = WaitingLine[Permit]()
+        self._holding = Holding(lease)
+        self._out: set[Permit] = set()
+        self._blocks_to_tell: list[asyncio.Future[None]] = []
+
+        self._open = False
+        self._pump: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._planned = math.inf  # when the pump means to speak to Redis
+        self._alarm: asyncio.TimerHandle | None = None  # for the next permit that comes due
+        self._away = False
+        self._asked_at = -math.inf
+
+    async def start(self) -> None:
+        """Begin to hold the lease and to serve."""
+        self._clock = asyncio.get_running_loop().time
+        self._open = True
+        self._pump = asyncio.create_task(self._run(), name=f"limiter {self._keys[0]}")
+
+    async def close(self) -> None:
+        """Give everything back; whoever still waits is cancelled. Without Redis, the lease runs out by itself."""
+        if self._pump is None or not self._open:
+            return
+        self._open = False
+        self._wake.set()
+        # The pump ends by itself after its turn. It is cancelled only where Redis keeps it.
+        await asyncio.wait([self._pump], timeout=0.0 if self._away else CLOSE_WITHIN)
+        await end_tasks(self._pump)
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for waiter in self._line.drain():
+            waiter.future.cancel()
+        self._out.clear()
+        try:
+            async with asyncio.timeout(CLOSE_WITHIN):
+                await self._script(keys=self._keys, args=self._arguments(self._holding.farewell(next(self._names))))
+        except AWAY as error:
+            log.warning("the limiter's permits come back when its lease is over: %s", error)
+        self._have_told(self._blocks_to_tell)
+
+    async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
+        """A permit for one call that will take about `estimate` tokens; waits for it as long as it takes.
+
+        Within a batch, served in the order of asking; between batches by priority, so that none waits for the end of
+        another. May be cancelled at any time. Raises `RuntimeError` where it is not open.
+        """
+        if not self._open:
+            raise RuntimeError("the limiter is not open: nothing can be granted")
+        estimate = max(0, estimate)
+        if not self._line and self._holding.take(estimate, self._clock()):
+            permit = Permit(estimate)
+            self._out.add(permit)
+            return permit
+        waiter: Waiter[Permit] = Waiter(estimate, asyncio.get_running_loop().create_future())
+        self._line.join(waiter, batch, priority.weight)
+        self._attend()
+        try:
+            return await waiter.future
+        except asyncio.CancelledError:
+            if waiter.future.cancelled():
+                self._line.leave(waiter)
+            elif (permit := waiter.future.result()) in self._out:  # granted and cancelled in the same moment
+                self.void(permit)
+            raise
+
+    def reweigh(self, batch: Hashable, priority: Priority) -> None:
+        """Those who wait as one of a batch wait with this priority from now on; who comes later says their own."""
+        self._line.reweigh(batch, priority.weight)
+        self._attend()
+
+    async def release(self, permit: Permit, used: int | None) -> None:
+        """Give a permit back, with the tokens that the call used; None: not known, the estimate stands.
+
+        None is also what to say of a call that failed: others are taken for a sign that the endpoint can bear more.
+        Does not wait for Redis. A second release of one permit changes nothing.
+        """
+        if permit not in self._out:
+            return
+        self._out.remove(permit)
+        self._holding.give(permit.estimate, used)
+        self._serve()
+
+    def void(self, permit: Permit) -> None:
+        """Give a permit back of which no use was made: there was no call."""
+        if permit not in self._out:
+            return
+        self._out.remove(permit)
+        self._holding.void(permit.estimate)
+        self._serve()
+
+    def heard(self, rate: RateHeaders, age: float = 0.0) -> None:
+        """Take the limits that an answer told into account, for all processes; its call began `age` seconds ago."""
+        self._holding.heard(rate, age)
+        self._attend()
+
+    def congested(self) -> None:
+        """The endpoint answered that it has too much: fewer calls in flight, for all processes, at most once a second.
+
+        Say it before the call's permit is released, so that no other call takes its place meanwhile.
+        """
+        self._holding.congested()
+        self._attend()
+
+    async def block(self, seconds: float) -> None:
+        """Grant nobody anything under this key for so long; returns when Redis knows. Never shortens a block."""
+        if not self._open or seconds <= 0:
+            return
+        self._holding.block(self._clock() + seconds)
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._blocks_to_tell.append(told)
+        self._attend()
+        await told
+
+    @property
+    def blocked(self) -> float:
+        """Seconds for which the endpoint lets nobody call, as far as this process knows."""
+        return self._holding.blocked(self._clock()) if self._open else 0.0
+
+    @property
+    def in_flight(self) -> int:
+        """Calls of this process; may be asked from any thread."""
+        return len(self._out)
+
+    @property
+    def concurrency(self) -> int:
+        """Calls that may be in flight now, of all processes; may be asked from any thread."""
+        return self._holding.concurrency or self.limits.concurrency
+
+    @property
+    def share_of_requests(self) -> float | None:
+        """Of what a minute allows, how much all processes were granted in the last one; None: no limit is known.
+
+        As Redis last said; may be asked from any thread.
+        """
+        known = self._holding.requests
+        limits = [limit for limit in (known.limit, self.limits.rpm) if limit]
+        return known.own / min(limits) if limits else None
+
+    @property
+    def ended(self) -> bool:
+        """True where it was started and its pump ended without having been closed; may be asked from any thread."""
+        return self._open and self._pump is not None and self._pump.done()
+
+    # Those who wait here
+
+    def _demand(self) -> Demand:
+        line = self._line
+        head = line.head() if line else None
+        return NOBODY if head is None else Demand(len(line), head.estimate, line.mean, line.weight)
+
+    def _serve(self) -> None:
+        """Begin what may begin."""
+        if self._line:
+            now, holding, line = self._clock(), self._holding, self._line
+            while (waiter := line.head()) is not None and holding.take(waiter.estimate, now):
+                line.serve()
+                if waiter.future.done():  # cancelled, and not awake yet
+                    holding.void(waiter.estimate)
+                    continue
+                permit = Permit(waiter.estimate)
+                self._out.add(permit)
+                waiter.future.set_result(permit)
+            if line and self._alarm is None and (due := holding.next_permit(now)) is not None:
+                self._alarm = asyncio.get_running_loop().call_at(due, self._permit_is_due)
+        self._attend()
+
+    def _permit_is_due(self) -> None:
+        self._alarm = None
+        self._serve()
+
+    def _attend(self) -> None:
+        """Wake the pump where it would speak to Redis too late."""
+        if self._planned > self._holding.due(self._clock(), self._demand()):
+            self._wake.set()
+
+    # The pump
+
+    async def _run(self) -> None:
+        while True:
+            await self._until_due()
+            if not self._open:
+                return
+            try:
+                await self._exchange()
+            except Exception:
+                # A fault of ours, not of Redis. Those who wait go on waiting, and the next turn may serve them;
+                # without this, they would wait for a pump that is dead.
+                log.exception("the limiter failed in one turn and goes on")
+                self._holding.tell()
+
+    async def _until_due(self) -> None:
+        while self._open:
+            self._wake.clear()
+            now = self._clock()
+            self._planned = self._holding.due(now, self._demand())
+            if self._planned <= now:
+                break
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._planned - now):
+                    await self._wake.wait()
+        self._planned = -math.inf  # until the answer is there, waking it changes nothing
+
+    async def _exchange(self) -> None:
+        """One round trip: tell, ask, and hand on what was granted."""
+        call = self._holding.call(next(self._names), self._clock(), self._demand(), self.limits)
+        blocks, self._blocks_to_tell = self._blocks_to_tell, []
+        try:
+            reply = await self._reply_to(call)
+        except BaseException:
+            self._holding.untold(call)
+            self._blocks_to_tell += blocks
+            raise
+        self._holding.answered(call, reply, self._asked_at, self._clock())
+        self._have_told(blocks)
+        self._serve()
+
+    async def _reply_to(self, call: Call) -> Reply:
+        """The script's answer, however long Redis is away."""
+        pause = FIRST_RETRY
+        while True:
+            self._asked_at = self._clock()
+            try:
+                async with asyncio.timeout(REPLY_WITHIN):
+                    numbers = await self._script(keys=self._keys, args=self._arguments(call))
+                break
+            except AWAY as error:
+                if not self._away:
+                    log.warning("no call is granted: the limiter's Redis %s", what_is_wrong(error))
+                self._away = True
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LAST_RETRY)
+        if self._away:
+            log.warning("calls are granted again: the limiter's Redis works")
+        self._away = False
+        return Reply.read(numbers)
+
+    def _arguments(self, call: Call) -> list[str | int]:
+        now, holding = self._clock(), self._holding
+        return call.arguments(self._holder, self.limits, holding.own_block(now), holding.memory(now))
+
+    def _have_told(self, blocks: list[asyncio.Future[None]]) -> None:
+        for told in blocks:
+            if not told.done():
+                told.set_result(None)
+        blocks.clear()

@@ -1,0 +1,1 @@
+"""Maintenance: what a worker does beside its items, for the ledger as a whole."""

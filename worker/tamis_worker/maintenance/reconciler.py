@@ -1,0 +1,137 @@
+"""The reconciler: finds what a dead worker or a lost message left behind, and sets it going again.
+
+Runs in every worker; an advisory lock lets one of them sweep at a time. Everything it does could be done twice.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from uuid import UUID
+
+from celery import Celery
+from sqlalchemy import Engine
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tamis_producer.process import tracing
+from tamis_producer.runs.stages import advance
+from tamis_producer.transport.broker import queue_depths
+from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
+from tamis_schemas import Unavailable
+
+from ..engine.backpressure import Backpressure
+from ..ledger import recovery
+from ..ledger.connection import transaction
+from ..ledger.shards import Closing, close_cancelled, close_shard
+from ..telemetry.measures import NOBODY, Measures
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What one sweep found."""
+
+    given_up: int = 0
+    released: int = 0
+    lost: int = 0
+    closed: int = 0
+    dispatched: int = 0
+    begun: int = 0  # stages of reviews
+
+    @property
+    def anything(self) -> bool:
+        return any(asdict(self).values())
+
+
+class Reconciler:
+    """Sweeps the ledger every `interval` seconds; `grace` is how long a thing may take before it looks lost."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        dispatch_engine: Engine,
+        app: Celery,
+        dispatcher: Dispatcher,
+        *,
+        worker: str,
+        interval: float,
+        grace: float,
+        max_claims: int,
+        backpressure: Backpressure,
+        measures: Measures = NOBODY,
+    ) -> None:
+        """`worker`: the one that sweeps."""
+        self._measures = measures
+        self._engine = engine
+        self._dispatch_engine = dispatch_engine
+        self._app = app
+        self._dispatcher = dispatcher
+        self._worker = worker
+        self._backpressure = backpressure
+        self._interval = interval
+        self._grace = grace
+        self._max_claims = max_claims
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        while True:
+            await asyncio.sleep(self._interval)
+            await self._backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
+            try:
+                swept = await self.sweep()
+            except Unavailable as error:
+                log.warning("sweep put off: %s", error)
+            except Exception:  # the next sweep tries again; the worker goes on either way
+                log.exception("sweep failed")
+            else:
+                if swept.anything:
+                    log.info("swept: %s", swept)
+
+    async def sweep(self) -> Swept:
+        """One sweep; finds nothing where another worker is sweeping. Raises `Unavailable`."""
+        depths = await asyncio.to_thread(queue_depths, self._app)
+        empty = [queue for queue, depth in depths.items() if depth == 0]
+        async with transaction(self._engine) as connection:
+            if not await recovery.try_lock(connection):
+                return Swept()
+            given_up, released = 0, list[recovery.LostItem]()
+            if await recovery.may_judge(connection, self._worker):
+                given_up = await recovery.give_up_poison(connection, max_claims=self._max_claims)
+                released += await recovery.release_dead(connection)
+            lost = await recovery.find_lost(connection, grace=self._grace, empty=empty)
+            unclosed = await recovery.find_unclosed(connection, grace=self._grace)
+            waiting = await recovery.find_undispatched(connection, grace=self._grace)
+            passed = await recovery.find_unadvanced(connection, grace=self._grace)
+            cancelled = await recovery.find_unfinished(connection)
+        await self._republish([*released, *lost])
+        closed = 0
+        for shard in unclosed:
+            with tracing.aggregating(str(shard.batch_id), shard.round, shard.shard, of=shard.traceparent):
+                closing = await close_shard(self._engine, shard.batch_id, shard.round, shard.shard)
+            closed += closing is not Closing.OPEN
+        for batch_id in cancelled:
+            closed += await close_cancelled(self._engine, batch_id)
+        dispatched = 0
+        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting]):
+            dispatched += await asyncio.to_thread(self._dispatcher.fill_window, batch_id)
+        begun = 0
+        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed]):
+            following = await asyncio.to_thread(advance, self._dispatch_engine, batch_id)
+            if following is not None:
+                begun += 1
+                dispatched += await asyncio.to_thread(self._dispatcher.fill_window, following)
+        swept = Swept(given_up, len(released), len(lost), closed, dispatched, begun)
+        if swept.anything:
+            self._measures.swept(asdict(swept))
+            async with transaction(self._engine) as connection:
+                await recovery.count(connection, asdict(swept))
+        return swept
+
+    async def _republish(self, found: Sequence[recovery.LostItem]) -> None:
+        by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
+        for item in found:
+            by_batch[item.batch_id, item.operation].append(ItemAddress(item.index, item.item_id))
+        for (batch_id, operation), addresses in by_batch.items():
+            await asyncio.to_thread(self._dispatcher.republish, batch_id, operation, addresses)

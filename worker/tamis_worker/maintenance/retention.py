@@ -1,0 +1,90 @@
+"""The policy: batches that ended long ago, and answers that are too old, are deleted little by little.
+
+Runs in every worker whose settings name an age; an advisory lock lets one of them take a step at a time. A step is one
+short transaction, but for an archive, which takes as long as it has rows; both run on a thread of their own.
+"""
+
+import asyncio
+import logging
+import threading
+
+from sqlalchemy import Connection, Engine, func, select
+
+from tamis_producer.ledger import ledger_errors
+from tamis_producer.retention import archive_locked, delete_slice, find_subjects, prune_answers
+from tamis_schemas import TamisError
+
+from ..config.retention_policy import Policy
+from ..engine.backpressure import Backpressure
+
+RETENTION_LOCK = 7_264_950  # a Postgres advisory lock: one worker takes a step at a time
+PAUSE = 0.2  # s between two slices; longer than each holds its locks
+
+log = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """An archive is left off in the middle; nothing of its batch is deleted."""
+
+
+class Retention:
+    """Takes a step every `interval` seconds, and one after the other while there is something to delete."""
+
+    def __init__(self, engine: Engine, policy: Policy, *, interval: float, backpressure: Backpressure) -> None:
+        self._engine = engine
+        self._policy = policy
+        self._interval = interval
+        self._backpressure = backpressure
+        self._stopping = threading.Event()
+
+    async def run(self) -> None:
+        """Delete until cancelled."""
+        try:
+            more = False
+            while True:
+                await asyncio.sleep(PAUSE if more else self._interval)
+                await self._backpressure.clear()
+                more = await self._took_a_step()
+        finally:
+            self._stopping.set()
+
+    async def _took_a_step(self) -> bool:
+        try:
+            return await asyncio.to_thread(self.step)
+        except TamisError as error:  # the ledger is away, or the archive cannot be written
+            log.warning("nothing is purged for now: %s", error)
+        except Exception:  # the next step tries again; the worker goes on either way
+            log.exception("a step of the retention policy failed")
+        return False
+
+    def step(self) -> bool:
+        """Delete or archive the next that is old enough; whether there was anything. Raises `TamisError`."""
+        try:
+            with ledger_errors(), self._engine.begin() as connection:
+                lock = select(func.pg_try_advisory_xact_lock(RETENTION_LOCK))
+                return bool(connection.execute(lock).scalar_one()) and self._next(connection)
+        except Stopped:
+            return False
+
+    def _next(self, connection: Connection) -> bool:
+        policy = self._policy
+        if policy.answers is not None and prune_answers(connection, policy.answers):
+            return True
+        if policy.batches is None:
+            return False
+        if delete_slice(connection) is not None:
+            return True
+        for subject in find_subjects(connection, older_than=policy.batches, limit=1):
+            purged = archive_locked(connection, subject, archive=policy.archive, going_on=self._go_on)
+            if purged is not None:
+                log.info("%s=%s is purged: %d items, %s", subject.noun, subject.id, subject.items, _kept(policy))
+                return True
+        return False
+
+    def _go_on(self) -> None:
+        if self._stopping.is_set():
+            raise Stopped
+
+
+def _kept(policy: Policy) -> str:
+    return "not archived" if policy.archive is None else f"archived in {policy.archive}"

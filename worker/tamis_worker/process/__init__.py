@@ -1,0 +1,1 @@
+"""One worker process: put together, run, and its Celery tasks."""

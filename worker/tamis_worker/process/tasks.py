@@ -1,0 +1,59 @@
+"""The Celery tasks: thin bodies that parse their arguments and wait for the core.
+
+They never raise. What went wrong with an item is in the ledger; what went wrong around it is found by the reconciler.
+A header task that raised would leave its chord's body unrun.
+"""
+
+import logging
+from typing import Any
+from uuid import UUID
+
+from celery import Celery
+
+from tamis_producer.process import tracing
+from tamis_producer.runs.stages import advance
+from tamis_schemas import Unavailable
+from tamis_schemas.batches import wire
+from tamis_schemas.operations import OPERATIONS, operation_name
+
+from ..celery_adapter.aggregate_strategy import checked
+from ..ledger.claims import ItemKey
+from ..ledger.shards import Closing, close_shard
+from .runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+def register(app: Celery, runtime: Runtime) -> None:
+    """Give `app` one task per operation, and the aggregate."""
+
+    deliveries = runtime.deliveries
+    deliveries.install(app)
+
+    # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
+    def evaluate(batch_id: str, index: int) -> None:
+        runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
+
+    def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
+        with tracing.aggregating(batch_id, round_, shard, of=getattr(task.request, tracing.HEADER, None)):
+            close(batch_id, round_, shard)
+
+    def close(batch_id: str, round_: int, shard: int) -> None:
+        try:
+            closing = runtime.run(close_shard(runtime.engine, UUID(batch_id), round_, shard))
+            if closing is Closing.CLOSED:
+                runtime.dispatcher.fill_window(UUID(batch_id))
+            elif closing is Closing.COMPLETED:
+                log.info("batch=%s completed", batch_id)
+                if (following := advance(runtime.dispatch_engine, UUID(batch_id))) is not None:
+                    log.info("batch=%s takes up what passed batch=%s", following, batch_id)
+                    runtime.dispatcher.fill_window(following)
+        except Unavailable as error:
+            log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
+        except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
+            log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
+
+    for operation in OPERATIONS:
+        name = wire.task_name(operation_name(operation))
+        app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
+    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(checked))(aggregate)

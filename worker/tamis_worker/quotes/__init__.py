@@ -1,0 +1,1 @@
+"""Quotes: whether a text holds what an answer quotes from it."""

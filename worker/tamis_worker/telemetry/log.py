@@ -1,0 +1,63 @@
+"""Log lines: for people on a terminal, JSON elsewhere; never an item's text, a key or a password."""
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+from celery import signals
+
+from tamis_producer.config.redaction import Redaction
+from tamis_schemas.values.printable import printable
+
+QUIET = ("openai", "httpx2", "httpcore2", "amqp", "kombu", "celery.app.trace", "celery.worker.strategy")
+
+
+class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
+    """Formats as it is told, then takes the process's secrets out of the whole, tracebacks among it."""
+
+    def __init__(self, *args: Any, redact: Redaction, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
+
+
+def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
+    """Send this process's log to stderr without its secrets, and keep Celery from setting up one of its own."""
+    people = sys.stderr.isatty()
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        RedactedFormatter(
+            redact=redact or Redaction.of_environment(),
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *([_printable_event] if people else []),
+                *([] if people else [structlog.processors.format_exc_info]),
+                structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    signals.setup_logging.connect(_leave_logging_alone, weak=False)
+
+
+def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A terminal takes what stands in a message for its own; JSON escapes it."""
+    event["event"] = printable(str(event.get("event", "")))
+    return event
+
+
+def _leave_logging_alone(**_: object) -> None:
+    """Celery configures logging unless somebody listens to this signal."""

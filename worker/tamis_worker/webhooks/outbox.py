@@ -1,0 +1,153 @@
+"""The outbox of webhooks: claimed by one worker at a time, and kept until it is told or given up.
+
+Triggers write its rows in the transactions that change batches (migration 0011); here they are taken up and ended. The
+times are the database's.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, and_, delete, func, null, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tamis_schemas import BatchEvent, Counts, ItemStatus
+from tamis_schemas.ledger import summaries, tallies, webhooks
+from tamis_schemas.ledger.tables import WebhookState
+
+from ..ledger.connection import transaction
+from .schedule import Decision
+
+CLAIMED_FOR = 60  # s; longer than one try may take, so that a webhook whose worker died is sent by another one
+OF_ONE_RECEIVER = 2  # webhooks at a time, of all workers together: a slow one leaves room for the others
+LEAST_ENDED = 20  # items, before a batch that runs counts as failing: one of two says little
+SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker counts failures at a time
+
+# Of two that claim at once, the second one skips what the first one has locked, and sees what it has claimed.
+_CLAIM = text("""
+WITH placed AS (
+    SELECT id, row_number() OVER (
+        PARTITION BY split_part(url, '/', 3) ORDER BY coalesce(claimed_until > now(), false) DESC, next_at, id
+    ) AS place
+    FROM webhooks WHERE state = 'waiting' AND (next_at <= now() OR claimed_until > now())
+), due AS MATERIALIZED (
+    SELECT w.id FROM webhooks w JOIN placed USING (id)
+    WHERE w.state = 'waiting' AND w.next_at <= now() AND coalesce(w.claimed_until <= now(), true)
+      AND placed.place <= :of_one_receiver
+    ORDER BY w.next_at, w.id LIMIT :most FOR UPDATE OF w SKIP LOCKED
+)
+UPDATE webhooks w SET claimed_until = now() + make_interval(secs => :claimed_for), tries = w.tries + 1
+FROM due WHERE w.id = due.id
+RETURNING w.id, w.batch_id, w.round, w.type, w.url, w.data, w.body, w.tries, w.created_at
+""")
+
+_TELL_FAILING = text("""
+SELECT tell_of_batch(b, :event)
+FROM (SELECT DISTINCT batch_id FROM shards WHERE state <> 'aggregated') unfinished
+JOIN batches b ON b.id = unfinished.batch_id
+JOIN LATERAL (
+    SELECT sum(t.failed) AS failed, sum(t.failed + t.decided) AS ended FROM tallies t WHERE t.batch_id = b.id
+) c ON c.ended >= :least AND c.failed > (b.callback ->> 'failed_share')::double precision * c.ended
+WHERE b.state IN ('running', 'paused') AND webhook_wanted(b.callback, :event)
+  AND NOT EXISTS (SELECT FROM webhooks w WHERE w.batch_id = b.id AND w.round = b.round AND w.type = :event)
+""")
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A webhook to be sent now, by this worker alone as long as its claim holds."""
+
+    id: UUID
+    url: str
+    body: str
+    tries: int  # begun, this one among them
+
+
+async def claim(engine: AsyncEngine, most: int) -> list[Claimed]:
+    """Webhooks that are due, each with the body that all its tries send. Raises `LedgerUnavailable`."""
+    given = {"most": most, "claimed_for": CLAIMED_FOR, "of_one_receiver": OF_ONE_RECEIVER}
+    async with transaction(engine) as connection:
+        rows = (await connection.execute(_CLAIM, given)).all()
+        return [Claimed(row.id, row.url, row.body or await _written(connection, row), row.tries) for row in rows]
+
+
+async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: Decision) -> None:
+    """Record what came of a try. Raises `LedgerUnavailable`: the webhook is then sent once more.
+
+    That it was delivered counts in any case. A failure counts where no later try has begun, and no replay.
+    """
+    w = webhooks.c
+    values: dict[str, Any] = {"last_at": func.now(), "last_status": status, "last_said": decision.said}
+    if decision.wait is None:
+        state = WebhookState.DELIVERED if decision.delivered else WebhookState.GIVEN_UP
+        values |= {"state": state.value, "ended_at": func.now()}
+    else:
+        values["next_at"] = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, decision.wait)
+    latest = and_(w.id == sent.id, w.state == WebhookState.WAITING)
+    if not decision.delivered:
+        latest = and_(latest, w.tries == sent.tries)
+    async with transaction(engine) as connection:
+        await connection.execute(update(webhooks).where(latest).values(claimed_until=null(), **values))
+
+
+async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
+    """Let those that are due say why nobody sends them; how many did not yet. Raises `LedgerUnavailable`."""
+    w = webhooks.c
+    due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
+    async with transaction(engine) as connection:
+        return (await connection.execute(update(webhooks).where(due).values(last_said=reason))).rowcount
+
+
+async def tell_failing(engine: AsyncEngine) -> int:
+    """Write the webhooks of batches that run and have failed too much, once a round; how many.
+
+    None where another worker does the same at the moment. Raises `LedgerUnavailable`.
+    """
+    async with transaction(engine) as connection:
+        if not (await connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK)))).scalar_one():
+            return 0
+        given = {"event": BatchEvent.FAILING.value, "least": LEAST_ENDED}
+        return len((await connection.execute(_TELL_FAILING, given)).all())
+
+
+async def prune(connection: AsyncConnection, *, days: float) -> int:
+    """Delete what was delivered or given up so many days ago; how many."""
+    w = webhooks.c
+    old = func.now() - func.make_interval(0, 0, 0, 0, 0, 0, days * 86_400)
+    gone = await connection.execute(delete(webhooks).where(w.ended_at < old))
+    return gone.rowcount
+
+
+async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
+    """The body, which is kept before it is sent for the first time."""
+    data = dict(row.data)
+    if row.batch_id is not None:
+        data["counts"] = (await _counts(connection, row)).model_dump(mode="json")
+    at = row.created_at.astimezone(UTC)
+    body = body_of(row.type, at, data)
+    await connection.execute(update(webhooks).where(webhooks.c.id == row.id).values(body=body))
+    return body
+
+
+def body_of(event: str, at: datetime, data: dict[str, Any]) -> str:
+    """A body as Standard Webhooks has it."""
+    timestamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps({"type": event, "timestamp": timestamp, "data": data}, ensure_ascii=False)
+
+
+async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
+    """Those of the round's summary where it is finished, else those of this moment."""
+    written = select(summaries.c.summary["counts"]).where(
+        summaries.c.batch_id == row.batch_id, summaries.c.round == row.round
+    )
+    if row.type == BatchEvent.COMPLETED:
+        found = (await connection.execute(written)).scalar_one_or_none()
+        if found is not None:
+            return Counts.model_validate(found)
+    c = tallies.c
+    sums = (func.coalesce(func.sum(c[status.value]), 0).label(status.value) for status in ItemStatus)
+    counted = (await connection.execute(select(*sums).where(c.batch_id == row.batch_id))).one()
+    n = {name: int(count) for name, count in counted._mapping.items()}
+    return Counts(n_items=sum(n.values()), **n)
