@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from .. import metadata
+from tamis_schemas.ledger import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():
