@@ -5,23 +5,21 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import hypothesis
-import psycopg
 import pytest
 import redis
 
+import compiled  # before the others, so that they are kept
 from llm_double import Double
 from nursery import shared
 from stage import Faults, House, WorkerProcess
+from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.config.settings import next_database
-from tamis_schemas.ledger.migrate import upgrade
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey
 
@@ -31,7 +29,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 
 TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"  # in which pytest makes the folders of its runs
 ROOT_OF_THE_RUN = pytest.StashKey[Path]()
-TEMPLATE = "template_ledger"
 # The first of the house's databases: its worker lives beside those of other tests, and must not take their messages.
 HOUSE = 3
 
@@ -59,6 +56,13 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = Path(tempfile.mkdtemp(prefix="tamis-tests-", dir=os.environ.get(TEMPORARY_ROOT)))
         os.environ[TEMPORARY_ROOT] = str(folder)
         config.stash[ROOT_OF_THE_RUN] = folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Of all processes of a run, one compiles."""
+    with compiled.first_alone():
+        return (yield)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -99,14 +103,15 @@ def _clean_environment() -> None:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     with Postgres(tmp_path_factory.mktemp("postgres")) as server:
-        # What is here need not outlive the machine, and survives a kill of the server all the same.
-        with psycopg.connect(_libpq(server.url), autocommit=True) as connection:
-            for setting in ("fsync", "full_page_writes"):
-                connection.execute(f"ALTER SYSTEM SET {setting} = off")
-            connection.execute("SELECT pg_reload_conf()")
-        _create_database(server.url, TEMPLATE)
-        upgrade(_database(server.url, TEMPLATE))
         yield server
+
+
+@pytest.fixture(scope="session")
+def ledgers(postgres: Postgres) -> Ledgers:
+    """The databases of `postgres`, one for each test at a time."""
+    ledgers = Ledgers(postgres)
+    ledgers.prepare()
+    return ledgers
 
 
 @pytest.fixture(scope="session")
@@ -116,16 +121,16 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
 
 
 @pytest.fixture
-def database_url(postgres: Postgres) -> Iterator[str]:
-    """A migrated ledger of this test's own."""
-    with _own_database(postgres) as url:
+def database_url(ledgers: Ledgers) -> Iterator[str]:
+    """A migrated ledger that nobody else uses at the time."""
+    with ledgers.lend() as url:
         yield url
 
 
 @pytest.fixture(scope="module")
-def module_database_url(postgres: Postgres) -> Iterator[str]:
+def module_database_url(ledgers: Ledgers) -> Iterator[str]:
     """A migrated ledger for all the tests of a module."""
-    with _own_database(postgres) as url:
+    with ledgers.lend() as url:
         yield url
 
 
@@ -213,15 +218,6 @@ def _empty(valkey: Valkey, first: int) -> None:
             client.flushdb()
 
 
-@contextmanager
-def _own_database(postgres: Postgres) -> Iterator[str]:
-    name = f"test_{uuid4().hex[:12]}"
-    _create_database(postgres.url, name, template=TEMPLATE)
-    yield _database(postgres.url, name)
-    with psycopg.connect(_libpq(postgres.url), autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
 def _environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
     return {
         "TAMIS_BROKER_URL": settings.broker,
@@ -231,16 +227,3 @@ def _environment(settings: ProducerSettings, double: Double) -> dict[str, str]:
         "TAMIS_MODEL": "double-1",
         "TAMIS_SHARD_SIZE": str(settings.shard_size),
     }
-
-
-def _database(url: str, name: str) -> str:
-    return url.replace("/tamis?", f"/{name}?")
-
-
-def _libpq(url: str) -> str:
-    return url.replace("postgresql+psycopg://", "postgresql://")
-
-
-def _create_database(url: str, name: str, *, template: str = "template1") -> None:
-    with psycopg.connect(_libpq(url), autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')

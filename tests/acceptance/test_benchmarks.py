@@ -16,6 +16,7 @@ from stage import wait_until
 ROOT = Path(__file__).parents[2]
 TINY = ["--short", "--items", "30", "--processes", "1", "--repetitions", "1"]
 DONE_WITHIN = 200.0  # s of each half; usual are 60
+QUICK = ("submit", "retention")
 HALVES = (
     ("limit", "throughput", "submit", "loop", "memory", "disk"),
     ("summary", "tablizer", "service", "scaling", "recovery", "ledger", "retention"),
@@ -47,7 +48,16 @@ def test_the_halves_are_all_there_is() -> None:
     assert sorted(name for half in HALVES for name in half) == sorted(documented())
 
 
-@pytest.mark.parametrize("half", HALVES, ids=["of parts", "of the whole"])
+# All of them take as long as a twentieth of the ordinary run, for figures that nobody reads; two go through the same
+# parts, options, tables and files.
+@pytest.mark.parametrize(
+    "half",
+    [
+        pytest.param(QUICK, id="quick ones"),
+        pytest.param(HALVES[0], id="of parts", marks=pytest.mark.slow),
+        pytest.param(HALVES[1], id="of the whole", marks=pytest.mark.slow),
+    ],
+)
 def test_every_benchmark_runs_and_its_tables_have_the_documented_columns(half: tuple[str, ...], tmp_path: Path) -> None:
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     done = subprocess.run(

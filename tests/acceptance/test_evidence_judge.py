@@ -12,6 +12,7 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from llm_double import Double, Fault, Kind, Scripted
+from nursery import shared
 from stage.shared_data import DATA, needs_real_records
 from tamis_worker.event_loop.sync_bridge import synchronous
 from tamis_worker.operations.judge import (
@@ -63,7 +64,7 @@ class Asynchronous:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Double]:
-    with Double.start() as double:
+    with Double.start(nursery=shared()) as double:
         yield double
 
 

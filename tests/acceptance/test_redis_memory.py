@@ -44,11 +44,11 @@ def test_ten_times_the_items_take_no_more_redis_memory(
     double.script(remember=False)
     for _ in range(2):
         start_worker()
-    # 200 items are in flight at once: with 4,000 a window has been filled again twenty times.
-    settings = ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=100, window=2)
+    # 100 items are in flight at once: with 2,000 a window has been filled again twenty times.
+    settings = ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, window=2)
     peaks = []
     with Client(settings) as client:
-        for n in (400, 4_000):
+        for n in (200, 2_000):
             with watched(broker_url) as peak:
                 question = Filter(criteria="Is it?", include_reasoning=False)
                 batch = client.submit(question, abstracts(n), use_cache=False)
@@ -56,5 +56,5 @@ def test_ten_times_the_items_take_no_more_redis_memory(
             assert counts.decided == n
             assert len(list(batch.results())) == n
             peaks.append(peak.used)
-    assert double.count() == 4_400
+    assert double.count() == 2_200
     assert peaks[1] <= 1.1 * peaks[0], f"peaks in bytes: {peaks}"

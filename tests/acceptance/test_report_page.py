@@ -375,9 +375,9 @@ def test_with_10_000_records_it_can_be_used_within_3_seconds(open_report: Open) 
     ]
     rows.append(Ledgered(record(ROWS), ItemStatus.PENDING))
     page = open_report(rows, state="running").page
-    # The least disturbed of three: other processes share this machine.
-    interactive = min(_seconds_to_interactive(page) for _ in range(3))
-    assert interactive < INTERACTIVE_WITHIN, f"{interactive:.1f} s"
+    # The first of three that is fast enough: other processes share this machine.
+    took = (_seconds_to_interactive(page) for _ in range(3))
+    assert any(seconds < INTERACTIVE_WITHIN for seconds in took), f"it took {INTERACTIVE_WITHIN:g} s, three times"
     page.fill("#search", "number 9998")
     expect(page.locator("#status")).to_contain_text("1 of 10,000 records match.")
     page.fill("#search", "")

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -21,6 +19,7 @@ import pytest
 import redis
 
 from llm_double import Double, Fault, Kind
+from nursery import shared
 from stage import WorkerProcess, tamis, wait_until
 from tamis_producer.config.settings import next_database
 from tamis_worker.embedded.flower import Flower
@@ -277,14 +276,7 @@ def _say(said: Said, command: str, env: Mapping[str, str], folder: Path, name: s
     options = ["--log-level", "DEBUG"] if command == "worker" else []
     log = folder / f"{name}.said"
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tamis_worker", command, *options],
-            env=env,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-        )
+        process = shared().start("tamis_worker", [command, *options], env=env, cwd=folder, stdout=stream, stderr=stream)
     try:
         wait_until(
             lambda: process.poll() is not None or any(line in log.read_bytes() for line in SAID_ENOUGH),

@@ -56,9 +56,12 @@ def write(folder: Path, records: list[dict[str, str]]) -> None:
 def screened(up: RunningStack, *, within: float) -> list[dict[str, str]]:
     """Every row of `records.csv`, decided by the small model."""
     every_record = ("--no-initial-filter", "--keep-duplicates")
-    done = tamis(
-        "screen", "records.csv", "--criteria", "criteria.yaml", *every_record, env={}, cwd=up.folder, within=within
-    )
+    return asked(up, "screen", "records.csv", "--criteria", "criteria.yaml", *every_record, within=within)
+
+
+def asked(up: RunningStack, *command: str, within: float) -> list[dict[str, str]]:
+    """Every row of the batch that a command submits."""
+    done = tamis(*command, env={}, cwd=up.folder, within=within)
     assert done.code == 0, done.out + done.err
     batch = done.out.split("batch ")[1].split(":")[0]
     return list(csv.DictReader(io.StringIO(tamis("results", batch, env={}, cwd=up.folder).out)))
@@ -76,7 +79,8 @@ def flower(up: RunningStack, path: str, *, authenticated: bool = True) -> str:
 
 
 @pytest.mark.timeout(700)
-def test_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:
+def test_records_are_filtered_by_the_real_small_model(up: RunningStack) -> None:
+    """Screening is asked of it in the long form below: its prompts are ten times as long, and it reads them slowly."""
     write(
         up.folder,
         [
@@ -84,10 +88,10 @@ def test_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:
             {"id": "b", "title": "A factor in mice", "abstract": "Clotting in mice without any drug."},
         ],
     )
-    rows = screened(up, within=600)
+    rows = asked(up, "filter", "records.csv", "--criteria", "Is it about humans?", "--reasoning", within=600)
     assert [row["item_id"] for row in rows] == ["a", "b"]
     for row in rows:
-        assert row["value"] in {"include", "exclude", "uncertain"}
+        assert row["value"] in {"true", "false"}
         assert 0 <= float(row["confidence"]) <= 1
         assert row["reasoning"]
         assert row["model"] == "SmolLM2-135M-Instruct"
@@ -102,7 +106,7 @@ def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: Runni
         return any(task["name"] == "tamis.aggregate" for task in tasks.values())
 
     wait_until(the_last_is_shown, within=20, what="Flower shows the aggregate")
-    named = [task for task in tasks.values() if task["name"] == "tamis.inclusion"]
+    named = [task for task in tasks.values() if task["name"] == "tamis.filter"]
     assert len(named) == 2
     assert {task["args"].split("item=")[1].rstrip("'\"") for task in named} == {"a", "b"}
     assert [task["name"] for task in tasks.values()].count("tamis.aggregate") == 1

@@ -52,8 +52,13 @@ def test_a_batch_completes_exactly_on_machines_whose_clocks_differ(
     for worker in both:  # told by ages, shown by the reader's clock
         assert abs(time.time() - worker.started_at.timestamp()) < 60
     most = 0
-    while not batch.status().finished:
+
+    def finished() -> bool:
+        nonlocal most
         most = max(most, double.in_flight())
+        return batch.status().finished
+
+    wait_until(finished, within=60, what="all is decided")
     assert batch.wait(timeout=60).decided == 200
     assert 0 < most <= 6  # the limit holds for both together
     reckoning = reckon(client, batch, double)

@@ -55,7 +55,7 @@ def set_for_all(house: FaultHouse, setting: str) -> None:
 
 
 def live_through(house: FaultHouse, faults: Faults, outage: Outage, *, items: int, seconds: float, note: str) -> None:
-    batch = house.begin(items)
+    batch = house.begin(items, latency=0.4)
     before, after = house.said(HELD_BACK), house.said(WORKS_AGAIN)
     with outage(house):
         house.wait_until_all_say(HELD_BACK, before)
@@ -80,7 +80,7 @@ def live_through(house: FaultHouse, faults: Faults, outage: Outage, *, items: in
 def test_answers_are_kept_and_no_call_is_made_while_postgres_is(
     house: FaultHouse, faults: Faults, outage: Outage
 ) -> None:
-    live_through(house, faults, outage, items=300, seconds=6, note=outage.__name__)
+    live_through(house, faults, outage, items=160, seconds=6, note=outage.__name__)
 
 
 @pytest.mark.slow

@@ -103,10 +103,10 @@ def restarted(house: FaultHouse) -> None:
 def test_a_batch_goes_on_from_the_ledger_after_redis(
     house: FaultHouse, faults: Faults, fault: Callable[[FaultHouse], None]
 ) -> None:
-    batch = house.begin(400)
+    batch = house.begin(200, latency=0.4)
     fault(house)
     recovery = house.wait_until_calls_begin()
-    finish(house, batch.id, 400)
+    finish(house, batch.id, 200)
     reckoning = reckon(house.client, batch, house.double)
     assert reckoning.extra_calls == 0
     faults.record(row=7, reckoning=reckoning, faults=1, note=f"{fault.__name__}, calls again after {recovery:.1f} s")
@@ -115,7 +115,7 @@ def test_a_batch_goes_on_from_the_ledger_after_redis(
 def live_through(
     house: FaultHouse, faults: Faults, outage: Outage, *, row: int, items: int, seconds: float, note: str
 ) -> None:
-    batch = house.begin(items)
+    batch = house.begin(items, latency=0.4)
     before = house.said(HELD_BACK)
     with outage(house):
         house.wait_until_all_say(HELD_BACK, before)
@@ -141,7 +141,7 @@ def live_through(
     ids=["away", "silent", "full", "read-only"],
 )
 def test_items_wait_and_none_fails_while_redis_is(house: FaultHouse, faults: Faults, outage: Outage, row: int) -> None:
-    live_through(house, faults, outage, row=row, items=400, seconds=5, note=outage.__name__)
+    live_through(house, faults, outage, row=row, items=200, seconds=5, note=outage.__name__)
 
 
 @pytest.mark.slow

@@ -44,15 +44,15 @@ def test_a_stopping_worker_finishes_its_calls_and_gives_the_rest_back(
 def test_a_deploy_under_load_loses_nothing_and_pays_nothing_twice(
     client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
 ) -> None:
-    double.script(latency=0.8)  # half a minute of work: the second worker is stopped in the middle of it, too
+    double.script(latency=2.0)  # half a minute of work: the second worker is stopped in the middle of it, too
     given = {"TAMIS_CONCURRENCY": "16", "TAMIS_LEASE": "3", "TAMIS_SWEEP": "1"}
     crew = Crew(tmp_path, environment | given, 2)
     try:
-        batch = client.submit(ONCOLOGY, abstracts(1_200), shard_size=100)
+        batch = client.submit(ONCOLOGY, abstracts(400), shard_size=50)
         for _ in range(2):
             double.wait(calls=double.count() + 32, bound=30)
             crew.stop_oldest()  # the new one works before the old one goes
-        assert batch.wait(timeout=120).decided == 1_200
+        assert batch.wait(timeout=120).decided == 400
     finally:
         crew.end()
     reckoning = reckon(client, batch, double)

@@ -53,8 +53,9 @@ def main(address: Path, parent: int) -> None:
     signal.set_wakeup_fd(wakes.fileno())
     signal.signal(signal.SIGCHLD, lambda *_: None)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listening.bind(str(address))
+    listening.bind(f"{address}-")
     listening.listen(64)
+    Path(f"{address}-").rename(address)  # seen once it listens
     selector = selectors.DefaultSelector()
     selector.register(listening, selectors.EVENT_READ)
     selector.register(woken, selectors.EVENT_READ)

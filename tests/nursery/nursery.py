@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-READY_WITHIN = 30.0  # s
+READY_WITHIN = 120.0  # s; usual are 3
 # What an interpreter reads at its start, and what a library may read when it is loaded.
-READ_EARLY = ("PYTHON", "LD_", "OTEL_", "OPENAI_", "MALLOC", "COVERAGE")
+READ_EARLY = ("PYTHON", "LD_", "OTEL_PROPAGATORS", "OTEL_PYTHON_", "OPENAI_", "MALLOC", "COVERAGE")
 
 
 class Child:

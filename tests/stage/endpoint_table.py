@@ -130,18 +130,20 @@ def items_of(operation: str, count: int) -> list[dict[str, Any]]:
 
 
 def table(found: Mapping[str, Mapping[str, Cell]]) -> str:
-    """The table of the documentation: a row for each personality, a cell for each operation."""
+    """The table of the documentation: a row for each personality, a cell for each operation; empty: not asked."""
     lines = [
         f"| what it does | rung | {' | '.join(OPERATIONS)} |",
         f"|---|---|{'---|' * len(OPERATIONS)}",
     ]
     for what, cells in found.items():
         rungs = ", ".join(sorted({f"`{cell.rung}`" for cell in cells.values()}))
-        lines.append(f"| {what} | {rungs} | {' | '.join(_told(name, cells[name]) for name in OPERATIONS)} |")
+        lines.append(f"| {what} | {rungs} | {' | '.join(_told(name, cells.get(name)) for name in OPERATIONS)} |")
     return "\n".join(lines) + "\n"
 
 
-def _told(operation: str, cell: Cell) -> str:
+def _told(operation: str, cell: Cell | None) -> str:
+    if cell is None:
+        return ""
     if cell.paused:
         return f"paused after {cell.calls}"
     items = cell.decided + cell.failed

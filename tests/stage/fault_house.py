@@ -10,6 +10,7 @@ import psutil
 from sqlalchemy import text
 
 from llm_double import Double
+from nursery import shared
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_schemas import Filter
 from tamis_schemas.ledger.migrate import upgrade
@@ -85,7 +86,7 @@ def fault_house(
     with (
         Postgres(folder / "postgres") as postgres,
         Valkey(folder / "valkey") as valkey,
-        Double.start() as double,
+        Double.start(nursery=shared()) as double,
     ):
         database_url = database(postgres)
         upgrade(database_url)

@@ -104,9 +104,9 @@ def test_with_10_000_records_it_can_be_used(client: Client, key: str, opened: Op
         for n in range(ROWS)
     ]
     page = opened().batch(key, write(client, rows))
-    # The least disturbed of three: other processes share this machine.
-    interactive = min(_seconds_to_interactive(page) for _ in range(3))
-    assert interactive < INTERACTIVE_WITHIN, f"{interactive:.1f} s"
+    # The first of three that is fast enough: other processes share this machine.
+    took = (_seconds_to_interactive(page) for _ in range(3))
+    assert any(seconds < INTERACTIVE_WITHIN for seconds in took), f"it took {INTERACTIVE_WITHIN:g} s, three times"
     page.get_by_label("Search", exact=True).fill("number 9998")
     expect(page.locator("#status")).to_contain_text("1 of 10,000 records match.")
     page.locator("#record-9999 .toggle").focus()

@@ -105,7 +105,7 @@ def test_a_batch_costs_what_the_endpoint_counted_reads_and_writes_of_its_cache_i
     double.script(personalities=[CACHE, "thinks"], faults=faults)
     start_worker(prices=str(prices), concurrency="16")
     start_worker(prices=str(prices), concurrency="16")
-    batch = client.submit(Filter(criteria=LONG), abstracts(300), model=MODEL, max_cost=max_cost)
+    batch = client.submit(Filter(criteria=LONG), abstracts(100), model=MODEL, max_cost=max_cost)
     batch.wait(timeout=90)
     account = double.account()
     total = account.of(model=MODEL)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from llm_double import Double, Fault, Kind
+from nursery import shared
 from stage import Crew, TcpProxy, abstracts, reckon, through, wait_until
 from stage.rabbitmq import CONSUMER_TIMEOUT, RabbitMq, needs_rabbitmq
 from tamis_producer import Batch, Client, ProducerSettings
@@ -62,7 +63,7 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
         shard_size=50,
         window=2,
     )
-    with Double.start() as double, Client(settings) as client:
+    with Double.start(nursery=shared()) as double, Client(settings) as client:
         environment = {
             "TAMIS_BROKER_URL": settings.broker,
             "TAMIS_RESULT_BACKEND_URL": settings.result_backend,

@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from llm_double import Double, Fault, Kind, Scripted
+from nursery import shared
 from tamis_schemas import ConfigurationError, ErrorKind, Usage
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.json_answer import Malformed, read_json
@@ -42,7 +43,7 @@ QUESTION = ChatRequest(
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Double]:
-    with Double.start(api_key=KEY) as double:
+    with Double.start(api_key=KEY, nursery=shared()) as double:
         yield double
 
 
@@ -192,7 +193,7 @@ async def test_an_answer_that_trickles_in_takes_no_longer_than_the_timeout(doubl
 
 
 async def test_an_endpoint_that_is_not_there_is_a_connection_error(double: Double) -> None:
-    with Double.start() as gone:
+    with Double.start(nursery=shared()) as gone:
         url = gone.base_url
     llm = Llm(url, KEY, timeout=5.0, connections=1)
     error = await failed(llm)

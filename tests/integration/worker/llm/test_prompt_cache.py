@@ -10,6 +10,7 @@ import pytest
 from llm_double import Call, Double
 from llm_double.asked import serialised
 from llm_double.personalities.personality import Personality
+from nursery import shared
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake import read_records
 from tamis_schemas import Inclusion, Item, SearchCriteria, Usage
@@ -32,7 +33,7 @@ PATIENCE = Patience(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max
 
 @pytest.fixture(scope="module")
 def double() -> Iterator[Double]:
-    with Double.start() as running:
+    with Double.start(nursery=shared()) as running:
         yield running
 
 

@@ -5,7 +5,6 @@ import math
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2
 
 from tamis_producer.quality import agreement
 from tamis_producer.quality.agreement_interval import (
@@ -33,6 +32,8 @@ def ac1_of(both: float, first: float, second: float, neither: float) -> float:
 
 
 def test_the_limit_is_the_quantile_of_a_large_table_and_the_rule_of_three_of_one_with_an_empty_cell() -> None:
+    from scipy.stats import chi2  # takes a second: not for whoever only collects
+
     large = deviance_limit(Table(10**9, 10**9, 10**9, 10**9), 0.95)
     assert large == pytest.approx(chi2.ppf(0.95, 1), abs=1e-6)
     # Nothing went wrong in n: of a share of 3 / n that has the probability e^-3 = 0.05, and 2 * 3 is the limit.

@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import comb
 
 import pytest
-from scipy.stats import hypergeom, mannwhitneyu
 
 from tamis_producer.quality.finite_population import probability_up_to
 from tamis_producer.quality.judged import Judged, Stand
@@ -116,6 +115,8 @@ def test_a_census_and_a_known_draw_need_no_test() -> None:
 
 @pytest.mark.parametrize("ties", [2, 5, 10_000])
 def test_the_rank_sum_is_that_of_scipy(ties: int) -> None:
+    from scipy.stats import mannwhitneyu  # takes a second: not for whoever only collects
+
     draw = random.Random(ties)
     one, other = [draw.randrange(ties) + 0.3 for _ in range(30)], [draw.randrange(ties) for _ in range(70)]
     for first, second in ((one, other), (other, one), (other[:30], other[30:])):
@@ -127,6 +128,8 @@ def test_the_rank_sum_is_that_of_scipy(ties: int) -> None:
 
 
 def test_the_hypergeometric_probability_is_that_of_scipy() -> None:
+    from scipy.stats import hypergeom
+
     for found, n, of, kind in ((3, 20, 100, 30), (0, 200, 20_000, 900), (180, 200, 2_000, 1_801), (9, 10, 10, 10)):
         theirs = hypergeom.cdf(found, of, kind, n)
         assert probability_up_to(found, n, of, kind) == pytest.approx(theirs, rel=1e-8)
@@ -142,6 +145,8 @@ def test_the_probability_of_a_stretch_is_bounded_by_that_of_every_sample() -> No
 
 
 def test_groups_share_their_significance() -> None:
+    from scipy.stats import hypergeom
+
     records = [replace(one, database=("one", "other", "third")[place % 3]) for place, one in enumerate(batch())]
     there = [place for place in range(N) if place % 3 != 1]
     found = {one.test: one.p for one in examine(labelled(records, random.Random(5).sample(there, 60))).findings}
