@@ -7,6 +7,8 @@ from tamis_producer.config.settings import ProducerSettings
 from tamis_worker.config.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]
+README_WORDS = 900
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
 def fences_under(heading: str) -> list[list[str]]:
@@ -20,6 +22,13 @@ def test_the_readme_has_exactly_one_command_line_to_run_and_one_to_test() -> Non
         blocks = fences_under(heading)
         assert len(blocks) == 1, heading
         assert len(blocks[0]) == 1, heading
+
+
+def test_the_readme_is_short_has_one_picture_and_says_that_a_ledger_is_one_team() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= README_WORDS
+    assert text.count("```mermaid\n") == 1
+    assert "One ledger is one team" in text
 
 
 def test_both_commands_install_what_the_constraints_pin() -> None:
@@ -44,9 +53,22 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 
 def test_every_file_that_a_document_links_to_exists() -> None:
-    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for document in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_every_file_of_the_code_that_contributors_are_sent_to_exists() -> None:
+    for name in ("CONTRIBUTING.md", "docs/faults.md"):
+        named = re.findall(r"`((?:schemas|producer|worker|tests)/[\w/.]+)`", (ROOT / name).read_text("utf-8"))
+        assert len(named) >= 15
+        assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_chaos_test_stands_in_the_table_of_faults() -> None:
+    text = (ROOT / "docs" / "faults.md").read_text("utf-8")
+    there = {f"tests/chaos/{path.name}" for path in (ROOT / "tests" / "chaos").glob("test_*.py")}
+    assert set(re.findall(r"`(tests/chaos/\w+\.py)`", text)) == there
 
 
 def test_every_path_and_name_in_the_architecture_exists() -> None:
@@ -59,3 +81,10 @@ def test_every_path_and_name_in_the_architecture_exists() -> None:
         for name in re.findall(r"`([\w.]+)`", names):
             for part in name.split("."):
                 assert re.search(rf"\b{part}\b", source), f"{path} has no {name}"
+
+
+def test_every_decision_has_its_date_and_the_alternative_that_was_rejected() -> None:
+    decisions = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("\n## Decisions\n")[1].split("\n**")[1:]
+    assert len(decisions) >= 40
+    for decision in decisions:
+        assert re.search(r"\n\*20\d\d-\d\d-\d\d\. Rejected:\* \S", decision), decision.split("**")[0]

@@ -85,6 +85,13 @@ def test_every_command_has_json_or_stands_among_those_that_need_none() -> None:
     assert set(listed[-len(without) :]) == without  # the second table
 
 
+def test_the_table_of_commands_names_each_command_once() -> None:
+    section = (ROOT / "docs" / "cli.md").read_text("utf-8").split("\n## Commands\n")[1].split("\n## ")[0]
+    cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `tamis ")]
+    starts = [command for cell in cells for command in re.findall(r"`tamis ([a-z]+(?:-[a-z]+)*(?: [a-z]+)*)", cell)]
+    assert sorted(starts) == sorted([*PAGES, "retry"])  # `retry` has two forms: of one batch, and --all-failed
+
+
 def test_the_exit_codes_in_the_document_and_the_readme_are_those_of_the_code() -> None:
     assert {int(code): meaning for code, meaning in documented("Exit codes")} == dict(EXIT_CODES)
     readme = (ROOT / "README.md").read_text("utf-8")
