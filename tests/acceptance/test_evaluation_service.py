@@ -63,6 +63,7 @@ def cancel(client: Client) -> None:
         connection.execute(text("UPDATE batches SET state = 'cancelled'"))
 
 
+@pytest.mark.spec("1.1", "1.57")
 @pytest.mark.usefixtures("_process")
 async def test_the_testing_section_of_spec_1_holds_word_for_word(house: House) -> None:
     house.double.script(
@@ -145,6 +146,7 @@ async def test_the_testing_section_of_spec_1_holds_word_for_word(house: House) -
     assert result.reasoning is not None  # Requested reasoning
 
 
+@pytest.mark.spec("1.2")
 @pytest.mark.usefixtures("_process")
 async def test_a_process_has_one_service_which_connects_anew_after_close() -> None:
     service = get_ai_evaluation_service()
@@ -182,6 +184,7 @@ SIGNATURES: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.spec("1.16", "1.17", "1.18", "1.19", "1.20", "1.21", "1.22", "1.23", "1.24", "1.40")
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_every_method_takes_what_spec_1_says_and_its_batch_form_items_and_50_at_once(name: str) -> None:
     def taken(method: str) -> list[tuple[str, object]]:
@@ -197,6 +200,7 @@ def test_every_method_takes_what_spec_1_says_and_its_batch_form_items_and_50_at_
     assert taken(f"{name}_batch") == [("items", REQUIRED), *single[1:], ("max_concurrent", 50)]
 
 
+@pytest.mark.spec("1.18", "1.31", "1.36", "1.58")
 async def test_120_items_come_back_in_their_order(house: House, service: AIEvaluationService) -> None:
     house.double.script(
         answers=[
@@ -210,6 +214,7 @@ async def test_120_items_come_back_in_their_order(house: House, service: AIEvalu
     ]
 
 
+@pytest.mark.spec("1.20", "1.22", "1.24", "1.34")
 async def test_every_batch_method_returns_a_result_of_its_kind_for_each_item(
     house: House, service: AIEvaluationService
 ) -> None:
@@ -238,6 +243,7 @@ async def test_every_batch_method_returns_a_result_of_its_kind_for_each_item(
     )
 
 
+@pytest.mark.spec("1.6")
 @pytest.mark.parametrize(
     "call",
     [
@@ -257,6 +263,7 @@ async def test_without_reasoning_none_is_asked_for_and_none_is_given(
     assert "reasoning" not in json.dumps(asked.response_format)
 
 
+@pytest.mark.spec("1.25")
 async def test_at_most_max_concurrent_items_of_a_batch_are_in_flight(
     house: House, service: AIEvaluationService
 ) -> None:
@@ -270,6 +277,7 @@ async def test_at_most_max_concurrent_items_of_a_batch_are_in_flight(
     assert [call.in_flight for call in house.double.calls()] == [1, 1, 1, 1]
 
 
+@pytest.mark.spec("1.16")
 async def test_calls_run_side_by_side_without_blocking_the_event_loop(
     house: House, service: AIEvaluationService
 ) -> None:
@@ -327,6 +335,7 @@ async def test_one_service_serves_several_event_loops(house: House, service: AIE
     assert house.double.count() == 2
 
 
+@pytest.mark.spec("1.32", "1.35", "1.58")
 async def test_a_failed_item_is_an_error_in_its_place_and_never_a_decision(
     house: House, service: AIEvaluationService
 ) -> None:
@@ -453,6 +462,7 @@ async def test_a_wrong_key_gives_every_item_the_reason_after_a_handful_of_calls(
 
 
 @pytest.mark.slow  # what the small model answers through the whole stack is in the ordinary run: test_stack
+@pytest.mark.spec("1.57")
 @pytest.mark.timeout(700)  # a bound for the slowest machine, not a measure: it takes seconds on a quiet one
 async def test_the_real_small_model_gives_results_of_the_right_shape(
     tmp_path: Path, client: Client, start_worker: StartWorker

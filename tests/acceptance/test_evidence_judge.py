@@ -98,6 +98,7 @@ def follow(pattern: str, **names: Any) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.spec("5.3", "5.36")
 @needs_real_records
 @pytest.mark.parametrize(
     ("reply", "confidence"),
@@ -125,6 +126,7 @@ def test_pattern_1_runs_word_for_word(
             assert classification["original_confidence"] == 0.9
 
 
+@pytest.mark.spec("5.36")
 @needs_real_records
 def test_pattern_2_runs_word_for_word(double: Double, client: JudgeClient) -> None:
     double.script(
@@ -164,6 +166,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.spec("5.21")
 def test_whatever_goes_wrong_with_a_call_is_neutral_and_disturbs_no_other(double: Double, client: JudgeClient) -> None:
     double.script(
         answers=[Scripted("- Taxonomy Value: i\n", judged("inappropriate", 0.0))],
@@ -176,6 +179,7 @@ def test_whatever_goes_wrong_with_a_call_is_neutral_and_disturbs_no_other(double
     assert (last["quality_score"], last["evidence_type"]) == (0.0, "inappropriate")
 
 
+@pytest.mark.spec("5.37")
 @pytest.mark.parametrize("kind", [Synchronous, Asynchronous])
 async def test_the_asynchronous_forms_are_awaited_with_clients_of_either_kind(
     double: Double, kind: type[Synchronous | Asynchronous]

@@ -65,6 +65,7 @@ def evaluator(house: House) -> Iterator[InclusionEvaluator]:
         yield made
 
 
+@pytest.mark.spec("3.17", "3.18")
 def test_a_paper_is_evaluated_as_spec_3_uses_it(house: House, evaluator: InclusionEvaluator) -> None:
     quote = "Statins were given to 20 adults"
     house.double.script(answers=[Scripted("Paper number 0.", answer("include", quote=quote))])
@@ -80,6 +81,7 @@ def test_a_paper_is_evaluated_as_spec_3_uses_it(house: House, evaluator: Inclusi
     assert "Statin intervention" in call.prompt
 
 
+@pytest.mark.spec("3.19")
 def test_papers_come_back_in_their_order_each_with_its_decision(house: House, evaluator: InclusionEvaluator) -> None:
     house.double.script(
         answers=[
@@ -99,6 +101,7 @@ def test_papers_come_back_in_their_order_each_with_its_decision(house: House, ev
     assert [current for current, _ in heard] == sorted({current for current, _ in heard})
 
 
+@pytest.mark.spec("3.18")
 def test_dicts_are_papers_too_and_scores_belong_to_their_papers(house: House, evaluator: InclusionEvaluator) -> None:
     given = [{"id": n, "title": f"Paper number {n}."} for n in range(3)]
     decided = evaluator.evaluate_batch(given, relevance_scores=[0.0, None, 2.5])
@@ -109,6 +112,7 @@ def test_dicts_are_papers_too_and_scores_belong_to_their_papers(house: House, ev
     assert shown == {"0": True, "1": False, "2": True}
 
 
+@pytest.mark.spec("3.19")
 def test_a_failed_paper_is_uncertain_with_its_error_and_never_excluded(
     house: House, evaluator: InclusionEvaluator
 ) -> None:
@@ -127,6 +131,7 @@ def test_a_failed_paper_is_uncertain_with_its_error_and_never_excluded(
     assert empty.error.startswith("no_content: ")
 
 
+@pytest.mark.spec("3.22")
 def test_the_policy_for_unclear_verdicts_is_the_callers_and_costs_no_new_call(house: House) -> None:
     client = house.fresh().client
     unclear = answer("exclude", "unclear", "met", "not met", "not met")
@@ -199,6 +204,7 @@ def test_no_paper_is_no_batch(house: House, evaluator: InclusionEvaluator) -> No
     assert len(house.client.batches(limit=1000)) == before
 
 
+@pytest.mark.spec("3.17")
 def test_the_callback_hears_when_a_batch_begins_and_how_it_ends(house: House) -> None:
     heard: list[tuple[str, str]] = []
     house.fresh().double.script(answers=[Scripted("Paper number", answer("include"))])
@@ -255,6 +261,7 @@ def test_without_a_worker_it_says_so_and_waits_no_longer_than_told(
         assert client.batches() != []  # it goes on once a worker runs
 
 
+@pytest.mark.spec("3.17")
 def test_methods_take_what_spec_3_says() -> None:
     assert list(inspect.signature(InclusionEvaluator).parameters)[:2] == ["criteria", "model"]
     assert list(inspect.signature(InclusionEvaluator.evaluate).parameters) == ["self", "paper", "relevance_score"]

@@ -87,6 +87,7 @@ def test_no_included_record_is_rejected_however_the_criteria_are_written(name: s
     assert all(count == counts[0] for count in counts)
 
 
+@pytest.mark.spec("3.1")
 @needs_real_records
 @pytest.mark.parametrize(("name", "label"), [(name, "label") for name in SETS] + [(SETS[2], "label_ta")])
 def test_the_documented_rejections_are_those_that_the_command_counts(name: str, label: str, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def iteration(number: int, score: float) -> IterationData:
     )
 
 
+@pytest.mark.spec("2.1", "2.13", "2.16", "2.17")
 async def test_the_example_of_spec_2_is_accepted_at_the_threshold(
     house: House, service: IterativeAnswerService
 ) -> None:
@@ -82,6 +83,7 @@ async def test_the_example_of_spec_2_is_accepted_at_the_threshold(
     assert house.double.count() == 4  # two generated, two evaluated
 
 
+@pytest.mark.spec("2.6")
 async def test_a_failed_attempt_is_refined_with_its_feedback(house: House, service: IterativeAnswerService) -> None:
     script(house, 0.7, 0.9)
     await service.generate_answer(**QUESTION)
@@ -94,6 +96,7 @@ async def test_a_failed_attempt_is_refined_with_its_feedback(house: House, servi
     )
 
 
+@pytest.mark.spec("2.7", "2.18")
 async def test_at_the_last_iteration_the_best_answer_is_returned_not_the_last(
     house: House, service: IterativeAnswerService
 ) -> None:
@@ -104,6 +107,7 @@ async def test_at_the_last_iteration_the_best_answer_is_returned_not_the_last(
     assert result["iterations"] == [iteration(1, 0.3), iteration(2, 0.6), iteration(3, 0.5)]
 
 
+@pytest.mark.spec("2.15")
 async def test_a_threshold_of_0_is_a_threshold_and_accepts_the_first_answer(
     house: House, service: IterativeAnswerService
 ) -> None:
@@ -112,6 +116,7 @@ async def test_a_threshold_of_0_is_a_threshold_and_accepts_the_first_answer(
     assert (result["final_answer"], result["success"], result["total_iterations"]) == ("first draft", True, 1)
 
 
+@pytest.mark.spec("2.15")
 @pytest.mark.parametrize(("threshold", "iterations"), [(0.7, 1), (0.71, 2), (0.0, 1)])
 async def test_the_threshold_of_the_service_counts_where_the_call_names_none(
     house: House, threshold: float, iterations: int
@@ -122,6 +127,7 @@ async def test_the_threshold_of_the_service_counts_where_the_call_names_none(
     assert (await service.generate_answer(**QUESTION))["total_iterations"] == iterations
 
 
+@pytest.mark.spec("2.14")
 def test_the_threshold_is_0_8_where_nobody_names_one() -> None:
     assert IterativeAnswerService().score_threshold == 0.8  # and nothing connects
 
@@ -139,6 +145,7 @@ async def test_an_iteration_that_fails_is_recorded_and_the_next_one_goes_on(
     assert (result["success"], result["total_iterations"]) == (True, 2)
 
 
+@pytest.mark.spec("2.29")
 async def test_without_any_evaluated_attempt_the_operation_fails_with_kind_and_message(
     house: House, service: IterativeAnswerService
 ) -> None:
@@ -147,6 +154,7 @@ async def test_without_any_evaluated_attempt_the_operation_fails_with_kind_and_m
         await service.generate_answer(**QUESTION, iter_max=2)
 
 
+@pytest.mark.spec("2.30")
 async def test_parallel_attempts_are_made_side_by_side_in_each_iteration(
     house: House, service: IterativeAnswerService
 ) -> None:
@@ -158,6 +166,7 @@ async def test_parallel_attempts_are_made_side_by_side_in_each_iteration(
     assert max(call.in_flight for call in house.double.calls()) == 3
 
 
+@pytest.mark.spec("2.24")
 async def test_the_model_of_the_call_is_asked_else_the_workers_own(
     house: House, service: IterativeAnswerService
 ) -> None:
@@ -167,6 +176,7 @@ async def test_the_model_of_the_call_is_asked_else_the_workers_own(
     assert [call.model for call in house.double.calls()] == ["other-1", "other-1", "double-1", "double-1"]
 
 
+@pytest.mark.spec("2.2")
 def test_the_parameters_are_those_of_spec_2() -> None:
     parameters = inspect.signature(IterativeAnswerService.generate_answer).parameters
     assert {name: parameter.default for name, parameter in list(parameters.items())[4:]} == {
@@ -179,6 +189,7 @@ def test_the_parameters_are_those_of_spec_2() -> None:
     assert list(parameters)[1:4] == ["instruct", "resp_format", "eval_crit"]
 
 
+@pytest.mark.spec("2.23")
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

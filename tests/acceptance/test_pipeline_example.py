@@ -143,6 +143,7 @@ def test_a_second_project_enqueues_waits_and_reads_with_the_synchronous_client(
     assert screened[0]["reasoning"] == "it says Exercise at home"
 
 
+@pytest.mark.spec("1.62")
 def test_the_pipelines_filter_step_sends_six_fields_and_keeps_each_decision_in_its_own_database_and_an_error_as_none(
     project: FreshProject, house: House, producer: dict[str, str], tmp_path: Path
 ) -> None:
@@ -172,6 +173,7 @@ def test_the_pipelines_filter_step_sends_six_fields_and_keeps_each_decision_in_i
     assert wip_articles(database)[2] == ("333", 1, 0.9, None, None)
 
 
+@pytest.mark.spec("1.61")
 @pytest.mark.parametrize(
     ("output_type", "values", "passed", "scores"),
     [

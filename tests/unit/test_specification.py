@@ -1,156 +1,168 @@
-"""The table of specifications names only what is there: files, functions, classes, constants, tests."""
+"""The page of specifications is written from the requirements and from the marks at the tests."""
 
-import ast
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SPECS = {
-    1: "Spec 1: AI evaluation service",
-    2: "Spec 2: generate answer",
-    3: "Spec 3: systematic review filtering",
-    4: "Spec 4: evaluation framework",
-    5: "Spec 5: evidence judge",
-}
-REFERENCE = re.compile(r"`([\w./]+\.py)`: (`[\w.]+`(?:, `[\w.]+`)*)")
-CELL = re.compile(rf"{REFERENCE.pattern}(?:; {REFERENCE.pattern})*")
-MARKS = re.compile(r" \((D\d+(?:, D\d+)*)\)$")
+from specification import (
+    PAGE,
+    Definitions,
+    Difference,
+    Mark,
+    Requirement,
+    Specification,
+    definitions_in,
+    marks_in,
+    page_of,
+    read_differences,
+    read_specifications,
+    written_page,
+)
+
+SPECIFICATIONS = read_specifications()
+SOURCE = """
+LIMIT = 3
+
+class Score:
+    value: float
+
+    def on_grid(self):
+        inner = 1
+
+def parse(): ...
+"""
 
 
-@dataclass(frozen=True)
-class Named:
-    """One name in one file."""
-
-    path: str
-    name: str
+def definitions() -> Definitions:
+    """What two modules define that have a function of one name."""
+    modules = ("tamis_worker/score.py", "tamis_worker/rooms/filter.py")
+    return Definitions(one for module in modules for one in definitions_in(f"worker/{module}", Path(module), SOURCE))
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """One row of a specification's table."""
-
-    number: str
-    text: str
-    held_by: str
-    shown_by: str
-
-    @property
-    def differences(self) -> list[str]:
-        marks = MARKS.search(self.text)
-        return marks[1].split(", ") if marks else []
+def test_the_page_is_what_requirements_and_marks_say() -> None:
+    written = written_page()  # fails with all faults: a requirement without a test, a mark without a requirement
+    assert len(written.splitlines()) > 250
+    if PAGE.read_text("utf-8") != written:
+        pytest.fail(f"{PAGE.name} is not what requirements and marks say; `python -m tests.specification` writes it")
 
 
-def section(heading: str) -> str:
-    document = (ROOT / "docs" / "specification.md").read_text("utf-8")
-    return document.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+def test_five_specifications_are_numbered_without_a_gap() -> None:
+    assert [specification.number for specification in SPECIFICATIONS] == ["1", "2", "3", "4", "5"]
+    for specification in SPECIFICATIONS:
+        numbers = [one.number for one in specification.requirements]
+        assert len(numbers) >= 20
+        assert numbers == [f"{specification.number}.{n}" for n in range(1, len(numbers) + 1)]
+    differences = read_differences()
+    assert [one.number for one in differences] == [f"D{n}" for n in range(1, len(differences) + 1)]
 
 
-def rows(heading: str) -> list[list[str]]:
-    """The cells of a section's table, without its head."""
-    lines = [line for line in section(heading).splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+def test_no_requirement_stands_there_twice_and_none_is_empty() -> None:
+    requirements = [one for specification in SPECIFICATIONS for one in specification.requirements]
+    assert len({one.demanded for one in requirements}) == len(requirements)
+    assert all(one.demanded and one.held_by for one in requirements)
+    assert all(one.difference and one.reason for one in read_differences())
 
 
-def requirements() -> list[Requirement]:
-    return [Requirement(*row) for heading in SPECS.values() for row in rows(heading)]
+def test_marks_are_read_from_tests_cases_classes_and_files() -> None:
+    text = """
+import pytest
+pytestmark = [pytest.mark.chaos, pytest.mark.spec("1.1")]
+
+@pytest.mark.spec("1.10", "1.9")
+async def test_one(): ...
+
+@pytest.mark.parametrize("a", [1, pytest.param(2, marks=pytest.mark.spec("2.1"))])
+def test_cases(a): ...
+
+@pytest.mark.spec("3.1")
+class TestAll:
+    pytestmark = pytest.mark.spec("3.2")
+    @pytest.mark.spec("3.3")
+    def test_two(self): ...
+"""
+    assert [(mark.number, mark.name) for mark in marks_in("tests/unit/test_it.py", text)] == [
+        ("1.1", None),
+        ("1.10", "test_one"),
+        ("1.9", "test_one"),
+        ("2.1", "test_cases"),
+        ("3.1", "TestAll"),
+        ("3.2", "TestAll"),
+        ("3.3", "TestAll.test_two"),
+    ]
 
 
-def named_in(cell: str) -> Iterator[Named]:
-    for path, names in REFERENCE.findall(cell):
-        for name in re.findall(r"`([\w.]+)`", names):
-            yield Named(path, name)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@pytest.mark.spec("1.1")\ndef helper(): ...',
+        'CASES = [pytest.param(1, marks=pytest.mark.spec("1.1"))]',
+        "@pytest.mark.spec\ndef test_it(): ...",
+        "@pytest.mark.spec()\ndef test_it(): ...",
+        "@pytest.mark.spec(1.1)\ndef test_it(): ...",
+        '@pytest.mark.spec("1.1", NUMBER)\ndef test_it(): ...',
+    ],
+)
+def test_a_mark_that_no_test_bears_or_that_names_no_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"tests/unit/test_it\.py: .*: 1$"):
+        marks_in("tests/unit/test_it.py", text)
 
 
-@cache
-def defined_in(path: str) -> frozenset[str]:
-    """What a module defines: functions, classes, constants; of a class its methods and fields as `Class.name`."""
-    return frozenset(_definitions(ast.parse((ROOT / path).read_text("utf-8")).body))
+def test_a_definition_is_found_by_as_much_of_its_name_as_is_its_own() -> None:
+    found = definitions().find("filter.parse")
+    assert (found.path, found.name) == ("worker/tamis_worker/rooms/filter.py", "parse")
+    assert definitions().find("score.Score.on_grid").dotted == "tamis_worker.score.Score.on_grid"
+    assert definitions().find("tamis_worker.score.LIMIT").name == "LIMIT"
+    assert definitions().find("score.Score.value").name == "Score.value"
 
 
-def _definitions(body: list[ast.stmt], prefix: str = "") -> Iterator[str]:
-    for node in body:
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield prefix + name
-            case ast.ClassDef(name=name, body=inner):
-                yield prefix + name
-                yield from _definitions(inner, f"{prefix}{name}.")
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                yield prefix + name
-            case ast.Assign(targets=targets):
-                yield from (prefix + target.id for target in targets if isinstance(target, ast.Name))
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("parse", "is more than one: tamis_worker.score.parse, tamis_worker.rooms.filter.parse"),
+        ("inner", "is defined nowhere: none"),  # within a function
+        ("lter.parse", "is defined nowhere: tamis_worker.rooms.filter.parse"),  # names are compared whole
+    ],
+)
+def test_a_name_of_nothing_or_of_several_is_refused(name: str, refused: str) -> None:
+    with pytest.raises(ValueError, match=refused):
+        definitions().find(name)
 
 
-@cache
-def collected_from(path: str) -> frozenset[str]:
-    """The functions that pytest collects from a file."""
-    return frozenset(
-        node.name
-        for node in ast.parse((ROOT / path).read_text("utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+def test_the_page_names_what_holds_and_what_shows_each_requirement() -> None:
+    requirements = (
+        Requirement("1.1", "One", ("filter.parse", "score.parse", "filter.LIMIT")),
+        Requirement("1.2", "Two", ("score.LIMIT",), ("D1",)),
     )
+    marks = [
+        Mark("1.1", "tests/unit/test_a.py", None),
+        Mark("1.1", "tests/unit/test_b.py", "test_x"),
+        Mark("1.2", "tests/unit/test_b.py", "test_x"),
+        Mark("1.2", "tests/unit/test_b.py", "test_y"),
+    ]
+    specification = Specification("1", "A title", requirements, ("Three",))
+    page = page_of([specification], [Difference("D1", "Otherwise", "Because")], marks, definitions())
+    filter_path, score_path = "`worker/tamis_worker/rooms/filter.py`", "`worker/tamis_worker/score.py`"
+    assert [line for line in page.splitlines() if line.startswith(("| 1", "| D", "## "))] == [
+        "## Spec 1: A title",
+        f"| 1.1 | One | {filter_path}: `parse`, `LIMIT`; {score_path}: `parse` "
+        "| `tests/unit/test_a.py`; `tests/unit/test_b.py`: `test_x` |",
+        f"| 1.2 | Two (D1) | {score_path}: `LIMIT` | `tests/unit/test_b.py`: `test_x`, `test_y` |",
+        "## Differences",
+        "| D1 | 1.2 | Otherwise | Because |",
+        "## Not built yet",
+        "| 1 | Three |",
+    ]
 
 
-@pytest.mark.parametrize("heading", [*SPECS.values(), "Differences", "Not built yet"])
-def test_no_cell_of_any_table_is_empty(heading: str) -> None:
-    table = rows(heading)
-    assert len(table) >= (5 if heading == "Not built yet" else 10)
-    assert {len(row) for row in table} == {2 if heading == "Not built yet" else 4}
-    assert all(all(row) for row in table)
-
-
-@pytest.mark.parametrize(("spec", "heading"), SPECS.items())
-def test_requirements_are_numbered_without_a_gap(spec: int, heading: str) -> None:
-    numbers = [row[0] for row in rows(heading)]
-    assert numbers == [f"{spec}.{n}" for n in range(1, len(numbers) + 1)]
-
-
-def test_no_requirement_stands_there_twice() -> None:
-    texts = [requirement.text for requirement in requirements()]
-    assert len(set(texts)) == len(texts)
-
-
-def test_every_cell_that_refers_is_written_as_files_and_names() -> None:
-    for requirement in requirements():
-        for cell in (requirement.held_by, requirement.shown_by):
-            assert CELL.fullmatch(cell), f"{requirement.number}: {cell}"
-
-
-def test_every_requirement_is_held_by_something_that_the_source_defines() -> None:
-    for requirement in requirements():
-        for named in named_in(requirement.held_by):
-            assert named.path.startswith(("schemas/", "producer/", "worker/")), requirement.number
-            assert (ROOT / named.path).is_file(), f"{requirement.number}: {named.path}"
-            assert named.name in defined_in(named.path), f"{requirement.number}: {named.path} has no {named.name}"
-
-
-def test_every_requirement_is_shown_by_a_test_function() -> None:
-    for requirement in requirements():
-        for named in named_in(requirement.shown_by):
-            assert re.fullmatch(r"tests/(unit|integration|acceptance)/([\w/]+/)?test_\w+\.py", named.path), named.path
-            assert (ROOT / named.path).is_file(), f"{requirement.number}: {named.path}"
-            assert named.name in collected_from(named.path), f"{requirement.number}: {named.path} has no {named.name}"
-
-
-def test_every_difference_belongs_to_requirements_that_name_it() -> None:
-    table = rows("Differences")
-    assert [row[0] for row in table] == [f"D{n}" for n in range(1, len(table) + 1)]
-    named_there = {(number, row[0]) for row in table for number in row[1].split(", ")}
-    named_here = {(requirement.number, mark) for requirement in requirements() for mark in requirement.differences}
-    assert named_here == named_there
-
-
-def test_what_is_not_built_belongs_to_a_specification() -> None:
-    assert {row[0] for row in rows("Not built yet")} <= {str(spec) for spec in SPECS}
-
-
-def test_names_are_found_where_they_are_defined_and_nowhere_else() -> None:
-    schemas = defined_in("schemas/tamis_schemas/operations/score.py")
-    assert {"Score", "Score.min_value", "Score.on_grid", "TOLERANCE"} <= schemas
-    assert not {"min_value", "on_grid", "Words", "low", "Score.absent"} & schemas
-    assert "rows" not in collected_from("tests/unit/test_specification.py")
+def test_every_fault_of_requirements_and_marks_is_told_at_once() -> None:
+    requirements = (Requirement("1.1", "One", ("filter.parse",), ("D2",)), Requirement("1.2", "Two", ("gone",)))
+    marks = [Mark("1.2", "tests/unit/test_a.py", "test_x"), Mark("9.9", "tests/unit/test_a.py", "test_y")]
+    with pytest.raises(ValueError, match="no test") as refused:
+        page_of([Specification("1", "A title", requirements)], [Difference("D1", "d", "r")], marks, definitions())
+    assert str(refused.value).splitlines() == [
+        "1.1: no test bears its mark",
+        "tests/unit/test_a.py: test_y is marked with '9.9', which is no requirement",
+        "D2 is named by a requirement and described nowhere",
+        "D1 is described, and no requirement names it",
+        "1.2: 'gone' is defined nowhere: none",
+    ]

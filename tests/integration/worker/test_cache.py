@@ -13,6 +13,7 @@ from tamis_schemas import EvaluationResult, Filter, Score
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 
 
+@pytest.mark.spec("2.31")
 def test_a_second_identical_batch_of_500_makes_no_call(house: House) -> None:
     client, double = house.client, house.fresh().double
     first = client.submit(ONCOLOGY, abstracts(500))

@@ -75,6 +75,7 @@ def test_what_the_double_answers_of_itself_is_read_and_rated(house: House) -> No
         assert {one.label for row in batch.results() for one in row.evaluations} >= {"semantic_validation"}
 
 
+@pytest.mark.spec("4.3", "4.18", "4.20", "4.29")
 def test_metrics_are_kept_with_the_result_and_reckoned_up_in_the_summary(house: House) -> None:
     client, double = house.client, house.fresh().double
     recalled = Scripted(ASKED_OF_RECALL, {"missing": ["one site"], "score": 0.75})
@@ -174,6 +175,7 @@ def test_without_chunks_nothing_is_written_and_nothing_is_said(house: House) -> 
     assert [row.evaluations for row in batch.results()] == [[], [], []]
 
 
+@pytest.mark.spec("4.20")
 def test_status_and_results_show_the_metrics(house: House, tmp_path: Path) -> None:
     client, double = house.client, house.fresh().double
     double.script(answers=[Scripted(ASKED_OF_RECALL, {"missing": [], "score": 1.0}), answer(1, 0)])
@@ -194,6 +196,7 @@ def test_chunks_that_are_none_are_refused_before_anything_is_written(house: Hous
         house.client.submit(SIZE, [item(1), {"id": "rec-2", "chunks": [{"text": ""}]}])
 
 
+@pytest.mark.spec("4.19")
 def test_the_threshold_of_a_worker_decides_whether_a_model_is_asked(
     client: Client, double: Double, start_worker: Callable[..., WorkerProcess]
 ) -> None:

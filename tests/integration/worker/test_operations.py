@@ -27,6 +27,7 @@ SCHEMA = {
 }
 
 
+@pytest.mark.spec("1.3")
 @pytest.mark.parametrize(
     ("operation", "kind"),
     [
@@ -75,6 +76,7 @@ def test_a_score_off_its_grid_is_repaired(house: House) -> None:
     assert double.count() == 2
 
 
+@pytest.mark.spec("2.26", "2.32")
 def test_an_answer_is_refined_until_it_is_good_enough(house: House) -> None:
     client, double = house.client, house.fresh().double
     low = {"evaluation_reasoning": "too short", "improvement_suggestions": ["say more"], "meets_criteria": False}
@@ -99,6 +101,7 @@ def test_an_answer_is_refined_until_it_is_good_enough(house: House) -> None:
     assert row.provenance.calls == 4 == double.count()
 
 
+@pytest.mark.spec("2.31")
 def test_parallel_attempts_do_not_share_one_kept_answer(house: House) -> None:
     client, double = house.client, house.fresh().double
     operation = Answer(instruct="Explain", resp_format="Text", eval_crit="x", iter_max=1, parallel_attempts=3)
@@ -107,6 +110,7 @@ def test_parallel_attempts_do_not_share_one_kept_answer(house: House) -> None:
     assert double.count() >= 4  # three generations, and their evaluations as far as the answers differ
 
 
+@pytest.mark.spec("5.38")
 def test_the_results_of_a_batch_are_judged_against_their_records(house: House) -> None:
     client, double = house.client, house.fresh().double
     filtered = client.submit(Filter(criteria="Is it?"), abstracts(3))

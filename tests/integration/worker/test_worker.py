@@ -20,6 +20,7 @@ from tamis_schemas import (
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 
 
+@pytest.mark.spec("1.3")
 def test_every_item_of_a_batch_gets_its_own_result_in_order(house: House) -> None:
     client, double = house.client, house.fresh().double
     double.script(
@@ -84,6 +85,7 @@ def test_an_inclusion_names_the_criteria_that_decided(house: House) -> None:
     assert summary.unverified == 1
 
 
+@pytest.mark.spec("1.35")
 @pytest.mark.parametrize(
     ("fault", "kind", "calls"),
     [

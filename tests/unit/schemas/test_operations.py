@@ -24,6 +24,7 @@ def test_stored_parameters_give_the_operation_back() -> None:
     assert parse_operation(operation.model_dump(mode="json")) == operation
 
 
+@pytest.mark.spec("1.40")
 @pytest.mark.parametrize(
     ("params", "named"),
     [
@@ -68,6 +69,7 @@ def test_an_operation_cannot_be_changed_after_it_was_made() -> None:
         Filter(criteria="x").criteria = "y"  # type: ignore[misc] # the wrong use
 
 
+@pytest.mark.spec("1.7")
 def test_reasoning_is_asked_for_unless_said_otherwise() -> None:
     schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
     for operation in (
@@ -79,6 +81,7 @@ def test_reasoning_is_asked_for_unless_said_otherwise() -> None:
         assert operation.include_reasoning is True
 
 
+@pytest.mark.spec("1.28", "1.30", "1.31")
 @pytest.mark.parametrize("kind", [EvaluationResult, FieldsResult])
 def test_both_kinds_of_result_have_the_same_indicators_and_no_item_id(
     kind: type[EvaluationResult] | type[FieldsResult],

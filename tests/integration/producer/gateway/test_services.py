@@ -23,6 +23,7 @@ def http(client: Client, start_worker: StartWorker) -> Iterator[httpx.Client]:
         yield http
 
 
+@pytest.mark.spec("1.59")
 def test_items_are_filtered_and_scored(http: httpx.Client) -> None:
     body = {"items": abstracts(50), "criteria": "Is this about oncology?"}
     filtered = http.post("/api/tablizer/filter", json=body).json()["results"]
@@ -32,6 +33,7 @@ def test_items_are_filtered_and_scored(http: httpx.Client) -> None:
     assert all(0 <= one["value"] <= 1 for one in scored)
 
 
+@pytest.mark.spec("1.60")
 def test_texts_are_extracted_and_what_fails_is_an_error_in_its_place(http: httpx.Client, double: Double) -> None:
     double.script(faults=[Fault(Kind.BAD_REQUEST, contains="number 2.")])
     answer = http.post("/api/tablizer/extract", json={"items": abstracts(5), "prompt": "The population"})
@@ -53,6 +55,7 @@ def test_what_cannot_go_on_is_told_and_holds_nothing(http: httpx.Client, client:
         assert connection.execute(text("SELECT DISTINCT state FROM batches")).scalars().all() == ["cancelled"]
 
 
+@pytest.mark.spec("2.33")
 def test_an_answer_is_generated_with_its_history(http: httpx.Client) -> None:
     body = {"instruct": "What is a sieve?", "resp_format": "One sentence.", "eval_crit": "Correct.", "iter_max": 2}
     answer = http.post("/api/lab/generate-answer", json=body).json()
@@ -77,6 +80,7 @@ def test_a_request_that_is_wrong_names_the_field(
     assert told in answer.json()["detail"]
 
 
+@pytest.mark.spec("2.33")
 @pytest.mark.parametrize("path", ["tablizer/filter", "tablizer/extract", "lab/generate-answer"])
 def test_each_asks_for_a_key_that_may_submit(client: Client, http: httpx.Client, path: str) -> None:
     key = api_keys.create(client.engine, "A reader", [Scope.READ])

@@ -45,6 +45,7 @@ def row(batch: Batch, index: int = 0) -> ItemResult:
     return list(batch.results())[index]
 
 
+@pytest.mark.spec("4.29")
 async def test_what_was_said_is_read_back_as_it_was(engine: AsyncEngine, batch: Batch) -> None:
     one, other, none = await claimed(engine, batch, 0, 1, 2)
     said = (
@@ -59,6 +60,7 @@ async def test_what_was_said_is_read_back_as_it_was(engine: AsyncEngine, batch: 
     assert row(batch, 2).evaluations == []
 
 
+@pytest.mark.spec("4.29")
 async def test_under_a_stale_fence_nothing_is_said_even_beside_the_one_that_holds(
     engine: AsyncEngine, batch: Batch
 ) -> None:

@@ -173,6 +173,7 @@ async def test_a_client_survives_every_fault_and_answers_afterwards(double: Doub
         await answered(llm)
 
 
+@pytest.mark.spec("1.35")
 async def test_a_call_slower_than_the_timeout_is_a_timeout(double: Double) -> None:
     double.script(faults=[Fault(Kind.SLOW, delay=30.0)])
     llm = Llm(double.base_url, KEY, timeout=0.2, connections=1)
@@ -266,6 +267,7 @@ async def test_retry_after_as_a_date_counts_from_the_answers_own_date(double: Do
     assert 50 <= asked <= 61
 
 
+@pytest.mark.spec("1.48")
 async def test_the_short_schema_is_asked_for_first(double: Double, llm: Llm) -> None:
     await answered(llm)
     (call,) = double.calls()

@@ -62,6 +62,7 @@ def test_a_receiver_that_is_not_there_costs_a_warning(
     assert "hunter2" not in worker.text()
 
 
+@pytest.mark.spec("4.31")
 def test_a_receiver_that_hangs_holds_up_neither_work_nor_stop(
     client: Client, environment: dict[str, str], tmp_path: Path, silent: str
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_receiver_that_hangs_holds_up_neither_work_nor_stop(
     is_done(client, lambda: WorkerProcess(tmp_path, "worker", environment | asked))
 
 
+@pytest.mark.spec("4.31")
 @pytest.mark.parametrize("failing", ["start_span", ",".join(CALLS), "set_attributes,add_event,end"])
 def test_an_sdk_that_raises_is_not_noticed(
     client: Client, environment: dict[str, str], tmp_path: Path, failing: str

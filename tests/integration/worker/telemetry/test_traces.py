@@ -217,6 +217,7 @@ def test_what_is_answered_from_the_cache_has_no_call(
     assert len({span.trace for span in receiver.spans}) == 2
 
 
+@pytest.mark.spec("4.30")
 def test_each_evaluation_is_an_event_of_the_call_whose_answer_it_rates(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
 ) -> None:
@@ -241,6 +242,7 @@ def test_each_evaluation_is_an_event_of_the_call_whose_answer_it_rates(
     assert recall.events == of_item.events == ()
 
 
+@pytest.mark.spec("4.30")
 def test_of_an_answer_from_the_cache_the_item_has_the_evaluations(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
 ) -> None:

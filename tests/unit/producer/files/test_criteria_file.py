@@ -57,6 +57,7 @@ def test_the_example_in_the_messages_is_right(folder: Path) -> None:
     assert len(EXAMPLE.splitlines()) == 3
 
 
+@pytest.mark.spec("3.23")
 @pytest.mark.parametrize(
     ("text", "line", "field", "said"),
     [

@@ -47,6 +47,7 @@ def test_a_wording_that_repeats_an_inclusion_criterion_is_doubted() -> None:
     )
 
 
+@pytest.mark.spec("3.23")
 @pytest.mark.parametrize(
     ("included", "excluded", "said"),
     [

@@ -73,6 +73,8 @@ def test_a_threshold_from_blocks_takes_a_block_for_one_record() -> None:
     assert (few.value, few.needed) == (None, 585)
     assert found.value == 0.9
     assert found.bound == pytest.approx(lower_bound(58.5, 58.5))
+    missing = choose_threshold([0.1] + [0.9] * 929, weight=10)  # a miss is a tenth of a block, too
+    assert (missing.value, missing.missed, missing.bound) == (0.9, 1, pytest.approx(lower_bound(92.9, 93.0)))
 
 
 def test_a_pilot_that_is_no_sample_gets_no_threshold_whatever_it_holds() -> None:

@@ -50,6 +50,8 @@ def test_the_interval_is_that_of_statsmodels(share: tuple[int, int]) -> None:
     low, high = proportion_confint(*share, alpha=0.05, method="beta")
     found = interval(*share)
     assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+    count, total = share
+    assert (found.count, found.total, found.estimate, found.level) == (count, total, count / total, 0.95)
 
 
 @given(SHARES, LEVELS)

@@ -78,6 +78,7 @@ def test_nothing_is_covered_beyond_its_sentence() -> None:
     assert covered(text, ends) == "BB DD"
 
 
+@pytest.mark.spec("3.8")
 @pytest.mark.parametrize(
     ("abstract", "rule"),
     [

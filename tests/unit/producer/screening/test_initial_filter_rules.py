@@ -40,6 +40,7 @@ def _lists_as_they_were() -> Iterator[None]:
         one[:] = contents
 
 
+@pytest.mark.spec("3.7")
 @pytest.mark.parametrize(
     ("title", "rule"),
     [
@@ -76,6 +77,7 @@ def test_a_definitive_title_rejects_with_high_confidence(title: str, rule: str) 
     assert result.confidence > HIGH_CONFIDENCE_THRESHOLD
 
 
+@pytest.mark.spec("3.9", "3.11", "3.14")
 @pytest.mark.parametrize(
     ("title", "rule"),
     [
@@ -114,6 +116,7 @@ def test_a_keyword_in_the_title_rejects_with_high_confidence(title: str, rule: s
     assert title[result.start : result.end] == result.matched
 
 
+@pytest.mark.spec("3.9")
 @pytest.mark.parametrize(
     "title",
     [
@@ -164,6 +167,7 @@ def test_titles_that_only_look_like_it_pass(title: str) -> None:
     assert result.passed, result
 
 
+@pytest.mark.spec("3.10", "3.14")
 @pytest.mark.parametrize(
     ("abstract", "rule"),
     [
@@ -196,6 +200,7 @@ def test_an_abstract_that_says_it_of_its_own_paper_rejects_with_medium_confidenc
     assert abstract[result.start : result.end] == result.matched
 
 
+@pytest.mark.spec("3.8", "3.10")
 @pytest.mark.parametrize(
     "abstract",
     [
@@ -249,6 +254,7 @@ def test_what_an_abstract_says_of_others_protects(abstract: str) -> None:
     assert result.passed, result
 
 
+@pytest.mark.spec("3.8")
 @pytest.mark.parametrize(
     ("title", "abstract"),
     [
@@ -263,6 +269,7 @@ def test_one_protected_mention_does_not_protect_another(title: str, abstract: st
     assert not filtered(title, abstract).passed
 
 
+@pytest.mark.spec("3.8")
 def test_a_context_does_not_reach_beyond_its_sentence_or_a_few_words() -> None:
     assert not filtered(abstract="Prior work exists. Statins were tested in vitro.").passed
     far = "prior to this we had for quite a long time always been thinking about in vitro tests"
@@ -274,6 +281,7 @@ def test_an_abbreviation_ends_no_sentence() -> None:
     assert filtered(abstract="We excluded other work (e.g. In vitro studies).").passed
 
 
+@pytest.mark.spec("3.13")
 @pytest.mark.parametrize(
     "abstract",
     [
@@ -295,6 +303,7 @@ def test_a_missing_short_or_placeholder_abstract_never_rejects(title: str, abstr
     assert filtered(title, abstract).passed
 
 
+@pytest.mark.spec("3.13")
 @pytest.mark.parametrize(
     ("record", "passed"),
     [
@@ -313,6 +322,7 @@ def test_only_what_nobody_could_screen_has_too_little_content(record: dict[str, 
     assert (result.rule == "minimum_content") is not passed
 
 
+@pytest.mark.spec("3.6")
 @pytest.mark.parametrize(
     ("record", "passed"),
     [
@@ -340,10 +350,12 @@ def test_a_known_year_out_of_range_rejects_an_unknown_one_never(record: dict[str
         assert str(record[result.field])[result.start : result.end] == result.matched
 
 
+@pytest.mark.spec("3.6")
 def test_without_a_date_range_no_year_rejects() -> None:
     assert InitialFilter(criteria()).filter_paper({"title": "T", "year": 1805}).passed
 
 
+@pytest.mark.spec("3.12")
 @pytest.mark.parametrize(
     ("keyword", "text"),
     [
@@ -384,6 +396,7 @@ def test_a_custom_keyword_needs_no_other_evidence_but_can_be_protected() -> None
     assert asked.filter_paper(PaperData(title="T", abstract="Patients without in vivo exposure.")).passed
 
 
+@pytest.mark.spec("3.15")
 @pytest.mark.usefixtures("_lists_as_they_were")
 def test_the_lists_can_be_extended_as_spec_3_shows() -> None:
     DEFINITIVE_TITLE_PATTERNS.append(r"\bsimulation\b")
@@ -398,6 +411,7 @@ def test_the_lists_can_be_extended_as_spec_3_shows() -> None:
     assert not filtered(abstract="So-called, zebrafish swim.").passed
 
 
+@pytest.mark.spec("3.15")
 @pytest.mark.usefixtures("_lists_as_they_were")
 def test_the_lists_can_be_shortened() -> None:
     DEFAULT_EXCLUSION_KEYWORDS.remove("in vitro")
@@ -407,6 +421,7 @@ def test_the_lists_can_be_shortened() -> None:
     assert filtered("Case report: in vitro").passed
 
 
+@pytest.mark.spec("3.15")
 @pytest.mark.usefixtures("_lists_as_they_were")
 @pytest.mark.parametrize(
     ("which", "added", "said"),
@@ -445,6 +460,7 @@ def test_a_paper_that_is_none_is_refused() -> None:
         InitialFilter(criteria()).filter_paper("in vitro")  # type: ignore[arg-type]  # on purpose
 
 
+@pytest.mark.spec("3.2")
 def test_records_and_papers_are_the_same_to_the_filter() -> None:
     filter_obj = InitialFilter(criteria())
     record = {"id": "1", "title": "T", "abstract": "Tested in vitro.", "_label": 1}
@@ -462,6 +478,7 @@ def test_a_place_is_counted_in_characters() -> None:
     assert title[15:23] == result.matched
 
 
+@pytest.mark.spec("3.2")
 def test_a_callback_hears_of_every_paper_and_of_every_rule_that_is_off() -> None:
     heard: list[tuple[str, str]] = []
     filter_obj = InitialFilter(
@@ -473,6 +490,7 @@ def test_a_callback_hears_of_every_paper_and_of_every_rule_that_is_off() -> None
     assert heard[3][1].startswith("b: 'In vitro' in the title")
 
 
+@pytest.mark.spec("3.5")
 def test_a_batch_tells_its_progress() -> None:
     heard: list[tuple[int, int]] = []
     InitialFilter(criteria()).filter_batch(
@@ -486,6 +504,7 @@ TITLES = st.sampled_from(
 )
 
 
+@pytest.mark.spec("3.4")
 @given(st.lists(st.tuples(TITLES, st.none() | st.sampled_from(["We excluded case reports.", "Tested in vitro."]))))
 def test_a_batch_is_parted_into_passed_and_rejected_in_its_order(pairs: list[tuple[str, str | None]]) -> None:
     papers = [PaperData(id=str(n), title=title, abstract=abstract) for n, (title, abstract) in enumerate(pairs)]
@@ -508,6 +527,7 @@ WORDS = st.lists(
 FILTER = InitialFilter(criteria(), ["动物", "éclair"])
 
 
+@pytest.mark.spec("3.3")
 @given(WORDS, WORDS)
 def test_the_place_of_a_rejection_holds_what_matched(title: str, abstract: str) -> None:
     paper = PaperData.of({"title": title, "abstract": abstract})
@@ -531,6 +551,7 @@ def test_a_protected_mention_never_rejects_what_passed(title: str, abstract: str
     assert after.passed is before.passed or before.rule == "minimum_content"
 
 
+@pytest.mark.spec("3.16")
 @pytest.mark.timeout(20)  # a quadratic search would take hours
 @pytest.mark.parametrize(
     "unit",
@@ -554,6 +575,7 @@ def test_a_field_of_a_million_characters_is_read_to_its_end_or_to_the_bound(unit
     assert ended.matched == "in vitro"
 
 
+@pytest.mark.spec("3.16")
 def test_no_more_than_a_bounded_number_of_mentions_is_weighed() -> None:
     protected = "We excluded case reports. "
     unprotected = "This case report describes a man."
@@ -561,6 +583,7 @@ def test_no_more_than_a_bounded_number_of_mentions_is_weighed() -> None:
     assert filtered(abstract=protected * MOST_MENTIONS + unprotected).passed
 
 
+@pytest.mark.spec("3.11")
 @pytest.mark.parametrize(
     ("included", "title", "rule"),
     [
@@ -584,6 +607,7 @@ def test_criteria_that_include_what_a_rule_rejects_switch_it_off_and_say_so(
     assert included.split()[0] in reasons[rule]
 
 
+@pytest.mark.spec("3.12")
 def test_what_a_caller_asks_for_is_never_switched_off() -> None:
     filter_obj = InitialFilter(criteria(inclusion_criteria=["in vitro studies"]), ["in vitro"])
     assert filter_obj.filter_paper(PaperData(title="Statins in vitro")).rule == "keyword"

@@ -48,6 +48,7 @@ def test_every_keyword_of_the_default_list_is_in_the_table() -> None:
     assert list(SENTENCES) == DEFAULT_EXCLUSION_KEYWORDS
 
 
+@pytest.mark.spec("3.10")
 @pytest.mark.parametrize("keyword", SENTENCES)
 def test_a_default_keyword_rejects_in_a_sentence_about_the_paper_itself(keyword: str) -> None:
     own, other = SENTENCES[keyword]
@@ -74,6 +75,7 @@ def test_it_is_said_of_the_papers_own_work_in_many_ways(abstract: str) -> None:
     assert not filtered(f"{abstract} {HOPE}").passed
 
 
+@pytest.mark.spec("3.10")
 @pytest.mark.parametrize(
     "abstract",
     [

@@ -93,6 +93,7 @@ def wip(pmid: str | None, published: date | None = None) -> WipArticle:
     return WipArticle(id=7, pmid=pmid, title="T", abstract="A", journal="J", publication_date=published)
 
 
+@pytest.mark.spec("1.53")
 @pytest.mark.parametrize(
     "item",
     [
@@ -154,6 +155,7 @@ def test_names_become_text_and_none_is_lost() -> None:
         to_item({"counts": {1: "a", "1": "b"}})
 
 
+@pytest.mark.spec("1.54")
 def test_a_pydantic_model_becomes_its_fields_as_json() -> None:
     article = Article(pmid="1", title="T", published=date(2024, 1, 15), authors=[Author(name="Smith")])
     assert to_item(article) == {
@@ -176,6 +178,7 @@ def test_a_dataclass_becomes_its_fields_as_json() -> None:
     }
 
 
+@pytest.mark.spec("1.55")
 @pytest.mark.parametrize(("pmid", "expected"), [("38000001", "38000001"), (None, "7"), ("", "7")])
 def test_a_mapped_instance_has_its_pmid_as_id_or_its_own_id_as_text(pmid: str | None, expected: str) -> None:
     item = to_item(wip(pmid))
@@ -184,6 +187,7 @@ def test_a_mapped_instance_has_its_pmid_as_id_or_its_own_id_as_text(pmid: str | 
     assert item["pmid"] == pmid
 
 
+@pytest.mark.spec("1.55")
 def test_a_mapped_instance_becomes_its_columns_by_the_names_of_its_attributes() -> None:
     assert to_item(wip("1", date(2024, 1, 15))) == {
         "id": "1",

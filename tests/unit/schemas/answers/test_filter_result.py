@@ -35,12 +35,14 @@ def test_a_paper_that_passed_has_no_exclusion() -> None:
     assert FilterResult(passed=True, reason="no rule rejects it").exclusion() is None
 
 
+@pytest.mark.spec("3.3")
 @pytest.mark.parametrize("fields", [{"passed": True, "rule": "animal"}, {"passed": False}])
 def test_a_rule_rejects_and_without_one_a_paper_passes(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="rejected by a rule"):
         FilterResult.model_validate({"reason": "r"} | fields)
 
 
+@pytest.mark.spec("3.4")
 @pytest.mark.parametrize(("passed", "rejected", "rate"), [(3, 1, 0.75), (0, 2, 0.0), (2, 0, 1.0), (0, 0, 0.0)])
 def test_the_pass_rate_is_the_share_that_passed(passed: int, rejected: int, rate: float) -> None:
     paper = PaperData(title="T")

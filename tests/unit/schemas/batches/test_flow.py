@@ -83,6 +83,20 @@ def test_a_number_that_does_not_fit_is_refused_naming_the_arrow(
         Flow.model_validate(flow.model_dump())
 
 
+@pytest.mark.parametrize(
+    ("counts", "complete"),
+    [([(0, 0)], True), ([(1, 0)], False), ([(0, 1)], False), ([(0, 0), (0, 0)], True), ([(0, 0), (2, 0)], False)],
+)
+def test_a_flow_is_complete_where_no_stage_has_records_open_or_cancelled(
+    counts: list[tuple[int, int]], complete: bool
+) -> None:
+    stages = [
+        FlowStage(operation="inclusion", entered=9, passed=9 - left - lost, open=left, cancelled=lost)
+        for left, lost in counts
+    ]
+    assert Flow.model_construct(stages=tuple(stages)).complete is complete
+
+
 def test_no_count_is_below_zero() -> None:
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         Tally(name="x", n=-1)

@@ -30,7 +30,13 @@ def test_anything_else_is_no_effort(effort: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [{"top_p": 0.9}, {"chat_template_kwargs": {"enable_thinking": False}}, {"stop": ["\n"]}, {"a": deep(7)}],
+    [
+        {"top_p": 0.9},
+        {"chat_template_kwargs": {"enable_thinking": False}},
+        {"stop": ["\n"]},
+        {"a": deep(7)},
+        {"a": [[[[[[[]]]]]]]},
+    ],
 )
 def test_fields_of_a_provider_go_out_as_they_are(body: dict[str, Any]) -> None:
     assert Steering(extra_body=body).options == body

@@ -8,6 +8,7 @@ from tamis_schemas.operations.answer import Answer
 GIVEN: dict[str, object] = {"instruct": "Explain it", "resp_format": "one paragraph", "eval_crit": "no jargon"}
 
 
+@pytest.mark.spec("2.14")
 def test_the_defaults_are_those_of_spec_2() -> None:
     answer = Answer.model_validate(GIVEN)
     assert answer.operation == "answer"
@@ -24,6 +25,7 @@ def test_every_threshold_from_0_to_1_is_kept_as_given(threshold: float) -> None:
     assert Answer.model_validate(GIVEN | {"score_threshold": threshold}).score_threshold == threshold
 
 
+@pytest.mark.spec("2.23")
 @pytest.mark.parametrize(
     ("changes", "named"),
     [

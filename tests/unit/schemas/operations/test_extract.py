@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from tamis_schemas.operations.extract import Extract
 
 
+@pytest.mark.spec("1.12")
 def test_an_extraction_asks_for_text_with_reasoning_unless_said_otherwise() -> None:
     extract = Extract(instruction="What is the design?")
     assert (extract.output_type, extract.enum_values, extract.include_reasoning) == ("text", None, True)
@@ -25,6 +26,7 @@ def test_an_enum_keeps_its_values_in_order_and_as_they_are_written() -> None:
     assert Extract.model_validate(extract.model_dump(mode="json")) == extract
 
 
+@pytest.mark.spec("1.12", "1.15")
 @pytest.mark.parametrize(
     ("changes", "named"),
     [

@@ -103,6 +103,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.spec("1.26")
 @pytest.mark.parametrize("schema", TAKEN.values(), ids=TAKEN.keys())
 def test_a_schema_that_can_be_asked_for_is_taken_as_it_is(schema: JsonSchema) -> None:
     assert ExtractFields(schema=schema, instructions="x").json_schema == schema
@@ -236,6 +237,7 @@ def test_a_large_schema_is_checked_in_no_time() -> None:
     assert checked_schema(wide) == wide
 
 
+@pytest.mark.spec("1.27")
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -276,6 +278,7 @@ def test_a_definition_is_found_under_its_own_name_only() -> None:
         definition("#/definitions/t", {"$defs": {"t": TEXT}})
 
 
+@pytest.mark.spec("1.29")
 def test_fields_are_a_result_and_so_is_an_error() -> None:
     assert FieldsResult(fields={"a": None}, confidence=0.5).error is None
     assert FieldsResult(error="Request timed out").model_dump() == {

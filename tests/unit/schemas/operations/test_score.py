@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tamis_schemas.operations.score import MAX_STEPS, Score
 
 
+@pytest.mark.spec("1.10")
 def test_a_scale_goes_from_0_to_1_with_reasoning_unless_said_otherwise() -> None:
     score = Score(criteria=" Rate it. ")
     assert (score.criteria, score.min_value, score.max_value, score.interval, score.include_reasoning) == (
@@ -53,6 +54,8 @@ def test_stored_parameters_give_the_scale_back() -> None:
         ({"interval": 0.5 / MAX_STEPS}, "more than 1000000 steps"),
         ({"interval": 5e-324}, "more than 1000000 steps"),
         ({"min_value": 1e16, "max_value": 1e16 + 4, "interval": 1}, "too small to tell"),
+        # From 2^52 on there are no halves: the last but one, 2^52 + 1.5, would be the last.
+        ({"min_value": 2.0**52 - 1, "max_value": 2.0**52 + 2, "interval": 0.5}, "too small to tell"),
         ({"max_value": 5e-324, "interval": 1e300}, "does not divide"),  # 5e-324 / 1e300 is 0.0 as a float
         ({"intervall": 0.5}, "intervall"),
     ],
@@ -62,6 +65,7 @@ def test_a_scale_that_is_none_is_refused_naming_the_field(changes: dict[str, Any
         Score.model_validate({"criteria": "x"} | changes)
 
 
+@pytest.mark.spec("1.11")
 @pytest.mark.parametrize(
     ("low", "high", "interval", "values"),
     [

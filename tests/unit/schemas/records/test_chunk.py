@@ -19,6 +19,7 @@ EXTRACT = Extract(instruction="What is it?")
 FIELDS = ExtractFields(schema={"type": "object", "properties": {"a": {"type": "string"}}}, instructions="x")
 
 
+@pytest.mark.spec("4.5")
 def test_a_chunk_goes_by_id_or_chunk_id_and_keeps_its_zeros() -> None:
     found = Retrieved.of({"chunks": [{"chunk_id": 0, "text": "a", "score": 0, "page": 0, "column": 2}, {"text": "b"}]})
     assert found is not None
@@ -62,6 +63,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.spec("4.5")
 @pytest.mark.parametrize(("item", "place"), WRONG)
 @pytest.mark.parametrize("operation", [EXTRACT, FIELDS], ids=lambda operation: operation.operation)
 def test_what_is_no_chunk_is_refused_when_it_is_submitted_naming_item_and_place(

@@ -8,6 +8,7 @@ from tamis_schemas import resolve_item_id
 from tamis_schemas.records.item import shown_fields
 
 
+@pytest.mark.spec("1.56")
 @pytest.mark.parametrize(
     ("item", "expected"),
     [

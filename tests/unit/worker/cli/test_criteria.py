@@ -26,6 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.spec("3.23")
 def test_init_writes_criteria_that_are_valid_as_they_stand(folder: Path) -> None:
     done = run("init")
     assert done.exit_code == 0
@@ -35,6 +36,7 @@ def test_init_writes_criteria_that_are_valid_as_they_stand(folder: Path) -> None
     assert run("check", "criteria.yaml").exit_code == 0
 
 
+@pytest.mark.spec("3.23")
 def test_the_template_explains_every_field_and_is_valid_with_all_of_them(folder: Path) -> None:
     (folder / "all.yaml").write_text(re.sub(r"^#(?! \S)", "", TEMPLATE, flags=re.MULTILINE), "utf-8")
     criteria = read_criteria(folder / "all.yaml")
@@ -68,6 +70,7 @@ def test_init_into_a_folder_that_is_not_there_says_so() -> None:
     assert "cannot be written: No such file or directory" in str(done.exception)
 
 
+@pytest.mark.spec("3.23")
 def test_check_shows_every_criterion_under_its_label(folder: Path) -> None:
     criteria = {
         "research_question": "Does it [really] work?",

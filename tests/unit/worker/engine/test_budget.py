@@ -7,6 +7,7 @@ from decimal import Decimal
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy.exc import DataError
 
 from tamis_schemas import (
     NO_STEERING,
@@ -21,7 +22,15 @@ from tamis_schemas import (
 )
 from tamis_worker.engine import budget as module
 from tamis_worker.engine.asking import Tally
-from tamis_worker.engine.budget import Budget, OverBudget, Reservation, cost_of, is_unanswered, usage_of
+from tamis_worker.engine.budget import (
+    Budget,
+    OverBudget,
+    Reservation,
+    cost_of,
+    is_unanswered,
+    reserved_tokens,
+    usage_of,
+)
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import Change, Standing
 from tamis_worker.llm.chat import Answer, CallError, Reply
@@ -44,10 +53,13 @@ class Row:
         self.gate = asyncio.Event()  # writes wait for it
         self.gate.set()
         self.came = asyncio.Event()  # a write has come
+        self.refusal: Exception | None = None
 
     async def change(self, changes: Sequence[Change]) -> Sequence[Standing]:
         self.came.set()
         await self.gate.wait()
+        if self.refusal is not None:
+            raise self.refusal
         self.looked += 1
         self.spent += sum(change.spend for change in changes)
         self.reserved -= sum(change.release for change in changes)
@@ -158,6 +170,31 @@ async def test_calls_in_flight_are_waited_for_before_a_budget_is_called_spent(bu
         await asyncio.wait_for(waiting[3], BOUND)
 
 
+async def test_the_last_dollar_is_waited_for_while_another_call_holds_it(
+    budget: Budget, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK", 0.001)
+    row.spent, row.reserved = D("0.8"), D("0.1")  # 0.8 + 0.2 would just fit
+    waiting = asyncio.create_task(reserve(budget))
+    for _ in range(3):  # it looks again and again
+        row.came.clear()
+        await asyncio.wait_for(row.came.wait(), BOUND)
+    row.reserved = D(0)  # a call of another worker's has ended and cost nothing
+    assert (await waiting).amount == EACH
+    assert (row.spent, row.reserved) == (D("0.8"), EACH)
+
+
+@pytest.mark.parametrize("refused", [True, False])
+async def test_what_the_ledger_refuses_to_settle_stays_reserved_and_is_told(
+    budget: Budget, row: Row, caplog: pytest.LogCaptureFixture, refused: bool
+) -> None:
+    one = await reserve(budget)
+    row.refusal = DataError("UPDATE", {}, Exception("out of range")) if refused else None
+    await budget.settle(one, Usage(50_000, 1_000))
+    assert (row.reserved == EACH) is refused
+    assert ("could not be settled, and its reservation stays" in caplog.text) is refused
+
+
 async def test_those_who_wait_do_not_all_ask_the_ledger(budget: Budget, row: Row) -> None:
     held = [await reserve(budget) for _ in range(5)]
     before = row.looked
@@ -223,6 +260,19 @@ async def test_cancelled_while_the_ledger_grants_it_nothing_stays_reserved(budge
     await reserve(budget)  # goes through after it
     await budget.close()
     assert row.reserved == EACH
+
+
+@pytest.mark.parametrize(
+    ("characters", "tokens"),
+    [
+        ([4_000, 2_000], 3_000),  # a token for every two characters: twice what English has
+        ([1_001], 500),
+        ([1, 1], 1),
+        ([], 0),
+    ],
+)
+def test_a_prompt_is_reserved_with_a_token_for_every_two_characters(characters: list[int], tokens: int) -> None:
+    assert reserved_tokens(characters) == tokens
 
 
 ANSWERED = Answer("{}", "m-2024-05-13", Usage(1000, 100), "stop", 5)

@@ -245,4 +245,5 @@ async def test_nobody_goes_past_those_who_wait() -> None:
     first = await stands_aside(of)
     inside.leave()
     assert of.place_at_once(REQUEST, Waited()) is None
-    await asyncio.wait_for(first, BOUND)
+    (await asyncio.wait_for(first, BOUND)).leave()
+    assert of.place_at_once(REQUEST, Waited()) is not None  # nobody waits any more

@@ -12,6 +12,7 @@ ANSWER = Answer("{}", "m", Usage(), "stop", 1)
 BAD_KEY = CallError(ErrorKind.AUTHENTICATION, "401", status=401, everyone=True)
 FORBIDDEN = CallError(ErrorKind.PERMISSION, "403", status=403)
 DOWN = CallError(ErrorKind.SERVER, "500", status=500)
+HALF = CallError(ErrorKind.SERVER, "half an answer", status=200)
 TOO_LONG = CallError(ErrorKind.CONTEXT_LENGTH, "400", status=400)
 REFUSED = CallError(ErrorKind.REFUSED, "no", status=200)
 BUSY = CallError(ErrorKind.RATE_LIMITED, "429", status=429)
@@ -86,9 +87,29 @@ async def test_refusals_let_one_after_the_other_in_and_are_counted(endpoint: End
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_an_answer_begins_the_count_anew(access: Access) -> None:
-    replies = [BAD_KEY, BAD_KEY, ANSWER, BAD_KEY]
-    assert [await call(access, reply) for reply in replies] == [1, 2, 0, 1]
+@pytest.mark.parametrize(
+    ("between", "then"),
+    [
+        (ANSWER, 1),
+        (REFUSED, 1),  # 200: the key was taken, the answer is none
+        (HALF, 3),  # 200, and then something broke: nobody knows
+        (DOWN, 3),
+        (TOO_LONG, 3),  # may be said before anybody looks at the key
+    ],
+)
+async def test_an_answer_begins_the_count_anew(access: Access, between: Reply, then: int) -> None:
+    assert [await call(access, reply) for reply in (BAD_KEY, BAD_KEY, between, BAD_KEY)] == [1, 2, 0, then]
+
+
+async def test_whoever_waits_is_let_in_as_soon_as_the_answer_is_heard(access: Access) -> None:
+    with await access.turn() as turn:
+        turn.begin()
+        second = asyncio.create_task(access.turn())
+        await settled()
+        assert not second.done()
+        turn.heard(ANSWER)
+        await settled()
+        assert second.done()  # although the first still has something to do with its answer
 
 
 async def test_an_answer_to_a_call_that_began_before_a_refusal_does_not_open_the_gate(

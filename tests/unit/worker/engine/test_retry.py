@@ -98,9 +98,11 @@ def test_a_rate_limit_that_does_not_say_how_long_never_waits_less_than_half(jitt
 
 
 def test_a_server_that_says_how_long_blocks_everyone_and_counts() -> None:
-    assert decision(ErrorKind.SERVER, retry_after=7.0) == RetryDecision.retry(7.0, counts=True, blocks=True)
+    for asked, after in ((7.0, 7.0), (0.5, 0.5), (0.0, 0.0), (-1.0, 0.0)):
+        assert decision(ErrorKind.SERVER, retry_after=asked) == RetryDecision.retry(after, counts=True, blocks=True)
 
 
+@pytest.mark.spec("5.17")
 def test_an_answer_that_was_cut_off_gets_one_larger_budget() -> None:
     assert decision(ErrorKind.TRUNCATED) == RetryDecision.retry(0.0, counts=True, larger_budget=True)
     again = decision(ErrorKind.TRUNCATED, attempt=2, earlier=[ErrorKind.TRUNCATED])
@@ -192,6 +194,7 @@ def test_an_item_that_is_refused_while_others_are_answered_is_given_up(kind: Err
 
 def test_a_403_is_the_items_own_until_five_come_in_a_row() -> None:
     kind = ErrorKind.PERMISSION
+    assert (REFUSALS, FORBIDDEN) == (3, 5)
     for in_a_row in range(1, FORBIDDEN):
         assert refused(kind, in_a_row=in_a_row, everyone=False) == RetryDecision.give_up(kind)
     assert refused(kind, in_a_row=FORBIDDEN, everyone=False) == RetryDecision.halt(kind)

@@ -1,7 +1,7 @@
 """What a steered question is asked with, by which key its answer is kept, and what a deadline counts of it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -51,7 +51,32 @@ def test_a_tier_changes_no_key(tier: Tier) -> None:
     assert fingerprint(replace(REQUEST, options=Steering(tier=tier).options, timeout=900.0)) == fingerprint(REQUEST)
 
 
-def test_whatever_can_change_an_answer_makes_another_key() -> None:
+OTHERWISE: dict[str, list[object]] = {
+    "model": ["gpt-5"],
+    "messages": [
+        (Message("system", "Décide!"), Message("user", "Is it?")),
+        (Message("user", "Décide."), Message("user", "Is it?")),
+        (Message("user", "Is it?"), Message("system", "Décide.")),
+        (Message("user", "Is it?"),),
+    ],
+    "schema_name": ["score"],
+    "schema": [{"type": "object", "properties": {"value": {"type": "string"}}}, {}],
+    "temperature": [0.7, None],
+    "max_tokens": [1023, 2048],
+    "options": [{"reasoning_effort": "low"}],
+    "headers": [{"X-Model": "a"}],
+}
+
+
+def test_each_field_of_a_question_but_its_timeout_makes_another_key_by_itself() -> None:
+    assert {*OTHERWISE, "timeout"} == {field.name for field in fields(ChatRequest)}
+    others = [replace(REQUEST, **{name: value}) for name, values in OTHERWISE.items() for value in values]
+    keys = {fingerprint(request) for request in [REQUEST, *others]}
+    assert len(keys) == 1 + len(others)
+    assert fingerprint(replace(REQUEST, timeout=1.0)) == fingerprint(REQUEST)
+
+
+def test_whatever_steers_an_answer_makes_another_key() -> None:
     options: list[Mapping[str, object]] = [
         {},
         {"reasoning_effort": "low"},

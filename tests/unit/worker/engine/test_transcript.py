@@ -1,6 +1,7 @@
 """What a claim's transcript keeps: the body as sent, texts in common once, and never a secret."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -147,6 +148,30 @@ def test_an_answer_that_was_cut_off_is_kept_with_its_error_and_what_was_not_sent
     assert first.error is not None
     assert (first.error.content, first.sent, first.cost) == ('{"val', True, None)
     assert (second.sent, second.answer, second.after) == (False, None, (0, 2))
+
+
+def test_a_call_says_status_tier_and_deviations_where_there_are_any_and_nothing_of_them_where_not() -> None:
+    kept = Kept()
+    tiered = replace(kept.answered("{}"), tier="flex")
+    kept.question.called(REQUEST, tiered, Decimal(0), None, ("'Value' read as 'value'",))
+    kept.question.called(REQUEST, CallError(ErrorKind.SERVER, "down", 503, body=tiered.body), None, None, ())
+    kept.question.called(REQUEST, CallError(ErrorKind.TIMEOUT, "late", body=tiered.body), None, None, ())
+    plain, deviating, down, late = kept.calls
+    assert (plain.tier, deviating.tier) == (None, "flex")
+    assert plain.reading is not None
+    assert deviating.reading is not None
+    assert (plain.reading.usable, plain.reading.deviations) == (True, ())
+    assert (deviating.reading.usable, deviating.reading.deviations) == (True, ("'Value' read as 'value'",))
+    assert down.error is not None
+    assert late.error is not None
+    assert (down.error.status, late.error.status) == (503, None)
+    assert kept.writer.written is not None
+    assert [sorted({"tier", "usage"} & set(call)) for call in kept.writer.written.calls] == [
+        ["usage"],
+        ["tier", "usage"],
+        [],  # nothing was counted
+        [],
+    ]
 
 
 def test_a_schema_is_written_once_for_as_long_as_it_stays_the_same() -> None:

@@ -18,6 +18,7 @@ TEXT = (
 )
 
 
+@pytest.mark.spec("4.24")
 @pytest.mark.parametrize(
     ("passage", "value", "said"),
     [
@@ -73,6 +74,7 @@ def test_a_decimal_number_is_found_as_it_is_written(number: float) -> None:
     assert says(f"it was {number!r} in all", number)
 
 
+@pytest.mark.spec("4.24")
 @pytest.mark.parametrize(
     ("evidence", "value", "found", "validated"),
     [
@@ -83,6 +85,8 @@ def test_a_decimal_number_is_found_as_it_is_written(number: float) -> None:
         ("Participants were randomised to low-dose aspirin", "low-dose aspirin", True, True),
         ("Participants were randomised to low-dose aspirin", "ibuprofen", True, False),
         ("The risk fell by 5 %", 0.05, True, True),
+        ("Participants were randomised to", 12, True, False),  # the chunk says twelve behind it
+        ("Participants were randomised to", 1250, True, False),  # and 1,250 before it
         ("mean age 54.3 years", 54.3, False, False),  # short, and not the chunk's own words
     ],
 )
@@ -109,6 +113,7 @@ def test_evidence_with_a_changed_number_is_altered_and_validates_nothing() -> No
         assert [(one.quoted, one.recorded) for one in after.quote.differences] == [("1350", "1250")]
 
 
+@pytest.mark.spec("4.24")
 def test_of_a_value_that_is_listed_only_the_evidence_must_be_there() -> None:
     passages = Passages([Chunk(text=TEXT)])
     one = Extraction(

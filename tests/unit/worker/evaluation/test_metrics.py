@@ -35,6 +35,7 @@ def valued(*values: Any, **more: Any) -> list[dict[str, Any]]:
     return [{"value": value, **more} for value in values]
 
 
+@pytest.mark.spec("4.7", "4.8", "4.9")
 @pytest.mark.parametrize(
     ("chunks", "value"),
     [
@@ -64,6 +65,7 @@ def test_relevance_weighs_intersection_score_and_diversity(chunks: list[dict[str
     assert (found.label, found.metric_type, found.reason) == ("context_relevance", "score", None)
 
 
+@pytest.mark.spec("4.10", "4.27")
 @pytest.mark.parametrize(
     ("numbers", "value"),
     [
@@ -80,6 +82,7 @@ def test_precision_is_the_share_of_cited_chunks_at_the_top(numbers: tuple[int | 
     assert context_precision(citing(*numbers)).value == value
 
 
+@pytest.mark.spec("4.10")
 def test_chunks_are_numbered_from_1() -> None:
     with pytest.raises(ValidationError, match="chunk_number"):
         context_precision(citing(0))
@@ -88,6 +91,7 @@ def test_chunks_are_numbered_from_1() -> None:
 TEN = [chunk(str(n), "bm25" if n < 6 else "knn") for n in range(10)]
 
 
+@pytest.mark.spec("4.12", "4.13", "4.14", "4.15")
 @pytest.mark.parametrize(
     ("cited", "retrieval", "value", "warning"),
     [
@@ -113,6 +117,7 @@ def test_recall_is_the_share_of_cited_chunks_less_what_a_warning_costs(
     assert recall_warning(TEN, retrieval).value == warning
 
 
+@pytest.mark.spec("4.15")
 def test_a_chunk_that_two_methods_found_is_one_chunk_and_counts_for_both_limits() -> None:
     twice = [chunk("a", "bm25"), chunk("a", "knn"), chunk("b", "knn")]
     assert context_recall_heuristic(citing(1), twice).value == 0.5  # 1 / 2
@@ -120,12 +125,14 @@ def test_a_chunk_that_two_methods_found_is_one_chunk_and_counts_for_both_limits(
     assert recall_warning([chunk("a", "both"), chunk("b", "knn")], {"bm25_limit": 1}).value == "HIT_RETRIEVAL_LIMIT"
 
 
+@pytest.mark.spec("4.8")
 def test_chunks_without_an_id_are_all_different() -> None:
     nameless = [Chunk(text="t", retrieval_method="both")] * 4
     assert context_recall_heuristic(citing(1), nameless).value == 0.25
     assert context_relevance(nameless).value == pytest.approx(0.4)
 
 
+@pytest.mark.spec("4.18", "4.19")
 @pytest.mark.parametrize(
     ("cited", "retrieval", "threshold", "asks"),
     [
@@ -144,10 +151,12 @@ def test_a_model_is_asked_where_recall_is_low_or_a_limit_was_hit(
     assert escalates(heuristic, recall_warning(TEN, retrieval), threshold) is asks
 
 
+@pytest.mark.spec("4.18")
 def test_without_chunks_no_model_is_asked() -> None:
     assert not escalates(context_recall_heuristic([], []), recall_warning([]))
 
 
+@pytest.mark.spec("4.16")
 def test_a_models_recall_is_its_score() -> None:
     assert context_recall_llm(RecallAnswer(score=0.0, missing=("the dose",))).value == 0.0
     assert context_recall_llm({"score": 0.8}).value == 0.8
@@ -156,6 +165,7 @@ def test_a_models_recall_is_its_score() -> None:
     )
 
 
+@pytest.mark.spec("4.21", "4.22")
 @pytest.mark.parametrize(
     ("sources", "given", "value"),
     [
@@ -181,6 +191,7 @@ def test_confidence_is_that_of_one_source_or_of_the_agreement_of_several(
     assert aggregated_confidence(sources, given).value == value
 
 
+@pytest.mark.spec("4.23")
 @pytest.mark.parametrize(
     ("verdicts", "value"),
     [
@@ -206,6 +217,7 @@ def test_what_was_not_validated_yet_is_compared_with_its_evidence() -> None:
     assert semantic_validation([{"value": "x", "evidence": " "}]).value == "skipped"
 
 
+@pytest.mark.spec("4.25", "4.26", "4.27")
 @pytest.mark.parametrize(
     ("values", "agreement", "pattern"),
     [
@@ -236,6 +248,7 @@ def test_agreement_is_the_share_of_the_most_common_value(
     assert agreement_pattern(valued(*values)).value == pattern
 
 
+@pytest.mark.spec("4.2")
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
@@ -258,6 +271,7 @@ def test_where_there_is_no_value_there_is_a_reason(found: Evaluation, reason: st
     assert (found.value, found.reason) == (None, reason)
 
 
+@pytest.mark.spec("4.1")
 def test_all_nine_are_public_under_their_names() -> None:
     nine = {
         *("context_relevance", "context_precision", "context_recall_heuristic", "context_recall_llm"),
@@ -298,6 +312,7 @@ retrievals = st.fixed_dictionaries(
 values = st.lists(st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "b"]), max_size=30)
 
 
+@pytest.mark.spec("4.2")
 @given(chunks, numbers, retrievals, values)
 def test_every_score_is_from_0_to_1_and_every_metric_says_something(
     given_chunks: list[dict[str, Any]], cited: list[int | None], retrieval: dict[str, int], found: list[Any]
@@ -315,6 +330,7 @@ def test_every_score_is_from_0_to_1_and_every_metric_says_something(
         assert one.metric_type in ("score", "categorical")
 
 
+@pytest.mark.spec("4.7")
 @given(chunks, st.integers(0, 11), st.floats(0, 10))
 def test_relevance_never_falls_with_a_chunks_score(given_chunks: list[dict[str, Any]], place: int, more: float) -> None:
     scored = [one | {"score": one["score"] or 0.0} for one in given_chunks]
@@ -327,6 +343,7 @@ def test_relevance_never_falls_with_a_chunks_score(given_chunks: list[dict[str, 
     assert after >= before - 1e-12
 
 
+@pytest.mark.spec("4.12")
 @given(st.lists(st.integers(1, 10), max_size=20), st.integers(1, 10), retrievals)
 def test_recall_never_falls_with_another_citation_and_never_rises_with_a_warning(
     cited: list[int], more: int, retrieval: dict[str, int]
@@ -341,6 +358,7 @@ def test_recall_never_falls_with_another_citation_and_never_rises_with_a_warning
     assert before <= unwarned
 
 
+@pytest.mark.spec("4.25")
 @given(st.integers(2, 30), st.data())
 def test_agreement_falls_when_one_of_equal_values_is_changed(count: int, data: st.DataObject) -> None:
     changed = data.draw(st.integers(0, count - 1))

@@ -47,6 +47,7 @@ def test_all_threads_share_one_loop_so_that_an_asynchronous_client_keeps_its_con
     assert len(loops) == 1
 
 
+@pytest.mark.spec("5.36")
 async def test_it_can_be_called_where_a_loop_runs_already() -> None:
     assert divided(3) == 1.5
     assert current_loop() is not asyncio.get_running_loop()

@@ -1,5 +1,7 @@
 """What a process may begin with what it was granted; with the real script it runs in the limiter's world."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tamis_worker.limiter.allotment import FRESH, NOBODY, Demand, Holding
@@ -51,6 +53,15 @@ def test_an_answer_that_was_read_late_does_not_move_appointments() -> None:
     assert not holding.take(0, NOW + 5.0)
 
 
+@pytest.mark.parametrize(("came", "due"), [(0.05, 0.25), (0.1, 0.3), (0.3, 0.3)])
+def test_an_answer_moves_appointments_by_its_way_and_by_no_more_than_a_tenth_of_a_second(
+    came: float, due: float
+) -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=1, delays=(0.2,), came=NOW + came)
+    assert holding.next_permit(NOW + came) == pytest.approx(NOW + due)
+
+
 @pytest.mark.parametrize("paced", [True, False])
 def test_nothing_begins_when_redis_was_not_heard_for_a_while(paced: bool) -> None:
     holding = Holding(15.0)
@@ -70,6 +81,28 @@ def test_tokens_of_permits_are_one_purse_and_what_is_left_of_it_is_given_back() 
     assert holding.call("next", NOW + 0.5, NOBODY, LIMITS).settle == -30
 
 
+@pytest.mark.parametrize(
+    ("ended", "settled"),
+    [
+        (lambda holding: holding.void(100), (-100, 0)),  # it never began
+        (lambda holding: holding.give(100, 70), (-30, 1)),
+        (lambda holding: holding.give(100, 130), (30, 1)),
+        (lambda holding: holding.give(100, None), (0, 0)),  # nobody knows: what it was granted is taken to be used
+    ],
+)
+def test_a_call_gives_its_slot_back_and_settles_its_tokens(
+    ended: Callable[[Holding], None], settled: tuple[int, int]
+) -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=1, delays=(0.0,), demand=Demand(waiting=1, head=100, mean=100))
+    assert holding.take(100, NOW)
+    ended(holding)
+    assert (holding.slots, holding.out) == (1, 0)
+    call = holding.call("next", NOW + 0.1, NOBODY, LIMITS)
+    assert (call.settle, call.succeeded) == settled
+    assert holding.call("after it", NOW + 0.2, NOBODY, LIMITS).settle == 0  # told once
+
+
 def test_a_call_larger_than_what_is_in_hand_asks_for_the_rest() -> None:
     holding = Holding(15.0)
     granted(holding, slots=2, delays=(0.0,), demand=Demand(waiting=1, head=100, mean=100))
@@ -86,9 +119,13 @@ def test_a_slot_goes_from_call_to_call_unless_others_are_owed_it() -> None:
     holding.give(0, 0)
     assert holding.take(0, NOW)
     granted(holding, keep=1, paced=False)
+    assert holding.due(NOW, NOBODY) > NOW + 0.01
     holding.give(0, 0)
     assert not holding.take(0, NOW)
     assert (holding.slots, holding.out) == (1, 1)
+    assert holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)  # it is told at once
+    holding.give(0, 0)
+    assert holding.take(0, NOW)
 
 
 def test_a_slot_whose_permit_is_not_due_yet_is_not_let_go() -> None:
@@ -109,11 +146,48 @@ def test_what_rested_for_a_second_is_given_back() -> None:
     assert holding.slots == 1
 
 
+def test_what_was_needed_for_a_moment_did_not_rest() -> None:
+    """Of four slots one is in flight; two more are for a moment, so that one has rested."""
+    holding = Holding(15.0)
+    granted(holding, slots=4, paced=False)
+    assert holding.take(0, NOW)
+    granted(holding, paced=False, at=NOW + 1.0)  # a second begins
+    assert holding.take(0, NOW + 1.5)
+    assert holding.take(0, NOW + 1.5)
+    holding.give(0, 0)
+    holding.give(0, 0)
+    granted(holding, paced=False, at=NOW + 1.9)
+    assert holding.slots == 4
+    granted(holding, paced=False, at=NOW + 2.0)
+    assert holding.slots == 3
+    granted(holding, paced=False, at=NOW + 3.0)  # another second, in which only one was used
+    assert holding.slots == 1
+
+
+def test_slots_that_rested_are_kept_for_those_who_wait_now() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=4)
+    granted(holding, at=NOW + 1.0)
+    granted(holding, at=NOW + 2.0, demand=Demand(waiting=3))
+    assert holding.slots == 3
+
+
+def test_slots_that_have_just_come_did_not_rest() -> None:
+    holding = Holding(15.0)
+    granted(holding, slots=1, paced=False)
+    assert holding.take(0, NOW)
+    granted(holding, paced=False, at=NOW + 1.0)
+    granted(holding, slots=3, paced=False, at=NOW + 1.9)
+    granted(holding, paced=False, at=NOW + 2.0)
+    assert holding.slots == 4
+
+
 def test_a_congested_endpoint_gets_no_call_before_redis_knows() -> None:
     holding = Holding(15.0)
     granted(holding, slots=2, paced=False)
     holding.congested()
     assert not holding.take(0, NOW)
+    assert holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)  # and Redis is told at once
     granted(holding, paced=False)
     assert holding.take(0, NOW)
 

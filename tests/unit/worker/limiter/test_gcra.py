@@ -56,7 +56,7 @@ def test_tokens_leave_room_for_burst_and_lateness(tpm: int, burst: int, interval
 
 
 def test_no_limit_is_no_pace() -> None:
-    assert request_pace(None) == token_pace(None) == UNLIMITED
+    assert request_pace(None) == token_pace(None) == UNLIMITED == Pace(interval=0.0, burst=0.0)
 
 
 @given(

@@ -31,10 +31,14 @@ def said(rate: RateHeaders, known: Known, age: float = 1.0) -> Said:
         ("a bucket that others empty", RateHeaders(6_000, 4_800, 12.0), BUCKET, Said(taken=1_200, lasts=12.0, ago=1.0)),
         ("an answer that says no reset", RateHeaders(6_000, 100, None), WINDOW, NOTHING),
         ("a sliding window that we fill", RateHeaders(6_000, 90, 60.0), WINDOW, NOTHING),
-        # 1,000 taken would be back in 10 s if it were a bucket.
+        # 1,000 taken would be back in 10 s if it were a bucket; three seconds beside that are believed.
+        ("nearly a bucket, early", RateHeaders(6_000, 5_000, 7.0), BUCKET, Said(taken=1_000, lasts=7.0, ago=1.0)),
+        ("nearly a bucket, late", RateHeaders(6_000, 5_000, 13.0), BUCKET, Said(taken=1_000, lasts=13.0, ago=1.0)),
+        ("too late for a bucket", RateHeaders(6_000, 5_000, 13.01), BUCKET, Said(windowed=True)),
         ("the first sign of a window", RateHeaders(6_000, 5_000, 60.0), BUCKET, Said(windowed=True)),
         # Of our 5,900 a minute, a quarter in the 15 s since the window began: 1,475.
         ("a fixed window that we fill", RateHeaders(6_000, 4_500, 45.0 - 1e-6), WINDOW, NOTHING),
+        ("a fixed window that is too young to tell of others", RateHeaders(6_000, 4_000, 45.0), WINDOW, NOTHING),
         (
             "a fixed window that others fill too",
             RateHeaders(6_000, 4_000, 44.0),

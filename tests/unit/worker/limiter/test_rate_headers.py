@@ -49,11 +49,20 @@ def test_the_six_headers_are_read() -> None:
     assert read_rate_headers(headers) == RateHeaders(6_000, 5_999, 0.01, 2_000_000, 1_999_000, 0.03)
 
 
+def test_the_last_one_and_none_left_are_counts() -> None:
+    headers = {
+        f"x-ratelimit-{what}-{of}": count
+        for of in ("requests", "tokens")
+        for what, count in (("limit", "1"), ("remaining", "0"))
+    }
+    assert read_rate_headers(headers) == RateHeaders(1, 0, None, 1, 0, None)
+
+
 def test_an_answer_without_such_headers_says_nothing() -> None:
     assert read_rate_headers({"content-type": "application/json", "x-ratelimit-limit": "60"}) is None
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "unlimited", "", "1e3", "10000000000000000000", "1.5"])
+@pytest.mark.parametrize("limit", ["0", "-1", "unlimited", "", "1e3", "10000000000000000000", "1000000000001", "1.5"])
 def test_a_limit_that_cannot_be_one_is_ignored_and_the_rest_is_read(limit: str) -> None:
     headers = {"x-ratelimit-limit-requests": limit, "x-ratelimit-remaining-tokens": "7"}
     assert read_rate_headers(headers) == RateHeaders(remaining_tokens=7)

@@ -76,7 +76,8 @@ def test_the_answer_is_the_content_or_the_arguments_of_the_only_tool_call(messag
         ({"content": None}, None, ErrorKind.EMPTY, "no content; finish_reason 'stop'"),
         ({"content": 5}, "stop", ErrorKind.EMPTY, "no content"),
         ({"content": "", "tool_calls": [call("{}"), call("{}")]}, "tool_calls", ErrorKind.EMPTY, "2 tool calls"),
-        ({"content": "", "tool_calls": [call("")]}, "tool_calls", ErrorKind.EMPTY, "no content"),
+        ({"content": "", "tool_calls": [call("")]}, "tool_calls", ErrorKind.EMPTY, "no content; finish_reason"),
+        ({"content": "", "tool_calls": [call(" ")]}, "tool_calls", ErrorKind.EMPTY, "no content; finish_reason"),
         ({"content": "", "tool_calls": "x"}, "stop", ErrorKind.EMPTY, "no content"),
         ({"content": "", "reasoning_content": OBJECT}, "stop", ErrorKind.EMPTY, "only thoughts came"),
         ({"content": None, "reasoning": OBJECT}, "stop", ErrorKind.EMPTY, "only thoughts came"),
@@ -197,6 +198,7 @@ COUNTS = [
     (1e400, MOST_TOKENS),
     (float("nan"), 0),
     (-(10**30), 0),
+    (1, 1),
 ]
 
 

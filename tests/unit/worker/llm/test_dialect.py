@@ -32,6 +32,7 @@ def request(*messages: Message, temperature: float | None = 0.0) -> ChatRequest:
     return ChatRequest("m", messages or (SYSTEM, USER), "filter", SCHEMA, temperature, 100)
 
 
+@pytest.mark.spec("1.48")
 def test_a_request_with_every_bound_asks_for_everything() -> None:
     written = body(request(), Dialect())
     named = written["response_format"]["json_schema"]

@@ -119,6 +119,16 @@ def test_the_schema_given_is_not_altered(dialect: Any) -> None:
     assert before == SCHEMA
 
 
+@pytest.mark.parametrize(
+    ("given_", "required"), [({"properties": {"a": {}}}, ["a"]), ({"type": "object"}, []), ({"type": "string"}, None)]
+)
+def test_an_object_is_known_by_its_type_or_by_its_properties(
+    given_: dict[str, Any], required: list[str] | None
+) -> None:
+    closed = {} if required is None else {"additionalProperties": False, "required": required}
+    assert portable(given_) == given_ | closed
+
+
 def test_the_order_of_properties_is_kept_because_models_answer_in_it() -> None:
     for dialect in (bounded, portable):
         assert list(dialect(SCHEMA)["properties"]) == list(SCHEMA["properties"])

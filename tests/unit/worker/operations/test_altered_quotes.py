@@ -107,6 +107,40 @@ def test_a_quote_that_is_only_written_otherwise_is_found(text: str) -> None:
     assert 0.6 < quote.similarity <= 1.0
 
 
+@pytest.mark.parametrize(
+    ("omitted", "state"),
+    [
+        ("not", QuoteState.ALTERED),
+        ("by far not always", QuoteState.ALTERED),  # among other words
+        ("not always or everywhere or fully", QuoteState.ALTERED),  # six words: little more than a negation
+        ("not always or everywhere or very fully", QuoteState.FOUND),  # seven: a part of its own
+        ("by far always", QuoteState.FOUND),
+    ],
+)
+def test_an_ellipsis_for_a_few_words_must_not_leave_out_a_negation(omitted: str, state: QuoteState) -> None:
+    quote = QuotedRecord({"abstract": f"The drug was {omitted} effective in adults."}).find(
+        "The drug was ... effective in adults"
+    )
+    assert quote is not None
+    assert quote.state is state
+    assert [one.recorded for one in quote.differences] == ([omitted] if state is QuoteState.ALTERED else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "record"),
+    [
+        ("men to that", "Amen to that"),
+        ("Amen to tha", "Amen to that"),
+        ("men to tha", "Amen to that"),
+        ("smoking women", "Non-smoking women"),
+    ],
+)
+def test_a_short_quote_does_not_cut_the_first_or_last_word_of_a_record(text: str, record: str) -> None:
+    quote = QuotedRecord({"abstract": record}).find(text)
+    assert quote is not None
+    assert quote.state is QuoteState.NOT_FOUND
+
+
 def test_a_negation_is_no_part_of_a_longer_word() -> None:
     for said in ("notable to help the women of the trial", "the drug was notable to help the women"):
         quote = QuotedRecord({"abstract": "The drug was not able to help the women of the trial."}).find(said)

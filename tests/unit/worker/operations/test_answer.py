@@ -51,6 +51,7 @@ def user(question: Question[Any]) -> str:
     return question.messages[1].content
 
 
+@pytest.mark.spec("2.3", "2.10", "2.19")
 def test_the_generator_is_told_what_spec_2_writes() -> None:
     system, said = answer_prompt.generation_messages(OPERATION, {})
     assert (system.role, said.role) == ("system", "user")
@@ -63,6 +64,7 @@ def test_the_generator_is_told_what_spec_2_writes() -> None:
     assert said.content == "Instruction: Explain quantum computing\n\nResponse Format: A 3-paragraph explanation"
 
 
+@pytest.mark.spec("2.20")
 def test_the_generator_is_told_the_feedback_after_everything_else() -> None:
     _, said = answer_prompt.generation_messages(OPERATION, {}, "Score: 0.7\n")
     assert said.content == (
@@ -91,6 +93,7 @@ def test_an_item_without_fields_sends_no_source_data_and_is_answered(item: dict[
     assert played.evaluated().result.value == "a"
 
 
+@pytest.mark.spec("2.4", "2.12", "2.21")
 def test_the_evaluator_is_told_what_spec_2_writes_and_nothing_of_the_instruction() -> None:
     system, said = answer_prompt.evaluation_messages(OPERATION, "It is like\n\na coin.")
     assert system.content == (
@@ -117,6 +120,7 @@ def test_the_evaluator_is_told_what_spec_2_writes_and_nothing_of_the_instruction
     )
 
 
+@pytest.mark.spec("2.22")
 @pytest.mark.parametrize(
     ("suggestions", "listed"),
     [
@@ -137,6 +141,7 @@ def test_the_feedback_is_that_of_spec_2(suggestions: list[str], listed: str) -> 
 TITLES = ["Instruction:", "Response Format:", "## Source Data", "Previous Attempt Feedback:"]
 
 
+@pytest.mark.spec("2.27")
 @given(
     parts=st.lists(st.sampled_from([*TITLES, "answer to evaluate:", "Evaluation Criteria:", "x", "\n", "\r", "\u2028"]))
 )
@@ -158,6 +163,7 @@ def test_nothing_can_forge_a_title_of_a_message(parts: list[str]) -> None:
     ]
 
 
+@pytest.mark.spec("2.3", "2.8", "2.28")
 def test_generation_and_evaluation_are_separate_questions_with_strict_schemas() -> None:
     generation, evaluation = run(in_order(generated("a"), scored(0.9))).questions
     assert (generation.schema_name, evaluation.schema_name) == ("answer", "answer_evaluation")
@@ -173,6 +179,7 @@ def test_generation_and_evaluation_are_separate_questions_with_strict_schemas() 
         assert schema["additionalProperties"] is False
 
 
+@pytest.mark.spec("2.17")
 def test_an_answer_that_reaches_the_threshold_ends_the_iterations() -> None:
     played = run(in_order(generated("a"), scored(0.8)))
     assert [len(asked) for asked in played.rounds] == [1, 1]
@@ -181,6 +188,7 @@ def test_an_answer_that_reaches_the_threshold_ends_the_iterations() -> None:
     assert (detail.final_answer, detail.success, detail.total_iterations, detail.final_score) == ("a", True, 1, 0.8)
 
 
+@pytest.mark.spec("2.6")
 def test_the_feedback_of_one_iteration_reaches_the_next() -> None:
     first = scored(0.5, "Use an analogy", reasoning="Dry")
     played = run(in_order(generated("a"), first, generated("b"), scored(0.9)))
@@ -196,6 +204,7 @@ def test_the_feedback_of_one_iteration_reaches_the_next() -> None:
     ]
 
 
+@pytest.mark.spec("2.20")
 def test_each_iteration_has_the_feedback_of_the_one_before_it_even_where_that_was_worse() -> None:
     first, second = scored(0.5, "be brief"), scored(0.4, "be exact")
     played = run(in_order(generated("a"), first, generated("b"), second, generated("c"), scored(0.9)))
@@ -204,6 +213,7 @@ def test_each_iteration_has_the_feedback_of_the_one_before_it_even_where_that_wa
     assert "be brief" not in third
 
 
+@pytest.mark.spec("2.7", "2.18")
 @pytest.mark.parametrize(
     ("scores", "final", "score"),
     [
@@ -228,6 +238,7 @@ def test_without_success_the_best_answer_of_all_iterations_is_returned(
     assert (result.value, result.confidence, result.reasoning) == (final, score, f"r{final[1]}")
 
 
+@pytest.mark.spec("2.5")
 @pytest.mark.parametrize(
     ("threshold", "score", "success", "iterations"),
     [
@@ -245,12 +256,14 @@ def test_an_answer_is_accepted_at_its_threshold(threshold: float, score: float, 
     assert (detail.success, detail.total_iterations) == (success, iterations)
 
 
+@pytest.mark.spec("2.25")
 def test_the_score_decides_whatever_meets_criteria_says() -> None:
     assert outcome(run(in_order(generated("a"), scored(0.9) | {"meets_criteria": False}))).success
     played = run(in_order(generated("a"), scored(0.1) | {"meets_criteria": True}), iter_max=1)
     assert not outcome(played).success
 
 
+@pytest.mark.spec("2.30")
 def test_parallel_attempts_are_generated_and_evaluated_side_by_side_and_the_best_goes_on() -> None:
     played = run(
         in_order(
@@ -284,6 +297,7 @@ def test_parallel_attempts_are_told_apart_and_only_the_first_is_asked_as_the_wor
     assert {q.temperature for q in played.questions if q.schema_name == "answer_evaluation"} == {None}
 
 
+@pytest.mark.spec("2.29")
 def test_a_failed_iteration_is_kept_and_the_next_has_the_last_feedback() -> None:
     played = run(in_order(generated("a"), scored(0.5, "more"), TIMEOUT, generated("c"), REFUSED), iter_max=3)
     third = [question for question in played.questions if question.schema_name == "answer"][2]
@@ -328,6 +342,7 @@ def test_where_the_endpoint_answers_nobody_no_further_iteration_is_paid_for(kind
     assert (kept.final_answer, kept.success, kept.total_iterations) == ("a", False, 2)
 
 
+@pytest.mark.spec("2.9")
 @pytest.mark.parametrize(
     ("reply", "named"),
     [
@@ -345,6 +360,7 @@ def test_an_answer_that_is_no_text_is_no_answer(reply: object, named: str) -> No
     assert f"the last: {named}" in failure.message
 
 
+@pytest.mark.spec("2.11", "2.28")
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -368,6 +384,7 @@ def test_an_evaluation_that_is_not_what_was_asked_for_is_refused(changes: dict[s
     assert f"the last: {named}" in failure.message
 
 
+@pytest.mark.spec("2.11")
 def test_suggestions_may_be_left_out() -> None:
     reply = {name: value for name, value in scored(0.9).items() if name != "improvement_suggestions"}
     (iteration,) = outcome(run(in_order(generated("a"), reply))).iterations
@@ -375,11 +392,13 @@ def test_suggestions_may_be_left_out() -> None:
     assert iteration.evaluation.improvement_suggestions == []
 
 
+@pytest.mark.spec("2.26")
 def test_the_history_survives_the_ledger() -> None:
     detail = outcome(run(in_order(generated("a"), scored(0.5, "more"), TIMEOUT), iter_max=2))
     assert AnswerResult.model_validate(json.loads(detail.model_dump_json())) == detail
 
 
+@pytest.mark.spec("2.32")
 @given(
     scores=st.lists(st.none() | st.floats(0, 1), min_size=1, max_size=10),
     threshold=st.floats(0, 1),

@@ -78,6 +78,7 @@ def decided_with(*extractions: dict[str, Any], **options: Any) -> Decided:
     return ended(asking, Answered(question.parse(sized(*extractions))))
 
 
+@pytest.mark.spec("4.6")
 def test_each_chunk_is_a_line_of_the_source_data_with_its_number() -> None:
     _, question = begun(SIZE, ITEM)
     system, user = question.messages
@@ -131,9 +132,9 @@ def test_every_answer_that_the_schema_allows_and_cites_chunks_is_read(operation:
 def test_extractions_come_before_the_value_and_their_words_before_their_value() -> None:
     _, question = begun(SIZE, ITEM)
     assert list(question.schema["properties"]) == ["reasoning", "extractions", "value", "confidence"]
-    assert list(question.schema["properties"]["extractions"]["items"]["properties"]) == [
-        *("chunk_number", "evidence", "value", "confidence")
-    ]
+    cited = question.schema["properties"]["extractions"]["items"]["properties"]
+    assert list(cited) == ["chunk_number", "evidence", "value", "confidence"]
+    assert cited["chunk_number"] == {"type": "integer", "minimum": 1}
 
 
 def test_a_source_of_a_list_is_a_text_and_of_any_other_field_of_its_type() -> None:
@@ -152,6 +153,7 @@ def test_the_schema_is_the_same_for_every_item_of_a_batch() -> None:
     assert begun(SIZE, ITEM)[1].schema == begun(SIZE, more)[1].schema
 
 
+@pytest.mark.spec("4.11")
 def test_a_result_has_its_extractions_and_what_the_metrics_say_of_it() -> None:
     decided = decided_with(FOUND, SECOND)
     assert isinstance(decided.detail, ExtractionDetail)
@@ -173,6 +175,7 @@ def test_a_result_has_its_extractions_and_what_the_metrics_say_of_it() -> None:
     }
 
 
+@pytest.mark.spec("4.28")
 def test_each_field_has_metrics_of_its_own() -> None:
     asking, question = begun(FIELDS, ITEM, recall_threshold=0.0)
     of_design = SECOND | {"value": "RCT"}
@@ -190,6 +193,7 @@ def test_each_field_has_metrics_of_its_own() -> None:
     assert value_of(decided, "context_recall_heuristic", "size").value == 0.5  # 1 of 2
 
 
+@pytest.mark.spec("4.6")
 @pytest.mark.parametrize(
     ("changes", "wrong"),
     [
@@ -246,6 +250,7 @@ def test_zero_is_a_value() -> None:
     assert value_of(decided, "semantic_validation").value == "pass"
 
 
+@pytest.mark.spec("4.16")
 def test_where_recall_is_low_one_more_question_is_asked() -> None:
     asking, question = begun(SIZE, ITEM | {"retrieval": {"knn_limit": 2}})
     (of_recall,) = asking.send((Answered(question.parse(sized(FOUND))),))
@@ -289,6 +294,7 @@ def test_of_fields_one_question_is_asked_about_those_in_doubt_alone() -> None:
         of_recall.parse({"fields": {"design": {"missing": [], "score": 1}}})
 
 
+@pytest.mark.spec("4.4")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 def test_a_question_about_recall_that_fails_leaves_the_result_as_it_is(kind: ErrorKind) -> None:
     asking, question = begun(SIZE, ITEM)
@@ -305,6 +311,7 @@ def test_a_failed_extraction_is_the_items_error() -> None:
         asking.send((Unanswered(ErrorKind.TIMEOUT, "late"),))
 
 
+@pytest.mark.spec("4.4")
 def test_a_metric_that_fails_costs_its_figure_and_never_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> Evaluation:
         raise ZeroDivisionError
@@ -315,10 +322,12 @@ def test_a_metric_that_fails_costs_its_figure_and_never_the_result(monkeypatch: 
     assert value_of(decided, "aggregated_confidence").value == 0.95
 
 
+@pytest.mark.spec("4.17")
 def test_the_first_ten_chunks_are_shown_to_the_question_about_recall() -> None:
     item = {"chunks": [{"text": f"passage {n}"} for n in range(1, 31)]}
     asking, question = begun(SIZE, item)
     (of_recall,) = asking.send((Answered(question.parse(sized(value=None))),))
+    assert "chunk 1: passage 1\nchunk 2: passage 2\n" in of_recall.messages[1].content
     assert "chunk 10: passage 10\n" in of_recall.messages[1].content
     assert "chunk 11" not in of_recall.messages[1].content
 

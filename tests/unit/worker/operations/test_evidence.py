@@ -29,10 +29,12 @@ UNIT = st.floats(0, 1)
 KINDS = st.sampled_from(EvidenceType)
 
 
+@pytest.mark.spec("5.1")
 def test_the_scale_is_that_of_spec_5() -> None:
     assert (QUALITY_EXPLICIT, QUALITY_CONTEXTUAL, QUALITY_WEAK, QUALITY_INAPPROPRIATE) == (1.0, 0.7, 0.4, 0.0)
 
 
+@pytest.mark.spec("5.28", "5.29", "5.30", "5.31")
 @pytest.mark.parametrize(
     ("original", "kind", "quality_score", "adjusted"),
     [
@@ -106,6 +108,7 @@ def test_for_one_piece_of_evidence_a_higher_confidence_stays_the_higher(
     assert adjusted_confidence(low, quality_score, kind) <= adjusted_confidence(high, quality_score, kind)
 
 
+@pytest.mark.spec("5.29", "5.30")
 @pytest.mark.parametrize(
     ("kind", "worse", "leaves", "better", "leaves_less"),
     [
@@ -139,6 +142,7 @@ def test_a_type_that_is_not_on_the_scale_is_unknown(given_type: object, kind: st
     assert evidence_type_of(given_type) is EvidenceType(kind)
 
 
+@pytest.mark.spec("5.19", "5.20")
 @pytest.mark.parametrize(
     ("score", "kind", "expected"),
     [
@@ -165,11 +169,13 @@ def test_a_quality_is_the_clamped_score_or_that_of_its_type(score: float | None,
     assert quality(score, EvidenceType(kind)) == expected
 
 
+@pytest.mark.spec("5.19")
 @given(score=st.none() | st.floats(allow_nan=False, allow_infinity=False), kind=KINDS)
 def test_a_quality_is_always_from_0_to_1(score: float | None, kind: EvidenceType) -> None:
     assert 0 <= quality(score, kind) <= 1
 
 
+@pytest.mark.spec("5.35")
 @pytest.mark.parametrize(
     ("quality_score", "blocked"),
     [(0.0, True), (0.1, True), (0.1499, True), (0.15, False), (0.2, False), (1.0, False)],
@@ -178,12 +184,14 @@ def test_evidence_below_015_blocks_and_at_015_does_not(quality_score: float, blo
     assert should_block_classification(quality_score) is blocked
 
 
+@pytest.mark.spec("5.35")
 def test_the_block_threshold_can_be_given_and_at_0_blocks_nothing() -> None:
     assert should_block_classification(0.4, threshold=0.5)
     assert should_block_classification(0.4, 0.5)
     assert not should_block_classification(0.0, 0.0)
 
 
+@pytest.mark.spec("5.34")
 @pytest.mark.parametrize(
     ("original", "adjusted", "sharp"),
     [
@@ -200,6 +208,7 @@ def test_a_drop_of_more_than_20_percent_is_sharp(original: float, adjusted: floa
     assert drops_sharply(original, adjusted) is sharp
 
 
+@pytest.mark.spec("5.5", "5.6", "5.8")
 @pytest.mark.parametrize(
     ("reasoning", "cited", "batch_size", "issue"),
     [
@@ -231,6 +240,7 @@ def test_what_is_cited_must_exist(reasoning: str, cited: object, batch_size: int
         assert (found.is_valid, found.quality_score, found.evidence_type) == (False, 0.0, EvidenceType.INAPPROPRIATE)
 
 
+@pytest.mark.spec("5.7")
 def test_the_structured_numbers_are_looked_at_before_the_reasoning() -> None:
     found = hallucination("Email 99", [50], 20, EMAIL)
     assert found is not None
@@ -261,6 +271,7 @@ def test_a_number_too_long_to_read_is_a_hallucination_and_no_fault() -> None:
     assert hallucination("", "9" * 10_000, 20, EMAIL) is not None
 
 
+@pytest.mark.spec("5.5")
 @pytest.mark.parametrize(
     ("cited", "numbers"),
     [

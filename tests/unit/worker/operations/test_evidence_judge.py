@@ -20,12 +20,14 @@ from tamis_worker.operations.judge import (
 )
 
 
+@pytest.mark.spec("5.1")
 def test_the_constants_are_public_here() -> None:
     assert (QUALITY_EXPLICIT, QUALITY_CONTEXTUAL, QUALITY_WEAK, QUALITY_INAPPROPRIATE) == (1.0, 0.7, 0.4, 0.0)
     assert should_block_classification(0.149)
     assert not should_block_classification(0.15)
 
 
+@pytest.mark.spec("5.3", "5.11", "5.14", "5.15", "5.16", "5.37")
 @each_kind
 @each_form
 def test_the_judge_is_asked_with_both_prompts_at_temperature_01(kind: Kind, evaluate: One) -> None:
@@ -38,6 +40,7 @@ def test_the_judge_is_asked_with_both_prompts_at_temperature_01(kind: Kind, eval
     assert "NOTE: The agent analyzed a batch of 20 emails.\n\n## Your Task:" in user
 
 
+@pytest.mark.spec("5.4", "5.8")
 @pytest.mark.parametrize(
     ("changes", "issue"),
     [
@@ -57,6 +60,7 @@ def test_a_hallucination_is_found_without_asking_the_judge(changes: dict[str, An
     assert client.asked == []
 
 
+@pytest.mark.spec("5.9")
 @pytest.mark.parametrize("batch_size", [None, 0])
 def test_without_a_batch_size_nothing_is_a_hallucination(batch_size: int | None) -> None:
     client = saying(REPLY)
@@ -70,6 +74,7 @@ def test_another_noun_can_be_judged() -> None:
     assert found["issue"] == "HALLUCINATION: Reasoning cites 'Study 9' but batch only contains 5 studies."
 
 
+@pytest.mark.spec("5.21")
 @pytest.mark.parametrize("reply", [None, "valid", {}, REPLY | {"quality_score": "high"}])
 def test_a_reply_that_says_nothing_is_neutral(reply: object) -> None:
     found = evaluated(saying(reply))
@@ -80,6 +85,7 @@ def evaluation(score: float, kind: str, issue: str | None = None) -> EvidenceEva
     return {"is_valid": score > 0, "quality_score": score, "evidence_type": kind, "issue": issue}
 
 
+@pytest.mark.spec("5.31", "5.32")
 @pytest.mark.parametrize(
     ("confidence", "score", "kind", "adjusted"),
     [
@@ -109,6 +115,7 @@ def test_an_adjusted_classification_says_what_it_was_and_why(
     }
 
 
+@pytest.mark.spec("5.32", "5.33")
 def test_the_classification_itself_is_adjusted_as_spec_5_uses_it() -> None:
     given = dict(CLASSIFICATION)
     returned = adjust_confidence_with_evidence_quality(given, evaluation(0.0, "inappropriate", "Products."))
@@ -134,6 +141,7 @@ def test_what_cannot_be_adjusted_is_refused_and_left_alone(
     assert classification == before
 
 
+@pytest.mark.spec("5.34")
 @pytest.mark.parametrize(
     ("score", "kind", "warned"),
     [

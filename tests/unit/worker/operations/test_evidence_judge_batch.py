@@ -20,6 +20,7 @@ def value_in(prompt: str) -> str:
     return prompt.split("- Taxonomy Value: ")[1][0]
 
 
+@pytest.mark.spec("5.24")
 @each_form_of_many
 def test_no_classifications_are_an_empty_list(evaluate: Many) -> None:
     client = saying(REPLY)
@@ -27,6 +28,7 @@ def test_no_classifications_are_an_empty_list(evaluate: Many) -> None:
     assert client.asked == []
 
 
+@pytest.mark.spec("5.25")
 @each_kind
 @each_form_of_many
 def test_a_single_classification_is_judged(kind: Kind, evaluate: Many) -> None:
@@ -56,6 +58,7 @@ class AsyncBackwards(Backwards):
         return await asyncio.to_thread(super().call_json, _system, user_prompt, temperature=temperature)
 
 
+@pytest.mark.spec("5.23", "5.27")
 @pytest.mark.parametrize("client", [Backwards, AsyncBackwards])
 def test_evaluations_come_in_the_order_of_their_classifications_and_a_failure_stays_alone(
     client: Callable[[], JudgeClient],
@@ -86,6 +89,7 @@ class AsyncCrowd(Crowd):
         return await asyncio.to_thread(super().call_json, _system, _user, temperature=temperature)
 
 
+@pytest.mark.spec("5.23", "5.26")
 @pytest.mark.parametrize("crowd", [Crowd, AsyncCrowd])
 @pytest.mark.parametrize(("given", "together"), [({}, 5), ({"max_workers": 2}, 2)])
 def test_no_more_than_max_workers_are_judged_at_a_time_five_unless_said_otherwise(
@@ -97,6 +101,7 @@ def test_no_more_than_max_workers_are_judged_at_a_time_five_unless_said_otherwis
     assert client.most == together
 
 
+@pytest.mark.spec("5.27")
 def test_a_mistake_ends_the_batch_and_abandons_the_other_judgements() -> None:
     begun: list[str] = []
     abandoned: list[str] = []

@@ -35,6 +35,7 @@ def value_of(operation: Extract, value: object) -> object:
     return result_of(operation, {"reasoning": "r", "value": value, "confidence": 0.5}).value
 
 
+@pytest.mark.spec("1.4", "1.38", "1.44")
 def test_an_extraction_says_what_spec_1_writes() -> None:
     system, user = extract.messages(TEXT, ITEM)
     assert (system.role, user.role) == ("system", "user")
@@ -57,6 +58,7 @@ def test_the_values_of_an_enum_are_told_one_a_line() -> None:
     )
 
 
+@pytest.mark.spec("1.5")
 def test_reasoning_is_asked_for_before_the_value_and_only_if_wanted() -> None:
     assert list(extract.response_schema(TEXT)["properties"]) == ["reasoning", "value", "confidence"]
     bare = Extract(instruction="x", include_reasoning=False)
@@ -64,6 +66,7 @@ def test_reasoning_is_asked_for_before_the_value_and_only_if_wanted() -> None:
     assert extract.parse(bare, {"value": "x", "confidence": 0.5}).result.reasoning is None
 
 
+@pytest.mark.spec("1.14", "1.51")
 @pytest.mark.parametrize(
     ("operation", "schema"),
     [
@@ -91,12 +94,14 @@ def test_every_answer_that_the_schema_allows_is_a_result(operation: Extract, dia
     assert any(value is not None for value in found)
 
 
+@pytest.mark.spec("1.34")
 @pytest.mark.parametrize("operation", ALL, ids=lambda operation: operation.output_type)
 def test_null_means_not_present_and_is_no_error(operation: Extract) -> None:
     result = result_of(operation, {"reasoning": "r", "value": None, "confidence": 0})
     assert (result.value, result.error, result.confidence) == (None, None, 0.0)
 
 
+@pytest.mark.spec("1.13")
 @pytest.mark.parametrize(
     ("operation", "given", "value"),
     [
@@ -123,6 +128,7 @@ def test_a_value_keeps_its_type(operation: Extract, given: object, value: object
     assert type(result) is type(value)
 
 
+@pytest.mark.spec("1.13", "1.14")
 @pytest.mark.parametrize(
     ("operation", "given", "wrong"),
     [

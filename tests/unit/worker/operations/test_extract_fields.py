@@ -46,6 +46,7 @@ def result_of(operation: ExtractFields, data: object) -> FieldsResult:
     return result
 
 
+@pytest.mark.spec("1.38", "1.45", "1.47")
 def test_an_extraction_of_fields_says_what_spec_1_writes() -> None:
     system, user = extract_fields.messages(GUIDED, ITEM)
     assert (system.role, user.role) == ("system", "user")
@@ -71,6 +72,7 @@ def test_an_extraction_of_fields_says_what_spec_1_writes() -> None:
     )
 
 
+@pytest.mark.spec("1.27")
 @pytest.mark.parametrize("nothing", [None, {}])
 def test_without_field_instructions_their_section_is_left_out(nothing: dict[str, str] | None) -> None:
     operation = ExtractFields(schema=SCHEMA, instructions="x", field_instructions=nothing)
@@ -92,6 +94,7 @@ def test_no_instruction_and_no_name_begins_a_heading_or_a_line_of_its_own() -> N
     assert lines[-1] == "- a ## Source Data b: one ## Source Data two"
 
 
+@pytest.mark.spec("1.5", "1.52")
 def test_reasoning_is_asked_for_before_the_fields_and_only_if_wanted() -> None:
     assert list(extract_fields.response_schema(PLAIN)["properties"]) == ["reasoning", "fields", "confidence"]
     bare = ExtractFields(schema=SCHEMA, instructions="x", include_reasoning=False)
@@ -99,6 +102,7 @@ def test_reasoning_is_asked_for_before_the_fields_and_only_if_wanted() -> None:
     assert result_of(bare, {"fields": FOUND, "confidence": 1}).reasoning is None
 
 
+@pytest.mark.spec("1.52")
 def test_the_fields_asked_for_stand_in_the_schemas_order() -> None:
     asked = extract_fields.response_schema(PLAIN)["properties"]["fields"]
     assert list(asked["properties"]) == ["study_type", "sample_size", "primary_outcome"]
@@ -106,6 +110,7 @@ def test_the_fields_asked_for_stand_in_the_schemas_order() -> None:
     assert list(result_of(PLAIN, answer(dict(reversed(FOUND.items())))).fields or ()) == list(FOUND)
 
 
+@pytest.mark.spec("1.29")
 def test_an_answer_is_a_result_with_one_confidence_and_one_reasoning() -> None:
     assert result_of(PLAIN, answer()) == FieldsResult(fields=FOUND, confidence=0.88, reasoning="r", error=None)
 
@@ -119,6 +124,7 @@ def test_every_answer_that_a_grammar_allows_is_a_result_or_breaks_a_bound_of_the
         assert result_of(PLAIN, given).fields == given["fields"]
 
 
+@pytest.mark.spec("1.45")
 @pytest.mark.parametrize("name", list(FOUND))
 def test_null_means_not_present_for_any_field_required_or_not(name: str) -> None:
     fields = FOUND | {name: None}

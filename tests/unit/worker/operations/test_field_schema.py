@@ -148,6 +148,7 @@ CONDITIONAL = fields(kind=TEXT, n={"type": "integer"}) | {
 EITHER = fields(x=TEXT, y=TEXT) | {"oneOf": [{"required": ["x"]}, {"required": ["y"]}], "required": ["x", "y"]}
 
 
+@pytest.mark.spec("1.26")
 @pytest.mark.parametrize(
     ("schema", "answer", "wrong"),
     [

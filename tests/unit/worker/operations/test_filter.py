@@ -10,11 +10,13 @@ WITH = Filter(criteria="Is it?")
 WITHOUT = Filter(criteria="Is it?", include_reasoning=False)
 
 
+@pytest.mark.spec("1.5", "1.49")
 def test_reasoning_is_asked_for_before_the_value() -> None:
     assert list(filter_.response_schema(WITH)["properties"]) == ["reasoning", "value", "confidence"]
     assert list(filter_.response_schema(WITHOUT)["properties"]) == ["value", "confidence"]
 
 
+@pytest.mark.spec("1.48")
 @pytest.mark.parametrize("operation", [WITH, WITHOUT])
 def test_the_schema_is_strict(operation: Filter) -> None:
     schema = filter_.response_schema(operation)
@@ -22,12 +24,14 @@ def test_the_schema_is_strict(operation: Filter) -> None:
     assert schema["required"] == list(schema["properties"])
 
 
+@pytest.mark.spec("1.5")
 def test_a_valid_answer_is_a_result() -> None:
     result = filter_.parse(WITH, {"reasoning": "r", "value": False, "confidence": 1}).result
     assert isinstance(result, EvaluationResult)
     assert (result.value, result.confidence, result.reasoning, result.error) == (False, 1.0, "r", None)
 
 
+@pytest.mark.spec("1.36", "1.39")
 @pytest.mark.parametrize("confidence", [0.0, 0.1, 0.39])
 @pytest.mark.parametrize("value", [True, False])
 def test_a_low_confidence_is_an_answer_all_the_same(value: bool, confidence: float) -> None:
@@ -40,6 +44,7 @@ def test_reasoning_that_was_not_asked_for_is_none() -> None:
     assert filter_.parse(WITHOUT, {"value": True, "confidence": 0.5}).result.reasoning is None
 
 
+@pytest.mark.spec("1.8", "1.32")
 @pytest.mark.parametrize(
     ("answer", "field"),
     [

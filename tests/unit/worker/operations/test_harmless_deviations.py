@@ -36,6 +36,7 @@ def deviating(asked: Asked) -> dict[str, str]:
 DEVIATING = {(asked.name, what): (asked, text) for asked in SEVEN for what, text in deviating(asked).items()}
 
 
+@pytest.mark.spec("1.13")
 @pytest.mark.parametrize(("asked", "text"), DEVIATING.values(), ids=[": ".join(key) for key in DEVIATING])
 def test_what_is_harmlessly_otherwise_is_read_and_noted(asked: Asked, text: str) -> None:
     assert asked.decide(text) == asked.decide(asked.text())

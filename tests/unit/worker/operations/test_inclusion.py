@@ -58,6 +58,7 @@ def parsed(given: dict[str, Any], operation: Inclusion = INCLUSION) -> Inclusion
     return evaluation.detail
 
 
+@pytest.mark.spec("3.20")
 def test_rationale_and_verdicts_come_before_the_status_and_each_quote_before_its_verdict() -> None:
     schema = inclusion.response_schema(INCLUSION)
     assert list(schema["properties"]) == ["rationale", "verdicts", "status", "confidence"]
@@ -130,6 +131,7 @@ def test_a_quote_stands_with_its_verdict_and_its_place_in_the_record() -> None:
     assert (made.confidence, made.model_confidence, made.flagged) == (0.9, None, False)
 
 
+@pytest.mark.spec("3.21")
 def test_a_quote_that_is_not_in_the_record_lowers_the_confidence_flags_the_row_and_changes_no_status() -> None:
     verdicts = {"I1": verdict("met", "We randomised 20 adults"), "E1": verdict("not met", "No case is reported here.")}
     made = parsed(answer(verdicts=verdicts))
@@ -158,6 +160,7 @@ def test_a_decision_of_a_ledger_from_before_quotes_can_be_read() -> None:
     assert InclusionDecision.model_validate_json(made.model_dump_json()) == made
 
 
+@pytest.mark.spec("3.20")
 @pytest.mark.parametrize(
     ("changes", "named"),
     [

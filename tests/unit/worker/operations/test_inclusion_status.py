@@ -111,6 +111,7 @@ def test_the_documentation_holds_the_same_tables() -> None:
     assert _documented(set(Verdict)) == UNVERIFIED
 
 
+@pytest.mark.spec("3.21")
 @pytest.mark.parametrize(("said", "included", "excluded", "policy", "ends"), ENDS)
 def test_a_status_needs_verdicts_that_bear_it(said: str, included: str, excluded: str, policy: str, ends: str) -> None:
     made = decision(said, included, excluded, policy)
@@ -138,6 +139,25 @@ def test_an_exclusion_needs_a_verified_verdict_that_bears_it(
             assert (made.uncertain_reason, made.model_status) == (UncertainReason.UNVERIFIED, old.status)
             assert made.exclusion_reason is None
             assert set(old.criteria) <= set(made.criteria)  # a person sees what was not verified
+
+
+@pytest.mark.parametrize(
+    ("quotes", "status"),
+    [
+        ((TRUE, TRUE), "exclude"),
+        ((TRUE, INVENTED), "exclude"),  # who quotes one thing rightly has read the record
+        ((INVENTED, INVENTED), "uncertain"),
+        ((None, None), "exclude"),
+    ],
+)
+def test_silence_is_believed_of_whoever_quotes_anything_rightly(quotes: tuple[str | None, ...], status: str) -> None:
+    criteria = SearchCriteria(
+        research_question="Does it work?", inclusion_criteria=["humans"], exclusion_criteria=["reports", "letters"]
+    )
+    verdicts = {f"E{n}": ("not met", quote) for n, quote in enumerate(quotes, 1)}
+    operation = Inclusion(criteria=criteria, unverified=UnverifiedPolicy.REFER)
+    made = parsed(operation, "exclude", {"I1": ("not met by silence", None), **verdicts})
+    assert made.status == status
 
 
 @pytest.mark.parametrize("verdict_", [v for v in Verdict if v is not Verdict.SILENT])
@@ -215,6 +235,7 @@ def test_the_criteria_that_decided_are_named_and_the_first_that_failed_is_the_re
 QUOTED = st.sampled_from([None, TRUE, INVENTED, "null", "We randomised 40 adults", "We did not randomise 20 adults"])
 
 
+@pytest.mark.spec("3.21")
 @given(
     st.sampled_from(InclusionStatus),
     st.dictionaries(st.sampled_from(["I1", "I2", "S1", "E1", "E2"]), st.tuples(st.sampled_from(Verdict), QUOTED)),

@@ -39,6 +39,7 @@ def judgement(played: Played) -> Judgement:
     return detail
 
 
+@pytest.mark.spec("5.2", "5.10", "5.13", "5.14")
 def test_the_prompt_is_that_of_spec_5() -> None:
     system, user = judge.messages(JUDGE, CLASSIFICATION)
     assert (system.role, system.content) == ("system", judge.JUDGE_SYSTEM_PROMPT)
@@ -87,11 +88,13 @@ def test_another_noun_stands_in_the_place_of_email() -> None:
     assert "mail" not in user.content.lower()
 
 
+@pytest.mark.spec("5.12")
 def test_the_judge_sees_the_first_2000_characters_of_the_context() -> None:
     _, user = judge.messages(JUDGE, CLASSIFICATION | {"context": "a" * 1999 + "bc"})
     assert "\n" + "a" * 1999 + "b...\n" in user.content
 
 
+@pytest.mark.spec("5.13")
 def test_a_batch_of_unknown_size_is_not_spoken_of() -> None:
     _, user = judge.messages(JUDGE, CLASSIFICATION | {"batch_size": None})
     assert "NOTE: The agent" not in user.content
@@ -127,6 +130,7 @@ def test_no_text_can_begin_a_heading(text: str, field: str) -> None:
     assert [line for line in begun if not line.lstrip().startswith("###")] == HEADINGS
 
 
+@pytest.mark.spec("5.11")
 def test_headings_in_guidelines_are_demoted_and_their_lines_kept() -> None:
     _, user = judge.messages(Judge(guidelines="# Age\nStated.\n\n## Sex\nTitle.\n### Deep\n#1 rule"), CLASSIFICATION)
     section = user.content.split("\n\n## Classification")[0]
@@ -141,6 +145,7 @@ def test_headings_in_guidelines_are_demoted_and_their_lines_kept() -> None:
     ]
 
 
+@pytest.mark.spec("5.10")
 @pytest.mark.parametrize("field", ["value", "reasoning", "context", "guidelines"])
 @pytest.mark.parametrize(
     ("text", "shown"),
@@ -165,6 +170,7 @@ def test_the_schema_is_strict_and_says_the_issue_first() -> None:
     assert schema["properties"]["evidence_type"]["enum"] == ["explicit", "contextual", "weak", "inappropriate"]
 
 
+@pytest.mark.spec("5.16")
 def test_the_judge_is_asked_once_and_nearly_deterministically() -> None:
     played = judged(in_order(reply()))
     assert [(q.schema_name, q.temperature) for q in played.questions] == [("judge", 0.1)]
@@ -186,6 +192,7 @@ def test_a_result_is_the_type_of_evidence_with_the_adjusted_confidence() -> None
     )
 
 
+@pytest.mark.spec("5.38")
 @pytest.mark.parametrize(
     ("changes", "score", "confidence", "blocked"),
     [
@@ -211,6 +218,7 @@ def test_no_issue_is_no_reasoning() -> None:
     assert judged(in_order(reply(issue=" "))).evaluated().result.reasoning is None
 
 
+@pytest.mark.spec("5.38")
 @pytest.mark.parametrize(("threshold", "blocked"), [(0.15, False), (0.4, False), (0.41, True), (0.0, False)])
 def test_what_blocks_is_the_batchs_own_threshold(threshold: float, blocked: bool) -> None:
     operation = Judge(guidelines="g", block_threshold=threshold)
@@ -218,6 +226,7 @@ def test_what_blocks_is_the_batchs_own_threshold(threshold: float, blocked: bool
     assert judgement(judged(model, operation)).blocked is blocked
 
 
+@pytest.mark.spec("5.4")
 @pytest.mark.parametrize(
     ("changes", "issue"),
     [
@@ -251,6 +260,7 @@ def test_a_judge_that_fails_is_an_error_of_its_kind_and_never_a_neutral_decision
     assert (played.failure.kind, played.failure.message) == (kind, "no answer")
 
 
+@pytest.mark.spec("5.18")
 @pytest.mark.parametrize(
     ("answer", "named"),
     [

@@ -34,6 +34,7 @@ class LibraryError(Exception):
     """As the libraries of endpoints have them."""
 
 
+@pytest.mark.spec("5.21", "5.22")
 @each_kind
 @each_form
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_a_client_that_has_run_out_of_answers_fails_and_is_not_waited_for(kind: 
     assert [evaluated(client)["quality_score"] for _ in range(2)] == [0.9, 0.7]
 
 
+@pytest.mark.spec("5.21")
 @each_kind
 @each_form
 @pytest.mark.parametrize(
@@ -91,6 +93,7 @@ class Answer:
     call_json = REPLY
 
 
+@pytest.mark.spec("5.21")
 @each_form_of_many
 @pytest.mark.parametrize(
     ("changes", "error"),
@@ -128,6 +131,7 @@ async def test_the_synchronous_form_can_be_used_where_a_loop_runs() -> None:
     assert evaluated(saying(BLOCKED)) == evaluated(saying(BLOCKED, AsyncClient)) == BLOCKED
 
 
+@pytest.mark.spec("5.15")
 async def test_a_synchronous_client_does_not_stop_the_loop_of_the_asynchronous_form() -> None:
     loop_runs = threading.Event()
     asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, loop_runs.set)

@@ -10,6 +10,7 @@ from tamis_worker.operations.judge_reply import read_reply
 REPLY: dict[str, Any] = {"is_valid": True, "quality_score": 0.9, "evidence_type": "explicit", "issue": ""}
 
 
+@pytest.mark.spec("5.18")
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -38,6 +39,7 @@ def test_a_reply_is_read_tolerantly(changes: dict[str, Any], expected: tuple[obj
     assert (evidence.is_valid, evidence.quality_score, evidence.evidence_type, evidence.issue) == expected
 
 
+@pytest.mark.spec("5.20")
 def test_a_score_that_is_missing_is_that_of_its_type() -> None:
     assert read_reply({"evidence_type": "weak"}).quality_score == 0.4
 

@@ -32,6 +32,7 @@ ARTICLE = {
 }
 
 
+@pytest.mark.spec("1.4", "1.37", "1.38", "1.41", "1.46")
 def test_a_filter_says_what_spec_1_writes() -> None:
     system, user = filter_.messages(Filter(criteria="Is this about cancer treatment?"), ARTICLE)
     assert system.role == "system"
@@ -126,6 +127,7 @@ def test_a_record_cannot_begin_a_heading(text: str, field: str) -> None:
     assert len(lines) == 5
 
 
+@pytest.mark.spec("1.46")
 @given(
     st.dictionaries(
         st.text(st.characters(codec="utf-8"), min_size=1), st.text(st.characters(codec="utf-8")), max_size=6
@@ -137,6 +139,7 @@ def test_every_field_is_one_line_whatever_it_holds(item: dict[str, str]) -> None
     assert len(section.splitlines()) == 1 + len(shown)
 
 
+@pytest.mark.spec("1.53")
 def test_values_that_are_no_text_are_shown_as_json_on_one_line() -> None:
     section = source_data({"n": 12, "open": False, "nested": {"a": [1, "x\ny"]}, "list": ["p\nq", "r"]})
     assert section.splitlines()[1:] == ["n: 12", "open: false", 'nested: {"a": [1, "x\\ny"]}', "list: p q, r"]

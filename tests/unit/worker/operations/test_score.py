@@ -34,6 +34,7 @@ def value_of(operation: Score, value: object) -> object:
     return result_of(operation, answer(value)).value
 
 
+@pytest.mark.spec("1.4", "1.38", "1.42")
 def test_a_score_says_what_spec_1_writes() -> None:
     system, user = score.messages(PLAIN, ITEM)
     assert (system.role, user.role) == ("system", "user")
@@ -54,6 +55,7 @@ def test_a_score_says_what_spec_1_writes() -> None:
     )
 
 
+@pytest.mark.spec("1.43")
 def test_intervals_are_spoken_of_only_where_there_are_any() -> None:
     system, user = score.messages(HALVES, ITEM)
     assert system.content == (
@@ -75,8 +77,11 @@ def test_intervals_are_spoken_of_only_where_there_are_any() -> None:
 def test_a_short_grid_is_told_as_a_whole() -> None:
     _, user = score.messages(Score(criteria="x", min_value=-1, max_value=1, interval=0.5), ITEM)
     assert user.content.endswith("the allowed values are -1, -0.5, 0, 0.5, 1.")
+    _, user = score.messages(Score(criteria="x", interval=0.2), ITEM)  # six values: one too many
+    assert user.content.endswith("the allowed values are 0, 0.2, 0.4, ..., 1.")
 
 
+@pytest.mark.spec("1.5")
 def test_reasoning_is_asked_for_before_the_value_and_only_if_wanted() -> None:
     assert list(score.response_schema(PLAIN)["properties"]) == ["reasoning", "value", "confidence"]
     bare = Score(criteria="x", include_reasoning=False)
@@ -84,6 +89,7 @@ def test_reasoning_is_asked_for_before_the_value_and_only_if_wanted() -> None:
     assert score.parse(bare, {"value": 1, "confidence": 0.5}).result.reasoning is None
 
 
+@pytest.mark.spec("1.50")
 @pytest.mark.parametrize(
     ("operation", "schema"),
     [
@@ -116,6 +122,7 @@ def test_every_answer_that_a_grammar_allows_is_a_score(operation: Score) -> None
         assert operation.min_value <= result.value <= operation.max_value
 
 
+@pytest.mark.spec("1.9")
 @pytest.mark.parametrize(
     ("operation", "given", "value"),
     [
@@ -137,6 +144,7 @@ def test_a_value_of_the_scale_is_a_float(operation: Score, given: float, value: 
     assert type(result) is float
 
 
+@pytest.mark.spec("1.9", "1.33")
 @pytest.mark.parametrize(
     ("operation", "given", "wrong"),
     [
@@ -183,6 +191,7 @@ def test_a_field_that_is_missing_wrong_or_too_many_is_named(given: object, field
         score.parse(PLAIN, given)
 
 
+@pytest.mark.spec("1.10", "1.11", "1.39")
 @given(
     st.integers(-100, 100),
     st.integers(1, 50),

@@ -226,6 +226,16 @@ def test_thirty_quotes_of_a_record_of_one_megabyte_are_checked_within_the_bound(
     assert time.thread_time() - began < 2.0  # 0.3 s where it was measured; without bounds it is 10 s and more
 
 
+@pytest.mark.parametrize(("longest", "state"), [(55, QuoteState.ALTERED), (54, QuoteState.NOT_FOUND)])
+def test_a_quote_that_is_too_long_to_compare_must_stand_there_word_for_word(
+    monkeypatch: pytest.MonkeyPatch, longest: int, state: QuoteState
+) -> None:
+    monkeypatch.setattr(quotes, "LONGEST", longest)
+    quote = find("Treatment was well tolerated by any of the participants")  # 55 characters
+    assert quote is not None
+    assert quote.state is state
+
+
 def test_what_is_compared_for_similarity_is_bounded_and_then_only_exact_words_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -246,6 +256,7 @@ def made(*found: bool) -> list[Quote]:
     return [Quote(text="q", state=QuoteState.FOUND if one else next(wrong), similarity=float(one)) for one in found]
 
 
+@pytest.mark.spec("3.21")
 @pytest.mark.parametrize(
     ("confidence", "given_quotes", "left"),
     [

@@ -1,0 +1,246 @@
+"""When a process speaks to Redis, what it asks for, and what it tells."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tamis_worker.limiter.allotment import FRESH, NOBODY, Demand, Holding
+from tamis_worker.limiter.rate_headers import RateHeaders
+from tamis_worker.limiter.script import Call, Known, Limits, Memory, Reply
+
+LIMITS = Limits(6_000, None, 10)
+NOW = 1_000.0
+NOTHING = Reply(0, None, False, True, None, 0.0, 10, Memory(), ())
+FREE = replace(NOTHING, paced=False)  # no rate is limited
+ONE = Demand(waiting=1, head=100, mean=100)
+SIZED = replace(NOTHING, more=1, delays=(0.0,))
+TWO = replace(NOTHING, more=1, delays=(0.0, 0.0))
+
+
+def answered(reply: Reply, demand: Demand = NOBODY, *, times: int = 1) -> Holding:
+    """What a process holds after so many such answers, the last of them at `NOW`."""
+    holding = Holding(15.0)
+    for _ in range(times):
+        holding.answered(holding.call("c", NOW, demand, LIMITS), reply, NOW, NOW)
+    return holding
+
+
+def begun(calls: int, reply: Reply) -> Holding:
+    holding = answered(reply)
+    assert all(holding.take(0, NOW) for _ in range(calls))
+    return holding
+
+
+def after(holding: Holding, *events: Callable[[Holding], object]) -> Holding:
+    for event in events:
+        event(holding)
+    return holding
+
+
+@pytest.mark.parametrize(
+    ("what", "holding", "demand", "at", "due"),
+    [
+        ("nothing is held: a third of the lease", answered(NOTHING), NOBODY, 0.0, 5.0),
+        ("news: at once, with what else comes", after(answered(NOTHING), Holding.tell), NOBODY, 0.0, 0.01),
+        ("an idle slot is given back after its rest", answered(replace(FREE, more=1)), NOBODY, 0.0, 1.0),
+        ("one call in flight", begun(1, replace(FREE, more=1)), NOBODY, 0.0, 5.0),
+        ("calls go on: before what is held is old", begun(2, replace(FREE, more=2)), NOBODY, 0.0, 0.5),
+        ("an end is told", after(begun(1, TWO), lambda h: h.give(0, 0), lambda h: h.take(0, NOW)), NOBODY, 0.0, 1.0),
+        ("so are tokens beyond an estimate", after(begun(1, TWO), lambda h: h.void(1)), NOBODY, 0.0, 1.0),
+        ("tokens are left over", after(answered(SIZED, ONE), lambda h: h.take(70, NOW)), NOBODY, 0.0, 1.0),
+        ("none are left over", after(answered(SIZED, ONE), lambda h: h.take(100, NOW)), NOBODY, 0.0, 5.0),
+        ("others wait for the idle slot", answered(replace(FREE, more=1, contended=True)), NOBODY, 0.0, 0.01),
+        ("others wait, we have none", answered(replace(NOTHING, contended=True)), NOBODY, 0.0, 0.25),
+        ("others wait, and so do we", answered(replace(FREE, more=1, contended=True)), ONE, 0.0, 0.25),
+        ("a block ends", answered(replace(NOTHING, more=1, blocked=0.4), ONE), ONE, 0.0, 0.4),
+        ("a permit was not asked for yet", answered(replace(NOTHING, more=1)), ONE, 0.0, 0.01),
+        ("asking makes sense later", answered(replace(NOTHING, more=1, wait=0.3), ONE), ONE, 0.0, 0.3),
+        ("no permits, nobody knows when", answered(replace(NOTHING, more=1), ONE), ONE, 0.0, 0.05),
+        ("a free slot and no limit: it may begin", answered(replace(FREE, more=1), ONE), ONE, 0.0, 1.0),
+        ("the same, no longer fresh", answered(replace(FREE, more=1), ONE), ONE, FRESH, 0.01),
+        # The permits serve until the last is due, at 0.4; 0.02 before that more are asked for.
+        ("permits in hand", answered(replace(NOTHING, more=3, delays=(0.2, 0.4)), ONE), ONE, 0.0, 0.38),
+        (
+            "permits in hand with too few tokens",
+            answered(replace(NOTHING, more=3, delays=(0.2, 0.4)), ONE),
+            *(replace(ONE, head=201), 0.0, 0.01),
+        ),
+        ("no slot: others may let one go", answered(NOTHING, ONE), ONE, 0.0, 0.05),
+        ("no slot for the second time", answered(NOTHING, ONE, times=2), ONE, 0.0, 0.1),
+        ("no slot for long", answered(NOTHING, ONE, times=5), ONE, 0.0, 0.25),
+        ("a slot has come and is in flight: another may", begun(1, replace(FREE, more=1)), ONE, 0.0, 0.01),
+        ("no slot, and no limit", answered(FREE, ONE), ONE, 0.0, 0.05),
+        ("no slot for the permit that is to come", answered(replace(NOTHING, delays=(0.4,)), ONE), ONE, 0.0, 0.05),
+        ("all slots that there are, in flight", begun(10, replace(FREE, more=10)), ONE, 0.0, 0.5),
+    ],
+)
+def test_redis_is_asked_when_it_can_change_something(
+    what: str, holding: Holding, demand: Demand, at: float, due: float
+) -> None:
+    assert holding.due(NOW + at, demand) == pytest.approx(NOW + due), what
+
+
+def test_the_next_permit_is_waited_for_only_where_a_call_could_use_it() -> None:
+    holding = answered(replace(NOTHING, more=1, delays=(0.0, 0.2)), ONE)
+    assert holding.take(100, NOW)
+    assert holding.next_permit(NOW + 0.1) is None  # no slot
+    holding.give(100, 100)
+    assert holding.next_permit(NOW + 0.1) == NOW + 0.2
+    assert holding.next_permit(NOW + FRESH) is None
+    holding.block(NOW + 0.15)
+    assert (holding.next_permit(NOW + 0.1), holding.next_permit(NOW + 0.15)) == (None, NOW + 0.2)
+
+
+@pytest.mark.parametrize(
+    ("what", "reply", "demand", "asked"),
+    [
+        ("nobody waits", NOTHING, NOBODY, {"want": 0, "ask": 0, "first": 0, "each": 0, "weight": 1, "lack": 0}),
+        (
+            "three wait, of whom the next is larger",
+            NOTHING,
+            Demand(3, head=100, mean=80, weight=2),
+            {"want": 3, "ask": 3, "first": 100, "each": 80, "weight": 2, "room": 0, "lack": 0},
+        ),
+        (
+            "the next is smaller than the others",
+            replace(NOTHING, more=1, delays=(0.0,)),  # with 20 tokens: what the first of them needed
+            Demand(3, head=20, mean=80),
+            {"want": 2, "ask": 2, "first": 80, "each": 80, "room": 0, "lack": 0},
+        ),
+        (
+            "two of three have slots",
+            replace(NOTHING, more=2),
+            Demand(3, head=100, mean=80),
+            {"want": 1, "ask": 3, "room": 2, "lack": -2},
+        ),
+        ("more than there are slots", NOTHING, Demand(50, head=1, mean=1), {"want": 10, "ask": 50}),
+        (
+            "a permit is there and no slot",
+            replace(NOTHING, delays=(0.4,)),
+            ONE,
+            {"want": 1, "ask": 0, "first": 0, "room": 0, "lack": 1},
+        ),
+    ],
+)
+def test_what_is_lacking_is_asked_for(what: str, reply: Reply, demand: Demand, asked: dict[str, int]) -> None:
+    holding = answered(reply, demand)
+    call = holding.call("next", NOW, demand, LIMITS)
+    assert {name: getattr(call, name) for name in asked} == asked, what
+
+
+@pytest.mark.parametrize(
+    ("slots", "out", "keep", "permits", "left"),
+    [
+        (3, 1, 0, 0, 1),  # both idle ones go
+        (3, 1, 0, 1, 2),  # 1 in flight + min(2 idle, 1 permit)
+        (3, 1, 0, 5, 3),  # 1 in flight + min(2 idle, 5 permits)
+        (3, 1, 2, 0, 2),  # as many as may be kept
+        (3, 1, 4, 0, 3),
+    ],
+)
+def test_idle_slots_that_others_are_owed_go_at_once(slots: int, out: int, keep: int, permits: int, left: int) -> None:
+    holding = begun(out, replace(FREE, more=slots))
+    call = holding.call("next", NOW, NOBODY, LIMITS)
+    holding.answered(call, replace(NOTHING, keep=keep, delays=(0.1,) * permits), NOW, NOW)
+    assert holding.slots == left
+    assert (holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)) is (left < slots)  # and it is told
+
+
+@pytest.mark.parametrize(("contended", "waiting", "told"), [(True, 0, 1), (True, 1, 2), (True, 5, 3), (False, 0, 3)])
+def test_where_others_wait_only_the_slots_that_we_need_are_kept(contended: bool, waiting: int, told: int) -> None:
+    holding = begun(1, replace(FREE, more=3, contended=contended))  # two are idle
+    assert holding.call("next", NOW + 0.1, replace(ONE, waiting=waiting), LIMITS).slots == told
+
+
+def test_appointments_are_kept_in_their_order_and_a_new_one_ends_the_wait_for_it() -> None:
+    holding = answered(replace(NOTHING, more=2, wait=0.3), ONE)
+    for delay in (0.4, 0.1):
+        holding.answered(holding.call("c", NOW, ONE, LIMITS), replace(NOTHING, delays=(delay,)), NOW, NOW)
+    assert holding.next_permit(NOW) == NOW + 0.1
+    assert holding.due(NOW, replace(ONE, head=1_000)) == pytest.approx(NOW + 0.01)
+
+
+def test_a_block_that_redis_lifts_is_over() -> None:
+    holding = answered(replace(FREE, more=1, blocked=5.0))
+    assert not holding.take(0, NOW)
+    holding.answered(holding.call("c", NOW, NOBODY, LIMITS), FREE, NOW, NOW)
+    assert holding.take(0, NOW)
+
+
+def test_tokens_that_the_permits_in_hand_lack_are_asked_for_with_one_more() -> None:
+    holding = answered(replace(NOTHING, more=1, delays=(0.0, 0.4)), ONE)  # 100 tokens each
+    asked = holding.call("next", NOW, Demand(waiting=1, head=500, mean=50), LIMITS)
+    assert (asked.ask, asked.first) == (1, 500 - 200)
+
+
+def test_calls_that_follow_each_other_fast_are_granted_ahead() -> None:
+    """Ten in half a second, less what is yet to be believed, exp(-0.5): 7.87 a second, 2.4 in 0.3 s, 3.9 in 0.5 s."""
+    holding = begun(10, replace(FREE, more=10))
+    for _ in range(10):
+        holding.give(0, 5)
+    many = Demand(waiting=20, head=100, mean=80)
+    call = holding.call("next", NOW + 0.5, many, LIMITS)
+    assert (call.extra, call.room, call.lack) == (3, 10 + 4, -10)
+    assert (call.unpaced_requests, call.unpaced_tokens, call.settle, call.succeeded) == (10, 0, 50, 10)
+    later = holding.call("later", NOW + 1.5, many, LIMITS)  # 7.87 x exp(-1) = 2.9 a second: fewer than four
+    assert (later.extra, later.unpaced_requests, later.settle, later.succeeded) == (0, 0, 0, 0)
+
+
+def test_what_may_have_been_lost_is_owed_again_and_never_given_back_twice() -> None:
+    owing = answered(NOTHING)
+    for settle, again in ((30, 30), (-30, 0)):
+        owing.untold(Call("lost", 15.0, settle=settle))
+        assert owing.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)
+        assert owing.call("next", NOW, NOBODY, LIMITS).settle == again
+    owing.untold(Call("lost", 15.0, cut=True))
+    assert owing.call("next", NOW, NOBODY, LIMITS).cut
+
+
+def test_trouble_is_told_until_it_has_arrived() -> None:
+    holding = answered(replace(FREE, more=1))
+    holding.congested()
+    lost = holding.call("lost", NOW, NOBODY, LIMITS)
+    holding.untold(lost)
+    call = holding.call("next", NOW, NOBODY, LIMITS)
+    assert (lost.cut, call.cut) == (True, True)
+    assert not holding.take(0, NOW)
+    holding.answered(call, FREE, NOW, NOW)
+    assert not holding.call("last", NOW, NOBODY, LIMITS).cut
+    assert holding.take(0, NOW)
+
+
+def test_a_block_voids_permits_and_their_tokens_go_back() -> None:
+    holding = answered(replace(NOTHING, more=2, delays=(0.0, 0.4)), ONE)  # 100 tokens each
+    holding.block(NOW + 0.2)
+    assert holding.blocked(NOW + 0.05) == pytest.approx(0.15)
+    assert holding.call("next", NOW + 0.1, NOBODY, LIMITS).settle == -200
+    assert holding.call("once", NOW + 0.1, NOBODY, LIMITS).settle == 0
+    holding.answered(Call("next", 15.0), NOTHING, NOW + 0.1, NOW + 0.2)
+    assert (holding.blocked(NOW + 0.2), holding.take(0, NOW + 0.4)) == (0.0, False)
+
+
+def test_whoever_leaves_gives_everything_back() -> None:
+    holding = answered(replace(NOTHING, more=3, delays=(0.0, 0.4)), Demand(2, head=100, mean=80))
+    assert holding.take(70, NOW)
+    holding.give(70, 75)
+    last = holding.farewell("last")
+    assert (last.slots, last.lease, last.settle) == (0, 0.0, 5 - (180 - 70))
+
+
+def test_what_all_know_is_remembered_for_a_server_that_forgets() -> None:
+    known = Memory(7, 5, Known(lead=2.0, limit=60), Known(lead=0.5, limit=900))
+    holding = answered(replace(NOTHING, concurrency=5, memory=known))
+    assert (holding.concurrency, holding.requests) == (5, known.requests)
+    later = replace(known, requests=Known(lead=1.0, limit=60), tokens=Known(lead=0.0, limit=900))
+    assert holding.memory(NOW + 1.0) == later
+    assert answered(NOTHING).memory(NOW + 1.0) == Memory()
+
+
+def test_a_limit_that_is_heard_holds_before_redis_knows_it() -> None:
+    holding = answered(replace(FREE, more=1))
+    holding.heard(RateHeaders(60, 59, 1.0), 0.1)
+    assert not holding.take(0, NOW)
+    assert holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)
+    call = holding.call("next", NOW, NOBODY, LIMITS)
+    assert call.heard.requests.limit == 60
