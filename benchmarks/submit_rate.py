@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from tamis_producer.ledger import insert_batch
-from tamis_producer.submission.new_batch import NewBatch, parameters, rows_of, to_json
+from tamis_producer.submission.new_batch import NewBatch, parameters, rows_of
+from tamis_schemas.values.unstorable import to_json
 
 from .options import Options
 from .parts import Ledger, Parts

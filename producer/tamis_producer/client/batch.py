@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ from ..ledger import (
     read_views,
 )
 from ..ledger.batch_view import BatchView
+from ..process.waiting import poll
 from ..runs import control, rounds
 from ..runs.control import priority_of
 from ..runs.retry_bias import read_retry_bias
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
     from ..decisions.agreement import AgreementFigures
     from ..decisions.pilot_file import Pilot
     from .client import Client
-
-FIRST_POLL = 0.05  # s
-SLOWEST_POLL = 1.0  # s
-POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the time waited after it, at most
 
 
 class Batch:
@@ -100,34 +97,23 @@ class Batch:
             WaitTimeout: it took longer; the batch goes on.
             LedgerUnavailable: the ledger does not answer.
         """
-        for view in self.watch(timeout):
-            if view.finished:
-                return view.counts
-        raise AssertionError("watch ends with a finished batch or raises")
+        return deque(self.watch(timeout), maxlen=1).pop().counts
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
         """How the batch stands, again and again (at first quickly, then every second), until `wait` would return.
 
         Raises as `wait` does.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        pause = FIRST_POLL
-        while True:
-            view = self.status()
+        for view in poll(self.status, timeout, self._client.waiting.sleep):
             yield view
             if view.finished:
                 return
             if view.stuck is not None:
                 raise BatchPaused(self.id, view.stuck)
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                done = view.counts.finished
-                raise WaitTimeout(
-                    f"batch {self.id}: {done} of {view.counts.n_items} items done after {timeout:g} s; it goes on: "
-                    f"`tamis status {self.id} --watch` follows it"
-                )
-            self._client.waiting.sleep(pause if left is None else min(pause, left))
-            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
+        raise WaitTimeout(
+            f"batch {self.id}: {view.counts.finished} of {view.counts.n_items} items done after {timeout:g} s; it goes "
+            f"on: `tamis status {self.id} --watch` follows it"
+        )
 
     def pause(self) -> None:
         """Begin no further item. Calls in flight are finished; what waits is pending again within seconds.

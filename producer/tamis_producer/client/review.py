@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -12,8 +12,9 @@ from tamis_schemas import BatchPaused, IllegalTransition, Priority, WaitTimeout
 
 from ..ledger import ledger_errors, read_reviews
 from ..ledger.batch_view import ReviewView
+from ..process.waiting import poll
 from ..runs import control
-from .batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
+from .batch import Batch
 
 if TYPE_CHECKING:
     from .client import Client
@@ -48,31 +49,20 @@ class Review:
             WaitTimeout: it took longer than `timeout` seconds; the review goes on.
             LedgerUnavailable: the ledger does not answer.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        pause = FIRST_POLL
-        while True:
-            view = self.status()
+        for view in poll(self.status, timeout, self._client.waiting.sleep):
             yield view
             if view.finished:
                 return
             if view.stages[-1].stuck is not None:
                 raise BatchPaused(view.stages[-1].id, view.stages[-1].stuck)
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                begun, planned = len(view.stages), len(view.planned)
-                raise WaitTimeout(
-                    f"review {self.id}: in stage {begun} of {planned} after {timeout:g} s; it goes on: "
-                    f"`tamis review status {self.id} --watch` follows it"
-                )
-            self._client.waiting.sleep(pause if left is None else min(pause, left))
-            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
+        raise WaitTimeout(
+            f"review {self.id}: in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s; it goes on: "
+            f"`tamis review status {self.id} --watch` follows it"
+        )
 
     def wait(self, timeout: float | None = None) -> ReviewView:
         """The last view, once nothing more happens. Raises as `watch` does."""
-        for view in self.watch(timeout):
-            if view.finished:
-                return view
-        raise AssertionError("watch ends with a finished review or raises")
+        return deque(self.watch(timeout), maxlen=1).pop()
 
     def pause(self) -> None:
         """Pause the stage that the review is in. Raises as `Batch.pause`."""

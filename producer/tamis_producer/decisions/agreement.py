@@ -9,9 +9,10 @@ from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
 from tamis_schemas import Audit, InclusionStatus, InvalidRequest
 from tamis_schemas.ledger import batches
+from tamis_schemas.operations import kind_of, verdict
 
 from ..ledger import read_audits
-from ..ledger.overrides import EXCLUDES, standing
+from ..ledger.overrides import standing
 from ..quality import Agreement, agreement
 from .final_outcome import Outcome, outcomes
 
@@ -42,7 +43,7 @@ class AgreementFigures(BaseModel):
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
     """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
     operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
-    if operation not in EXCLUDES:
+    if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
         )
@@ -91,4 +92,4 @@ def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
 
 
 def _word(value: Any) -> str:
-    return INCLUDE if value in (INCLUDE, True) else EXCLUDE
+    return INCLUDE if verdict(value) else EXCLUDE

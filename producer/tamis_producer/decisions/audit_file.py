@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tamis_schemas import Audit, InputError, InvalidParameters, ItemResult
+from tamis_schemas.operations.kind import yes_or_no
 from tamis_schemas.records.item import shown_fields
 
 from ..files.spreadsheet import read_table, reviewer_of
 from ..intake.formula_guard import guarded
 from .audits import AuditDecision
-from .human_value import boolean
 
 BLIND = ("audit", "index", "id", "title", "abstract")
 REASONS = ("excluded_by", "reason")  # of the software; a reader who knows them is led by them
@@ -65,7 +65,7 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
             blank += 1
             continue
         try:
-            index, include = int(row["index"]), boolean(row["include"])
+            index, include = int(row["index"]), yes_or_no(row["include"])
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line, field="include") from error
         except ValueError as error:

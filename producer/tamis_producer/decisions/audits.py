@@ -9,18 +9,18 @@ from sqlalchemy import Connection, insert, select
 from tamis_schemas import (
     Audit,
     BatchStatus,
-    InclusionStatus,
     InvalidParameters,
     InvalidRequest,
     Override,
     Stratum,
 )
 from tamis_schemas.ledger import audit_decisions, batches
+from tamis_schemas.operations import kind_of
 from tamis_schemas.records.random_order import check_draw, sample
 
 from ..ledger import insert_audit, read_audit, read_audits
-from ..ledger.overrides import EXCLUDES, one_at_a_time, standing
-from .final_outcome import FILTER, Outcome, outcomes
+from ..ledger.overrides import one_at_a_time, standing
+from .final_outcome import Outcome, outcomes
 from .overrides import HumanDecision, RefusedDecision, checked_words
 from .overrides import record as record_overrides
 
@@ -102,7 +102,7 @@ def _include(connection: Connection, audit: Audit) -> list[Override]:
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
     operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
-    value = True if operation == FILTER else InclusionStatus.INCLUDE.value
+    value = kind_of(operation).includes
     human = standing(batch_id)
     there = set(connection.execute(select(human.c.idx)).scalars())
     decisions = [
@@ -115,7 +115,7 @@ def _include(connection: Connection, audit: Audit) -> list[Override]:
 
 def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
-    if batch.operation not in EXCLUDES:
+    if not kind_of(batch.operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of {batch.operation}: it excludes nothing that could be audited, as "
             "`tamis screen` and `tamis filter` do"

@@ -4,27 +4,20 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Case, ColumnElement, Select, Subquery, Text, case, cast, func, literal, literal_column, select
+from sqlalchemy import Case, ColumnElement, Select, Subquery, Text, case, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_schemas import (
-    Filter,
-    Inclusion,
-    InclusionStatus,
-    ItemStatus,
-    Judge,
-    UncertainReason,
-)
+from tamis_schemas import Inclusion, ItemStatus, Judge, UncertainReason
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.ledger import exclusions, items, payloads, results
-from tamis_schemas.operations import operation_name
+from tamis_schemas.ledger.verdicts import is_value
+from tamis_schemas.operations import OperationKind, kind_of, operation_name
 
 from ..ledger.exclusion_reasons import exclusion_reason
-from ..ledger.overrides import EXCLUDES, standing
+from ..ledger.overrides import standing
 
-INCLUSION, FILTER, JUDGE = (operation_name(kind) for kind in (Inclusion, Filter, Judge))
+INCLUSION, JUDGE = operation_name(Inclusion), operation_name(Judge)
 NO_REASON = "no reason recorded"
-ANSWERED_NO = "the question is answered with no"  # by a filter, which has one question and no criteria of its own
 
 
 class Outcome(StrEnum):
@@ -43,7 +36,6 @@ class Outcome(StrEnum):
 
 CHANGED, CONFIRMED = "changed", "confirmed"
 BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
-_AS_TEXT = results.c.value.op("#>>")(literal_column("'{}'"))  # a JSON scalar without quotes
 
 
 def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
@@ -56,7 +48,8 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     quote bears that. `marked`, `confidence`: of the model's result.
     """
     state, rule = items.c.state, exclusions.c.rule
-    decision, reason = _decision(batch_id, operation)
+    kind = kind_of(operation)
+    decision, reason = _decision(batch_id, kind)
     human = standing(batch_id)
     system = case(
         (state == ItemStatus.DECIDED.value, decision),
@@ -73,7 +66,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
         (state == ItemStatus.EXCLUDED_BY_FILTER.value, rule),
         else_=None,
     )
-    final, changed = _by_human(operation, human, system)
+    final, changed = _by_human(kind, human, system)
     marked = (state == ItemStatus.DECIDED.value) & (results.c.detail.op("->>")("blocked") == "true")
     unverified = (state == ItemStatus.DECIDED.value) & (
         results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
@@ -98,15 +91,16 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     )
 
 
-def _by_human(operation: str, human: Subquery, system: Case[Any]) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
+def _by_human(
+    kind: type[OperationKind], human: Subquery, system: Case[Any]
+) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
     """Where a human has decided: the outcome, and whether it is another decision than the software's."""
-    if operation not in EXCLUDES:
+    if not kind.decides():
         same = (items.c.state == ItemStatus.DECIDED.value) & (
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
         )
         return literal(Outcome.PASSED.value), ~func.coalesce(same, False)
-    says = human.c.value.op("#>>")(literal_column("'{}'"))
-    passes = says.in_([InclusionStatus.INCLUDE.value, "true"])
+    passes = is_value(human.c.value, kind.includes)
     # Whom a human too leaves out before screening was left out before screening.
     final = case(
         (passes, Outcome.PASSED.value),
@@ -116,22 +110,12 @@ def _by_human(operation: str, human: Subquery, system: Case[Any]) -> tuple[Colum
     return final, final != system
 
 
-def _decision(batch_id: UUID, operation: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """Of a decided item: its outcome, and the reason where it is excluded."""
-    if operation == INCLUSION:
-        first = func.coalesce(exclusion_reason(batch_id), literal(NO_REASON))
-        include, exclude = (literal(status.value) for status in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE))
-        excludes = exclude == _AS_TEXT
-        outcome = case(
-            (include == _AS_TEXT, Outcome.PASSED.value),
-            (excludes, Outcome.EXCLUDED.value),
-            else_=Outcome.UNCERTAIN.value,
-        )
-        return outcome, case((excludes, first), else_=None)
-    if operation == FILTER:
-        yes = _AS_TEXT == "true"
-        return (
-            case((yes, Outcome.PASSED.value), else_=Outcome.EXCLUDED.value),
-            case((yes, None), else_=literal(ANSWERED_NO)),
-        )
-    return literal(Outcome.PASSED.value), literal(None, Text)
+    if not kind.decides():
+        return literal(Outcome.PASSED.value), literal(None, Text)
+    includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))
+    outcome = case((includes, Outcome.PASSED.value), (excludes, Outcome.EXCLUDED.value), else_=Outcome.UNCERTAIN.value)
+    because = literal(kind.excluded_because or NO_REASON)
+    reason = because if kind.excluded_because else func.coalesce(exclusion_reason(batch_id), because)
+    return outcome, case((excludes, reason), else_=None)

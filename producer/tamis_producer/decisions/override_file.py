@@ -7,7 +7,6 @@ from pathlib import Path
 from tamis_schemas import InputError, InvalidParameters, Operation
 
 from ..files.spreadsheet import TableRow, read_table, reviewer_of
-from .human_value import value_of_text
 from .overrides import HumanDecision
 
 COLUMNS = ("index", "id", "item_id", "decision", "note", "reviewer")
@@ -47,7 +46,7 @@ def read_decisions(
             continue
         try:
             index = _index(row, places, item_ids)
-            value = value_of_text(operation, row["decision"])
+            value = operation.value_of_text(row["decision"])
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line) from error
         decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))

@@ -13,7 +13,6 @@ from tamis_schemas.values.unstorable import UNSTORABLE
 
 from ..ledger import read_operation
 from ..ledger.overrides import one_at_a_time, read_overrides
-from .human_value import checked_value
 
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
@@ -109,7 +108,7 @@ def _row(
         if before is None:
             raise InvalidParameters(f"item {decision.index}: no human decision stands that could be withdrawn")
         return {"value": null(), "reviewer": reviewer, "note": note}
-    value = checked_value(operation, decision.value)
+    value = operation.checked_value(decision.value)
     if not ItemStatus(item.state).terminal:
         raise InvalidParameters(
             f"item {decision.index} is {item.state}: the software has not finished with it; decide when it has, "

@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from tamis_schemas import (
     NO_STEERING,
-    Extract,
     ExtractFields,
-    Filter,
     Inclusion,
-    Judge,
     ReviewPlan,
     ReviewStage,
-    Score,
     SearchCriteria,
     Steering,
 )
-from tamis_schemas.operations import operation_name
+from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from ..intake.decode import read_text
 from .criteria_file import criteria_of, read_criteria
@@ -44,8 +40,8 @@ OF_STAGE = (
     "max_cost",
     "steering",
 )  # fields of a stage that are no parameters of its operation
-OPERATIONS: dict[str, type[BaseModel]] = {
-    operation_name(kind): kind for kind in (Inclusion, Filter, Score, Extract, ExtractFields, Judge)
+STAGES: dict[str, type[OperationKind]] = {operation_name(Inclusion): Inclusion} | {
+    operation_name(kind): kind for kind in OPERATIONS if kind.needs_record
 }
 # A parameter of an operation that may stand in a file of its own -> the field that names the file.
 FROM_FILE = {"guidelines": "guidelines_file"}
@@ -111,7 +107,7 @@ def _stages(file: YamlFile) -> list[_Stage]:
 
 
 def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
-    names = [INITIAL_FILTER, *OPERATIONS]
+    names = [INITIAL_FILTER, *STAGES]
     match value:
         case str():
             stage = _Stage(value, {}, location)
@@ -133,7 +129,7 @@ def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
 
 
 def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None, steering: Steering) -> ReviewStage:
-    kind = OPERATIONS[stage.name]
+    kind = STAGES[stage.name]
     parameters = [name for name, field in kind.model_fields.items() if name != "operation"]
     aliases = [field.alias for field in kind.model_fields.values() if field.alias]
     in_files = [name for parameter, name in FROM_FILE.items() if parameter in parameters]

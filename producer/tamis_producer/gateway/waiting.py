@@ -21,9 +21,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import IllegalTransition, ItemResult, ItemStatus, Operation, Pause
 
-from ..client.batch import FIRST_POLL, POLLS_GROW, SLOWEST_POLL, Batch
+from ..client.batch import Batch
 from ..client.client import Client
 from ..ledger import CallResult
+from ..process.waiting import poll_pauses
 from ..services.evaluation_service import MAX_CONCURRENT
 from ..submission.item_conversion import to_item
 from .access import client_of, holder_of
@@ -132,8 +133,7 @@ class Waiting:
 
     async def _ended(self, batch: Batch, gone: "asyncio.Future[None]") -> Rows | None:
         """What came of it; None where the caller is gone, or nothing came in time."""
-        clock, pause = asyncio.get_running_loop().time, FIRST_POLL
-        deadline = clock() + self._seconds
+        pauses = poll_pauses(self._seconds)
         while True:
             view = await run_in_threadpool(batch.status)
             if view.finished or view.stuck is not None:
@@ -141,13 +141,12 @@ class Waiting:
                 if not view.finished:  # the caller is told why; paused, it would hold its key's money for nobody
                     await _cancel(batch)
                 return rows
-            left = deadline - clock()
-            if left <= 0 or self._request.app.state.stops():
+            pause = next(pauses, None)
+            if pause is None or self._request.app.state.stops():
                 return None
-            await asyncio.wait([gone], timeout=min(pause, left))
+            await asyncio.wait([gone], timeout=pause)
             if gone.done():
                 return None
-            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
 
 
 async def _cancel(batch: Batch) -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, case, func, select
 
-from tamis_schemas import Evaluation, Extract, ExtractFields
+from tamis_schemas import Evaluation
 from tamis_schemas.answers.evaluation import metric_rank
 from tamis_schemas.ledger import batches, evaluations, items
-from tamis_schemas.operations import operation_name
+from tamis_schemas.operations import OPERATIONS, operation_name
 
-MEASURED = tuple(operation_name(kind) for kind in (Extract, ExtractFields))  # the operations that have metrics
+MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunks)
 
 
 def said() -> ColumnElement[Any]:

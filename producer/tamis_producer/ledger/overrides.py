@@ -6,20 +6,9 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, func, null, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
-from tamis_schemas import (
-    Filter,
-    Inclusion,
-    InclusionStatus,
-    ItemStatus,
-    Operation,
-    Override,
-    UnknownBatch,
-    parse_operation,
-)
+from tamis_schemas import ItemStatus, Operation, Override, UnknownBatch, parse_operation
 from tamis_schemas.ledger import batches, items, overrides, results
-from tamis_schemas.operations import operation_name
-
-EXCLUDES = {operation_name(Inclusion): InclusionStatus.EXCLUDE.value, operation_name(Filter): False}
+from tamis_schemas.operations import kind_of
 
 
 def standing(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
@@ -68,8 +57,8 @@ def _with_item(chosen: Any) -> Select[Any]:
 
 def override_of(batch_id: UUID, row: Row[Any], *, withdrawn: bool = False) -> Override:
     """The override of a row: `human`, `note`, `reviewer` and `said_at` beside the item's own columns."""
-    decided = row.state == ItemStatus.DECIDED
-    kept_out = row.state == ItemStatus.EXCLUDED_BY_FILTER and row.operation in EXCLUDES
+    decided, kind = row.state == ItemStatus.DECIDED, kind_of(row.operation)
+    kept_out = row.state == ItemStatus.EXCLUDED_BY_FILTER and kind.decides()
     return Override(
         batch_id=str(batch_id),
         index=row.idx,
@@ -80,7 +69,7 @@ def override_of(batch_id: UUID, row: Row[Any], *, withdrawn: bool = False) -> Ov
         reviewer=row.reviewer,
         created_at=row.said_at,
         system_decided=decided or kept_out,
-        system_value=row.value if decided else EXCLUDES[row.operation] if kept_out else None,
+        system_value=row.value if decided else kind.excludes if kept_out else None,
     )
 
 

@@ -5,8 +5,9 @@ own: `await_` hands what is to be awaited to the loop, and comes back with the r
 """
 
 import asyncio
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from sqlalchemy.util import await_
@@ -15,6 +16,10 @@ T = TypeVar("T")
 
 TURN = 0.002  # s of computing, after which other coroutines have their turn
 PAUSE = 0.0002  # s; time for another thread to wake up and take the interpreter
+
+FIRST_POLL = 0.05  # s
+SLOWEST_POLL = 1.0  # s
+POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the time waited after it, at most
 
 
 class Waiting(Protocol):
@@ -74,3 +79,33 @@ class OnLoop:
             if time.perf_counter() >= until:
                 await_(asyncio.sleep(0))
                 until = time.perf_counter() + TURN
+
+
+def poll(
+    look: Callable[[], T],
+    timeout: float | None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[T]:
+    """What is seen at once and then again and again; it ends with the look that is taken after `timeout` seconds."""
+    pauses = poll_pauses(timeout, clock)
+    yield look()
+    for pause in pauses:
+        sleep(pause)
+        yield look()
+
+
+def poll_pauses(timeout: float | None, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
+    """The seconds to wait before each further look, longer and longer, until `timeout` seconds are over; None: endless.
+
+    The last pause ends with the time. Whoever iterates does the waiting, on a thread or on an event loop.
+    """
+    deadline = math.inf if timeout is None else clock() + timeout
+
+    def pauses() -> Iterator[float]:
+        pause = FIRST_POLL
+        while (left := deadline - clock()) > 0:
+            yield min(pause, left)
+            pause = min(SLOWEST_POLL, pause * POLLS_GROW)
+
+    return pauses()

@@ -6,6 +6,7 @@ from math import inf
 
 from tamis_schemas import InclusionStatus, InvalidRequest, ItemResult, ItemStatus
 from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.operations import verdict
 
 from ..intake.databases import database_of
 
@@ -84,13 +85,13 @@ def _stand(row: ItemResult) -> tuple[Stand, str, float | None]:
         kind = "" if row.error_kind is None else f": {row.error_kind.value}"
         return Stand.REFERRED, f"{row.status}{kind}", None
     confidence = row.result.confidence
-    match row.value:
-        case True | InclusionStatus.INCLUDE.value:
+    match verdict(row.value):
+        case True:
             return Stand.INCLUDE, row.result.reasoning or "", confidence
-        case False | InclusionStatus.EXCLUDE.value:
+        case False:
             return Stand.EXCLUDE, row.exclusion_reason or row.result.reasoning or "", confidence
-        case None | InclusionStatus.UNCERTAIN.value:
-            return Stand.REFERRED, InclusionStatus.UNCERTAIN.value, confidence
+    if row.value in (None, InclusionStatus.UNCERTAIN.value):
+        return Stand.REFERRED, InclusionStatus.UNCERTAIN.value, confidence
     raise InvalidRequest(
         f"record {row.index} has the value {row.value!r}: only a filter's and an inclusion's results can be compared "
         "with labels"

@@ -4,11 +4,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from tamis_schemas.operations import kind_of
+
 from ..decisions.agreement import read_agreement
 from ..decisions.audit_verdict import verdict
 from ..decisions.final_outcome import CHANGED, Outcome, outcomes
 from ..ledger import read_audits
-from ..ledger.overrides import EXCLUDES, standing
+from ..ledger.overrides import standing
 from .figures import AuditFigures, HumanFigures
 
 UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
@@ -38,7 +40,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
         reversed=row.reversed,
         settled=row.settled,
         reviewers=reviewers,
-        agreement=read_agreement(connection, batch.id) if batch.operation in EXCLUDES else None,
+        agreement=read_agreement(connection, batch.id) if kind_of(batch.operation).decides() else None,
         audits=tuple(
             AuditFigures(
                 id=audit.id,

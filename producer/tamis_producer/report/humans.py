@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from tamis_schemas.operations import kind_of
+
 from ..decisions.agreement import two_places
 from ..quality import Agreement
 from .figures import BatchFigures, Figures, HumanFigures
-from .steps import decides
 
 NONE = "–"
 
@@ -55,7 +56,7 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
             rows.append(_row("together", agreement.together))
     return HumanPart(
         heading=heading,
-        counts=_counts(humans, deciding=decides(batch.operation)) if humans.decided else (),
+        counts=_counts(humans, deciding=kind_of(batch.operation).decides()) if humans.decided else (),
         reviewers=", ".join(humans.reviewers),
         audits=tuple(
             (

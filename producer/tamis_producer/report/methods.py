@@ -7,12 +7,11 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from tamis_schemas import Criterion, SearchCriteria, dollars
+from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
 from tamis_schemas.batches.flow import Tally, total
+from tamis_schemas.operations import kind_of, operation_name
 
-from ..decisions.final_outcome import FILTER
 from .figures import BatchFigures, Figures, Spending
-from .steps import decides, operation_noun
 
 # What the model of the demonstration decides is worth nothing, and whoever reads its report must know.
 DEMONSTRATION_MODEL = "SmolLM2-135M"
@@ -67,7 +66,7 @@ def warnings(figures: Figures) -> tuple[str, ...]:
         found.append(f"This {figures.kind} is not finished. All numbers are those of {_moment(figures.read_at)}.")
     if cancelled or any(batch.state == "cancelled" for batch in figures.batches):
         found.append(f"This {figures.kind} was cancelled: {_records_have(cancelled)} no decision.")
-    missing = [operation_noun(operation) for operation in figures.planned[len(figures.batches) :]]
+    missing = [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]
     if missing:
         why = "no record passed on to them" if figures.ended else "they have not begun"
         found.append(f"Planned stages without a batch, because {why}: {', '.join(missing)}.")
@@ -141,7 +140,7 @@ def _before_screening(figures: Figures, batch: BatchFigures) -> Part:
 def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Part]:
     """What was asked, and how: model, prompts, dates."""
     stage = figures.flow.stages[number]
-    noun = operation_noun(batch.operation)
+    noun = kind_of(batch.operation).report_noun
     sentences = [f"{_were(stage.entered)} put to a language model, each on its own."]
     if stage.admitted:
         sentences.append(f"Of these, {_records_n(stage.admitted)} had not passed the stage before.")
@@ -150,14 +149,14 @@ def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Pa
     if batch.criteria is not None:
         asked, listed = _screening(batch, batch.criteria)
         sentences += asked
-    elif batch.operation == FILTER:
+    elif batch.operation == operation_name(Filter):
         listed = []
         sentences.append(f"It answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
     else:
         sentences.append(f"The operation was the {noun}; its parameters:")
         given = {name: value for name, value in batch.parameters.items() if name != "operation" and value is not None}
         listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in given.items()]
-    heading = "Screening" if decides(batch.operation) else noun[0].upper() + noun[1:]
+    heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
     how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
     return Part(f"{heading}{place}", " ".join(sentences), tuple(listed)), Part(f"Model and prompts{place}", how)
@@ -263,7 +262,7 @@ def _disclosure(figures: Figures) -> str:
     excluded = sum(total(each.excluded) for each in flow.stages)
     referred = sum(each.referred for each in flow.stages)
     sentences = [f"{_were(removed)} removed by software before screening (duplicates and the initial filter)."]
-    if decides(stage.operation):
+    if kind_of(stage.operation).decides():
         alone = stage.passed - stage.passed_by_human
         sentences.append(f"A language model alone excluded {_records_n(excluded)} and included {_records_n(alone)}.")
         humans = _humans(figures)
@@ -308,7 +307,7 @@ def _humans(figures: Figures) -> list[str]:
                 f"decided {humans.settled:,} that it had not. Their decisions count in the flow, and the software's "
                 "stand beside them."
             )
-            if decides(batch.operation):
+            if kind_of(batch.operation).decides():
                 sentences.append(
                     f"By these decisions {_were(stage.excluded_by_human)} excluded by a human, and "
                     f"{_records_n(stage.passed_by_human)} included."

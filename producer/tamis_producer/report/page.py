@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from markupsafe import Markup
 
 from tamis_schemas.batches.flow import Tally, total
+from tamis_schemas.operations import kind_of
 
 from ..decisions.agreement import DRAWN, SELECTED
 from ..decisions.final_outcome import Outcome
@@ -22,7 +23,7 @@ from .methods import costs, methods, warnings
 from .record import Row
 from .rounds import ABOUT as ROUNDS
 from .rounds import round_parts
-from .steps import decides, error_words, operation_noun, steps
+from .steps import error_words, steps
 from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template
 
@@ -56,6 +57,7 @@ def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
 
 def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
     screening = figures.screening
+    kind = kind_of(screening.operation)
     css = (ASSETS / "page.css").read_text("utf-8")
     js = "".join((ASSETS / name).read_text("utf-8") for name in ("quotes.js", "table.js", "page.js"))
     name = figures.label or f"{figures.kind} {figures.id[:8]}"
@@ -64,7 +66,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         Tally(
             name=error_words(error.name)
             if len(figures.batches) == 1
-            else f"{operation_noun(batch.operation)}: {error_words(error.name)}",
+            else f"{kind_of(batch.operation).report_noun}: {error_words(error.name)}",
             n=error.n,
         )
         for batch in figures.batches
@@ -77,13 +79,13 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "left_out": screening.counts.n_items > MOST_ROWS,
         "most_rows": MOST_ROWS,
         "title": f"{name} – screening report",
-        "eyebrow": "Screening report" if decides(screening.operation) else "Evaluation report",
+        "eyebrow": "Screening report" if kind.decides() else "Evaluation report",
         "name": name,
         "lead": _lead(figures, written),
         "warnings": warnings(figures),
         "headline": _headline(figures),
-        "decides": decides(screening.operation),
-        "value_heading": "Reason" if decides(screening.operation) else "Value",
+        "decides": kind.decides(),
+        "value_heading": "Reason" if kind.decides() else "Value",
         "excluded": total(screening.reasons),
         "errors": errors,
         "names": names,
@@ -151,7 +153,7 @@ def _headline(figures: Figures) -> list[Headline]:
         Headline("records identified", flow.n_identified),
         Headline("removed before screening", flow.n_removed),
     ]
-    if decides(stage.operation):
+    if kind_of(stage.operation).decides():
         numbers += [
             Headline("screened", stage.entered),
             Headline("included", stage.passed, Outcome.PASSED),

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
 
-from tamis_schemas import BatchStatus, Counts, ItemStatus, possibly_unbilled_cost, wilson
-from tamis_schemas.ledger import items, results
-from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
+from tamis_schemas import BatchStatus, ItemStatus, wilson
+from tamis_schemas.ledger import results
+from tamis_schemas.operations import kind_of
 
-from ..decisions.final_outcome import FILTER, INCLUSION, Outcome, outcomes
+from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
 from ..ledger import ledger_errors
+from ..ledger.aggregates import count_values, read_counts, read_totals
 from ..runs.retry_bias import read_retry_bias
 from .figures import (
     BINS,
@@ -30,7 +31,6 @@ from .flow_reading import Tallied, read_flow, source_of, tally
 from .human_reading import read_human_figures
 from .subject import Subject
 
-DECIDING = (INCLUSION, FILTER)  # the operations whose results pass or do not
 DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
 
@@ -65,7 +65,7 @@ def read_figures(connection: Connection, subject: Subject) -> Figures:
 
 def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:
     dates = _dates(connection, batch.id)
-    deciding = batch.operation in DECIDING
+    deciding = kind_of(batch.operation).decides()
     decided = sum(counted.system(outcome) for outcome in DECISIONS)
     in_the_end = sum(counted.n(outcome) for outcome in DECISIONS)
     return BatchFigures(
@@ -74,7 +74,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         operation=batch.operation,
         parameters=batch.params,
         model_asked=batch.model,
-        models=_models(connection, batch.id),
+        models=count_values(connection, batch.id, results.c.model, most_first=True),
         state=BatchStatus(batch.state),
         round=batch.round,
         use_cache=batch.use_cache,
@@ -84,7 +84,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         finished_at=batch.finished_at,
         first_result_at=dates.first,
         last_result_at=dates.last,
-        counts=_counts(connection, batch),
+        counts=read_counts(connection, batch.id, batch.n_items),
         outcomes={str(outcome): n for outcome in Outcome if (n := counted.system(outcome))},
         final_outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome))},
         pass_rate=wilson(counted.system(Outcome.PASSED), decided) if deciding else wilson(0, 0),
@@ -95,29 +95,10 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         errors=counted.system_tallies(Outcome.FAILED),
         confidence=_confidence(connection, batch),
         quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
-        spending=_spending(connection, batch.id),
+        spending=Spending.model_validate(read_totals(connection, batch.id)),
         prompts=_prompts(connection, batch),
         failures=read_retry_bias(connection, batch.id),
     )
-
-
-def _counts(connection: Connection, batch: Row[Any]) -> Counts:
-    statement = (
-        select(items.c.state, func.count().label("n")).where(items.c.batch_id == batch.id).group_by(items.c.state)
-    )
-    found: dict[str, int] = {row.state: row.n for row in connection.execute(statement)}
-    return Counts(n_items=batch.n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
-
-
-def _models(connection: Connection, batch_id: UUID) -> dict[str, int]:
-    n = func.count().label("n")
-    statement = (
-        select(results.c.model, n)
-        .where(results.c.batch_id == batch_id, results.c.model.is_not(None))
-        .group_by(results.c.model)
-        .order_by(n.desc(), results.c.model)
-    )
-    return {row.model: row.n for row in connection.execute(statement)}
 
 
 def _dates(connection: Connection, batch_id: UUID) -> Any:
@@ -163,39 +144,6 @@ def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
     )
     row = connection.execute(statement, {"batch_id": batch.id, "decided": ItemStatus.DECIDED.value}).one()
     return Quotes(given=row.given, found=row.found, altered=row.altered, flagged=row.flagged)
-
-
-def _spending(connection: Connection, batch_id: UUID) -> Spending:
-    latency = results.c.latency_ms
-    statement = select(
-        func.coalesce(func.sum(results.c.calls), 0).label("calls"),
-        func.coalesce(func.sum(results.c.prompt_tokens), 0).label("prompt"),
-        func.coalesce(func.sum(results.c.completion_tokens), 0).label("completion"),
-        PAID.label("cost"),
-        UNPRICED.label("unpriced"),
-        UNANSWERED.label("unanswered"),
-        MEAN_PAID.label("mean_paid"),
-        func.count().filter(results.c.cached).label("cached"),
-        func.count(results.c.cut).label("cut"),
-        func.percentile_cont(0.5).within_group(latency).label("median"),
-        func.percentile_cont(0.95).within_group(latency).label("p95"),
-    ).where(results.c.batch_id == batch_id)
-    row = connection.execute(statement).one()
-    lost = connection.execute(select(LOST_CLAIMS).where(items.c.batch_id == batch_id)).scalar_one()
-    return Spending(
-        calls=row.calls,
-        prompt_tokens=row.prompt,
-        completion_tokens=row.completion,
-        cost=row.cost,
-        unpriced=row.unpriced,
-        unanswered=row.unanswered,
-        lost_claims=lost,
-        possibly_unbilled_cost=possibly_unbilled_cost(row.unanswered + lost, row.mean_paid),
-        cached=row.cached,
-        cut=row.cut,
-        call_seconds_median=None if row.median is None else row.median / 1000,
-        call_seconds_p95=None if row.p95 is None else row.p95 / 1000,
-    )
 
 
 def _prompts(connection: Connection, batch: Row[Any]) -> Prompts:

@@ -8,17 +8,18 @@ from typing import Any
 from tamis_schemas import (
     EvaluationResult,
     FieldsResult,
+    Inclusion,
     InclusionDecision,
-    InclusionStatus,
     ItemResult,
     ItemStatus,
     Override,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState
+from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields
 
-from ..decisions.final_outcome import ANSWERED_NO, BEFORE_SCREENING, FILTER, INCLUSION, NO_REASON, Outcome
+from ..decisions.final_outcome import BEFORE_SCREENING, NO_REASON, Outcome
 from .steps import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
@@ -29,11 +30,7 @@ AUTHORS = 3  # named before "et al."
 
 NOT_PRESENT = "not present in the record"
 
-_OUTCOMES = {
-    InclusionStatus.INCLUDE: Outcome.PASSED,
-    InclusionStatus.EXCLUDE: Outcome.EXCLUDED,
-    InclusionStatus.UNCERTAIN: Outcome.UNCERTAIN,
-}
+_OUTCOMES = {True: Outcome.PASSED, False: Outcome.EXCLUDED, None: Outcome.UNCERTAIN}
 
 Row = dict[str, Any]  # one JSON object of the page's data; empty parts are left out
 
@@ -76,7 +73,7 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
     if human is None:
         return said
     outcome = said["outcome"] if human.confirms else _by_human(operation, human, said["outcome"])
-    value = None if operation in (INCLUSION, FILTER) else _short(_text(human.value)) or NOT_PRESENT
+    value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
     by = {"by": human.reviewer, "at": f"{human.created_at:%Y-%m-%d %H:%M %Z}", "note": human.note, "value": value}
     return {
         **said,
@@ -89,7 +86,8 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
 
 
 def _by_human(operation: str, human: Override, system: Outcome) -> Outcome:
-    if operation not in (INCLUSION, FILTER) or human.value in (InclusionStatus.INCLUDE.value, True):
+    kind = kind_of(operation)
+    if not kind.decides() or kind.verdict(human.value):
         return Outcome.PASSED
     return system if system in BEFORE_SCREENING else Outcome.EXCLUDED
 
@@ -134,16 +132,17 @@ def _decided(operation: str, result: ItemResult, given: EvaluationResult | Field
         fields = given.fields or {}
         values = [[name, None if fields[name] is None else _short(_text(fields[name]))] for name in fields]
         return said | {"outcome": Outcome.PASSED, "values": values}
-    if operation == FILTER and given.value is not True:
-        return said | {"outcome": Outcome.EXCLUDED, "reason": ANSWERED_NO}
-    if operation == FILTER:
-        return said | {"outcome": Outcome.PASSED}
+    kind = kind_of(operation)
+    if kind.decides():
+        outcome = _OUTCOMES[kind.verdict(given.value)]
+        reason = kind.excluded_because or NO_REASON
+        return said | {"outcome": outcome} | ({"reason": reason} if outcome is Outcome.EXCLUDED else {})
     value = NOT_PRESENT if given.value is None else _short(_text(given.value))
     return said | {"outcome": Outcome.PASSED, "value": value, "weak": bool((result.detail or {}).get("blocked"))}
 
 
 def _inclusion(decision: InclusionDecision) -> Row:
-    outcome = _OUTCOMES[decision.status]
+    outcome = _OUTCOMES[Inclusion.verdict(decision.status)]
     reason = decision.exclusion_reason or next(iter(decision.criteria), NO_REASON)
     return {
         "outcome": outcome,

@@ -4,18 +4,10 @@ from dataclasses import dataclass
 
 from tamis_schemas import ErrorKind
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally, total
-
-from ..decisions.final_outcome import FILTER, INCLUSION
+from tamis_schemas.operations import kind_of
 
 IDENTIFICATION, SCREENING, INCLUDED, EVALUATION = "Identification", "Screening", "Included", "Evaluation"
 
-_NOUNS = {
-    "score": "rating",
-    "extract": "extraction",
-    "extract_fields": "extraction of fields",
-    "judge": "judgement of evidence",
-    "answer": "answering",
-}
 _KINDS = {
     ErrorKind.AUTHENTICATION: "the endpoint refused the key",
     ErrorKind.PERMISSION: "the key may not use the model",
@@ -85,11 +77,6 @@ def steps(flow: Flow, most: int | None = None) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def operation_noun(operation: str) -> str:
-    """What an operation does to a record, as a noun."""
-    return _NOUNS.get(operation, "screening")
-
-
 def error_words(kind: str) -> str:
     """A kind of error in words; one that is not known as it stands."""
     try:
@@ -98,15 +85,10 @@ def error_words(kind: str) -> str:
         return kind.replace("_", " ")
 
 
-def decides(operation: str) -> bool:
-    """True of the operations whose results include or exclude."""
-    return operation in (INCLUSION, FILTER)
-
-
 def _stage(stage: FlowStage, later: FlowStage | None, first: bool, most: int | None) -> list[Step]:
-    screening = decides(stage.operation)
+    kind = kind_of(stage.operation)
+    screening, noun = kind.decides(), kind.report_noun
     phase = SCREENING if screening else EVALUATION
-    noun = operation_noun(stage.operation)
     title = "Records screened by a language model" if screening else f"Records given to the {noun}"
     admitted = [Line("of these, not passed by the stage before", stage.admitted)] if stage.admitted else []
     taken_back = [Line("of these, kept out by software and decided by a human", stage.taken_back)]

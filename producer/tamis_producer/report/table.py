@@ -10,11 +10,11 @@ from sqlalchemy import Engine, select
 
 from tamis_schemas import Criterion, Inclusion, ItemResult
 from tamis_schemas.ledger import batches
+from tamis_schemas.operations import kind_of
 
-from ..decisions.final_outcome import FILTER, INCLUSION, Outcome
+from ..decisions.final_outcome import Outcome
 from ..ledger import ledger_errors, read_operation
 from .record import Row, record_row
-from .steps import operation_noun
 
 MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
 
@@ -30,15 +30,17 @@ _NAMES = {
     Outcome.CANCELLED: "cancelled",
     Outcome.OPEN: "not decided yet",
 }
-_OF_OPERATION = {
-    INCLUSION: {Outcome.PASSED: "include"},
-    FILTER: {Outcome.PASSED: "yes", Outcome.EXCLUDED: "no"},
-}
 
 
 def outcome_names(operation: str) -> dict[str, str]:
     """What an outcome is called where this operation asked."""
-    return {str(outcome): name for outcome, name in (_NAMES | _OF_OPERATION.get(operation, {})).items()}
+    kind = kind_of(operation)
+    own = {Outcome.PASSED: _word(kind.includes), Outcome.EXCLUDED: _word(kind.excludes)} if kind.decides() else {}
+    return {str(outcome): name for outcome, name in (_NAMES | own).items()}
+
+
+def _word(value: str | bool | None) -> str:
+    return value if isinstance(value, str) else "yes" if value else "no"
 
 
 def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
     return {
         "names": outcome_names(operations[0]),
         "criteria": {one.label: {"text": one.text, "excludes": one.excludes} for one in labelled},
-        "stages": [{"noun": operation_noun(name), "names": outcome_names(name)} for name in operations],
+        "stages": [{"noun": kind_of(name).report_noun, "names": outcome_names(name)} for name in operations],
     }
 
 

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, text
 
-from tamis_schemas import ErrorKind, Filter, Inclusion, InclusionStatus, RetryBias
+from tamis_schemas import ErrorKind, RetryBias
 from tamis_schemas.batches.retry_bias import Evaluated, RoundTally
-from tamis_schemas.operations import operation_name
+from tamis_schemas.ledger.verdicts import text_of
+from tamis_schemas.operations import kind_of
 
 AT_ONCE = 1_000  # rows fetched together
-DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
 
 # What an item failed with before its present round stands in `past_failures`, its last end in `results`: so each round
 # is read as it was, although an item that failed in one may have been decided in a later one, or be pending again.
@@ -23,7 +23,7 @@ SELECT ended.*,
        + (min(mark) OVER (ORDER BY idx DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) & 1) AS neighbours
 FROM (SELECT *, CASE WHEN state = 'decided' THEN 2 * idx::bigint + coalesce(passed, false)::int END AS mark FROM (
 SELECT i.idx, i.state, r.round, r.error_kind, past.rounds, past.kinds,
-       i.state = 'decided' AND r.value #>> '{}' IN ('true', :included) AS passed,
+       i.state = 'decided' AND r.value #>> '{}' = :including AS passed,
        coalesce((SELECT sum(length(field.value)) FROM json_each_text(p.payload) AS field
                  WHERE field.key <> 'id' AND left(field.key, 1) <> '_'), 0) AS characters,
        coalesce(substring(p.payload ->> 'year' FROM :year),
@@ -54,17 +54,17 @@ def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     batch = connection.execute(_TO_TELL, {"batch_id": batch_id}).one()
     if not batch.worth_telling:
         return RetryBias()
-    given = {"batch_id": batch_id, "included": InclusionStatus.INCLUDE.value, "year": _YEAR}
-    decides = batch.operation in DECIDING
+    kind = kind_of(batch.operation)
+    given = {"batch_id": batch_id, "including": text_of(kind.includes), "year": _YEAR}
     rounds: dict[int, RoundTally] = defaultdict(RoundTally)
     for row in connection.execute(_ENDS, given, execution_options={"yield_per": AT_ONCE}):
-        passed_around = row.neighbours if decides else None
-        for number, kind in zip(row.rounds or (), row.kinds or (), strict=True):
-            rounds[number].add(_evaluated(row, passed_around, kind))
+        passed_around = row.neighbours if kind.decides() else None
+        for number, failure in zip(row.rounds or (), row.kinds or (), strict=True):
+            rounds[number].add(_evaluated(row, passed_around, failure))
         if row.state == "failed":
             rounds[row.round].add(_evaluated(row, passed_around, row.error_kind))
         elif row.state == "decided":
-            rounds[row.round].add(_evaluated(row, passed_around, None, row.passed if decides else None))
+            rounds[row.round].add(_evaluated(row, passed_around, None, row.passed if kind.decides() else None))
     return RetryBias(rounds=tuple(rounds[number].compared(number) for number in sorted(rounds)))
 
 

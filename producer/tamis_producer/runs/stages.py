@@ -10,10 +10,11 @@ from sqlalchemy.dialects.postgresql import insert
 from tamis_schemas import BatchStatus, Callback, ItemResult, Judge, Priority, ReviewPlan
 from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.ledger import batches, reviews
+from tamis_schemas.values.unstorable import to_json
 
 from ..ledger import check_budget, insert_batch, ledger_errors, stream_results
 from ..submission.judge_items import judge_item
-from ..submission.new_batch import NewBatch, NewItem, Stage, parameters, to_json
+from ..submission.new_batch import NewBatch, NewItem, Stage, parameters
 from ..submission.spool import Spool
 
 

@@ -1,8 +1,6 @@
 """A batch before it is in the ledger: its operation, its items as JSON text, and what identifies its content."""
 
 import hashlib
-import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -14,8 +12,6 @@ from tamis_schemas import (
     NO_STEERING,
     Callback,
     Exclusion,
-    Extract,
-    ExtractFields,
     InvalidParameters,
     Item,
     Operation,
@@ -27,15 +23,13 @@ from tamis_schemas import (
 )
 from tamis_schemas.operations import OPERATIONS, as_asked_for
 from tamis_schemas.records.item import ID_FIELDS
-from tamis_schemas.values.unstorable import UNSTORABLE
+from tamis_schemas.values.unstorable import UNSTORABLE, to_json
 
 from ..process.waiting import ON_THREAD, Waiting
 from .bounds import LONGEST_ID, Bounds
 from .spool import Spool
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 SHOWN_ID = 80  # characters of an id in a message
-NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
 
 
 @dataclass(frozen=True)
@@ -132,7 +126,7 @@ class NewItems(Spool[NewItem]):
         super().__init__(waiting)
         self._exclusions = exclusions or {}
         self._bounds = bounds or Bounds.usual()
-        self._extracts = any(isinstance(operation, Extract | ExtractFields) for operation in operations)
+        self._extracts = any(operation.reads_chunks for operation in operations)
 
     def add(self, item: Item) -> None:
         """Check one item more and keep it.
@@ -218,12 +212,3 @@ def _named(item: Item) -> str:
         return ""
     text = str(given)
     return f" (id {text[:SHOWN_ID]!r}{'...' if len(text) > SHOWN_ID else ''})"
-
-
-def to_json(value: object) -> str:
-    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
-    text = _ENCODER.encode(value)
-    if "\\u0000" in text and NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast, and finds nothing
-        raise ValueError("it holds a NUL character, which Postgres cannot store")
-    text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
-    return text

@@ -5,22 +5,15 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..answers.results import EvaluationResult, InclusionStatus, ItemResult
-from ..operations import (
-    Filter,
-    Inclusion,
-    Judge,
-    Operation,
-    Score,
-    as_asked_for,
-    operation_name,
-)
+from ..answers.results import InclusionStatus, ItemResult
+from ..operations import Judge, Operation, as_asked_for, operation_name
 from ..values.money import Cost
 from ..values.words import Words
 from .status import ItemStatus
 from .steering import NO_STEERING, Steering
 
 PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
+_BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage that are some operation's `stage_field`
 
 
 class ReviewStage(BaseModel):
@@ -37,13 +30,12 @@ class ReviewStage(BaseModel):
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
-        name = self.name
-        if self.passes != PASSES_BY_DEFAULT and not isinstance(self.operation, Inclusion):
-            raise ValueError(f"passes belongs to an inclusion, not to {name}")
+        own = self.operation.stage_field
+        for field, whose in _BELONG.items():
+            if field != own and getattr(self, field) != type(self).model_fields[field].default:
+                raise ValueError(f"{field} belongs to {whose}, not to {self.name}")
         if InclusionStatus.EXCLUDE in self.passes or not self.passes:
             raise ValueError("passes names include, uncertain or both: what is excluded does not go on")
-        if self.at_least is not None and not isinstance(self.operation, Score):
-            raise ValueError(f"at_least belongs to a score, not to {name}")
         return self
 
     @property
@@ -56,30 +48,12 @@ class ReviewStage(BaseModel):
 
         Where a human has decided, that counts.
         """
-        if row.override is not None:
-            return self._lets_pass_value(row.override.value)
-        if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+        narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
+        if row.override is None and (
+            row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None
+        ):
             return False
-        match self.operation:
-            case Inclusion():
-                return row.decision is not None and row.decision.status in self.passes
-            case Filter():
-                return isinstance(row.result, EvaluationResult) and row.result.value is True
-            case Score():
-                value = row.result.value if isinstance(row.result, EvaluationResult) else None
-                return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
-            case _:
-                return True
-
-    def _lets_pass_value(self, value: object) -> bool:
-        match self.operation:
-            case Inclusion():
-                return value in self.passes
-            case Filter():
-                return value is True
-            case Score():
-                return isinstance(value, int | float) and (self.at_least is None or value >= self.at_least)
-        return True
+        return self.operation.goes_on(row.final_value, narrowed)
 
 
 class ReviewPlan(BaseModel):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, get_args
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ..errors import InvalidParameters
 from .answer import Answer
@@ -11,6 +11,7 @@ from .extract_fields import ExtractFields
 from .filter import Filter
 from .inclusion import Inclusion, UnclearPolicy, UnverifiedPolicy, as_asked_for
 from .judge import Judge
+from .kind import OperationKind, operation_name
 from .score import Score
 
 __all__ = [
@@ -23,26 +24,37 @@ __all__ = [
     "Judge",
     "NamedOperation",
     "Operation",
+    "OperationKind",
     "Score",
     "UnclearPolicy",
     "UnverifiedPolicy",
     "as_asked_for",
     "first_complaint",
+    "kind_of",
     "operation_name",
     "parse_operation",
+    "verdict",
 ]
 
 Operation = Filter | Score | Extract | ExtractFields | Inclusion | Judge | Answer
-OPERATIONS: tuple[type[BaseModel], ...] = get_args(Operation)
+OPERATIONS: tuple[type[OperationKind], ...] = get_args(Operation)
+
+_KINDS = {operation_name(kind): kind for kind in OPERATIONS}
 
 NamedOperation = Annotated[Operation, Field(discriminator="operation")]  # read by the name that it has in `operation`
 
 _adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation)
 
 
-def operation_name(kind: type[BaseModel]) -> str:
-    """The name under which an operation travels: filter, inclusion, ..."""
-    return str(kind.model_fields["operation"].default)
+def kind_of(name: str) -> type[OperationKind]:
+    """The operation of a name; of one that a later release wrote, a kind that decides nothing."""
+    return _KINDS.get(name, OperationKind)
+
+
+def verdict(value: object) -> bool | None:
+    """True of a value with which some operation includes a record, False of one that excludes it, else None."""
+    said = (kind.verdict(value) for kind in OPERATIONS)
+    return next((one for one in said if one is not None), None)
 
 
 def parse_operation(params: object) -> Operation:

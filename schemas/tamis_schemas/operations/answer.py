@@ -1,19 +1,29 @@
 """Answer: generate, evaluate, refine, until an answer is good enough (spec 2)."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from ..values.words import Words
+from .kind import OperationKind
 
 
-class Answer(BaseModel):
+class Answer(OperationKind):
     """The value is the best answer, the confidence its score, the detail an `AnswerResult`.
 
     An item's fields are shown with the instruction as source data; an item without any is answered too.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    report_noun: ClassVar[str] = "answering"
+    needs_record: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {
+        "instruct": "Name the study's question.",
+        "resp_format": "One sentence",
+        "eval_crit": "True to the record",
+    }
 
     operation: Literal["answer"] = "answer"
     instruct: Words

@@ -1,18 +1,24 @@
 """Extract: one value of any type (spec 1)."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from ..errors import InvalidParameters
+from ..values.unstorable import UNSTORABLE
 from ..values.words import Words
+from .kind import OperationKind, is_number, number_of, yes_or_no
 
 OutputType = Literal["text", "number", "boolean", "enum"]
 
 
-class Extract(BaseModel):
+class Extract(OperationKind):
     """One feature of the item: text, a number, a boolean or one of `enum_values`; None where it is not present."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    report_noun: ClassVar[str] = "extraction"
+    reads_chunks: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"instruction": "The kind of training that the intervention consists of"}
 
     operation: Literal["extract"] = "extract"
     instruction: Words
@@ -38,3 +44,31 @@ class Extract(BaseModel):
         if repeated is not None:
             raise ValueError(f"enum_values: {repeated!r} stands there twice")
         return self
+
+    def checked_value(self, value: object) -> Any:
+        """A human's value; None says that the record does not hold it. Raises `InvalidParameters` for another type."""
+        match self.output_type, value:
+            case _, None:
+                return None
+            case "boolean", bool():
+                return value
+            case "number", _ if is_number(value):
+                return value
+            case "text", str() if value.strip():
+                if UNSTORABLE.search(value.strip()):
+                    raise InvalidParameters("the text holds a character that the ledger cannot store")
+                return value.strip()
+            case "enum", str():
+                if value in (self.enum_values or ()):
+                    return value
+                raise InvalidParameters(f"{value!r} is none of {', '.join(self.enum_values or ())}")
+        raise InvalidParameters(f"{value!r} is no {self.output_type}; None says that the record does not hold it")
+
+    def value_of_text(self, text: str) -> Any:
+        """The value that a person wrote; raises as `checked_value` does."""
+        match self.output_type:
+            case "number":
+                return self.checked_value(number_of(text))
+            case "boolean":
+                return yes_or_no(text.strip())
+        return self.checked_value(text.strip())

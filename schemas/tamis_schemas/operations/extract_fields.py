@@ -6,17 +6,19 @@ references stay within it and come to an end. So whoever works with it need not 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from ..values.unstorable import UNSTORABLE
+from ..errors import InvalidParameters
+from ..values.unstorable import UNSTORABLE, to_json
 from ..values.words import Words
+from .kind import OperationKind
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -37,7 +39,7 @@ _SINGLE_2019 = ("unevaluatedItems", "unevaluatedProperties", "contentSchema")
 _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 
 
-class ExtractFields(BaseModel):
+class ExtractFields(OperationKind):
     """Every property of a JSON schema, taken from the item; None where the item does not hold it.
 
     `ExtractFields(schema={...}, instructions="...")`: the schema is given, stored and sent as `schema`; the attribute
@@ -45,7 +47,22 @@ class ExtractFields(BaseModel):
     """
 
     # Of an alias used many times, the text of an input could be without end.
-    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True, hide_input_in_errors=True)
+    model_config = ConfigDict(serialize_by_alias=True, hide_input_in_errors=True)
+
+    report_noun: ClassVar[str] = "extraction of fields"
+    reads_chunks: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {
+        "schema": {
+            "type": "object",
+            "properties": {
+                "participants": {"type": "integer", "description": "How many were randomised"},
+                "design": {"type": "string", "enum": ["RCT", "cohort", "review", "other"]},
+                "outcome": {"type": "string", "description": "The main outcome, in a few words"},
+            },
+            "required": ["participants", "design", "outcome"],
+        },
+        "instructions": "What the abstract says of the study.",
+    }
 
     operation: Literal["extract_fields"] = "extract_fields"
     json_schema: JsonSchema = Field(alias="schema")
@@ -66,6 +83,39 @@ class ExtractFields(BaseModel):
                 nearest = get_close_matches(name, names, n=1, cutoff=0.0)[0]
                 raise ValueError(f"field_instructions: {name!r} is no property of schema; is {nearest!r} meant?")
         return self
+
+    def checked_value(self, value: object) -> dict[str, Any]:
+        """A human's fields, each of them named. Raises `InvalidParameters` for what the schema does not let them be."""
+        from jsonschema.exceptions import best_match
+        from referencing import Registry
+
+        from .given_fields import nothing_required, without_nulls
+
+        if not isinstance(value, dict):
+            raise InvalidParameters(
+                "the fields are an object: a value for each name, null where the record does not hold it"
+            )
+        names = list(self.json_schema["properties"])
+        unknown = next((name for name in value if name not in names), None)
+        if unknown is not None:
+            raise InvalidParameters(f"{unknown!r} is no field; the fields are {', '.join(names)}")
+        nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
+        judge = dialect(self.json_schema)(nothing_required(self.json_schema), registry=nothing)
+        error = best_match(judge.iter_errors(without_nulls(value)))
+        if error is not None:
+            raise InvalidParameters(f"{'.'.join(str(step) for step in error.absolute_path)}: {error.message[:300]}")
+        try:
+            to_json(value)
+        except ValueError as wrong:
+            raise InvalidParameters(f"the fields cannot be kept: {wrong}") from wrong
+        return {name: value.get(name) for name in names}
+
+    def value_of_text(self, text: str) -> dict[str, Any]:
+        """The fields that a person wrote as one JSON object; raises as `checked_value` does."""
+        try:
+            return self.checked_value(json.loads(text))
+        except json.JSONDecodeError as error:
+            raise InvalidParameters(f"the fields are one JSON object; this is none: {error.msg}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ..answers.results import InclusionStatus
 from ..values.words import Words
 from .criteria import SearchCriteria
+from .kind import OperationKind
 
 
 class UnclearPolicy(StrEnum):
@@ -25,10 +27,12 @@ class UnverifiedPolicy(StrEnum):
     EXCLUDE = "exclude"  # it stands, flagged where a quote is not in the record
 
 
-class Inclusion(BaseModel):
+class Inclusion(OperationKind):
     """A record against a review's criteria; the value is a status, the detail an `InclusionDecision`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    includes: ClassVar[str] = InclusionStatus.INCLUDE.value
+    excludes: ClassVar[str] = InclusionStatus.EXCLUDE.value
+    stage_field: ClassVar[str] = "passes"
 
     operation: Literal["inclusion"] = "inclusion"
     criteria: SearchCriteria
@@ -36,6 +40,10 @@ class Inclusion(BaseModel):
     unverified: UnverifiedPolicy = UnverifiedPolicy.REFER
     # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
     examples_from: Words | None = Field(default=None, exclude_if=lambda given: given is None)
+
+    def goes_on(self, value: object, narrowed: Any) -> bool:
+        """True of the statuses that the stage passes on."""
+        return value in narrowed
 
 
 def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,17 @@
 """Judge: is the evidence behind a classification of the right kind, and how strong is it (spec 5)?"""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from ..values.words import Words
+from .kind import OperationKind
 
 Noun = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40)]
 
 
-class Judge(BaseModel):
+class Judge(OperationKind):
     """Each item is a classification; the value is its type of evidence, the detail a `Judgement`.
 
     An item holds `value`, `confidence` (0 to 1), `reasoning` and `context` (the text that was classified), and where
@@ -17,7 +19,14 @@ class Judge(BaseModel):
     many there were).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    report_noun: ClassVar[str] = "judgement of evidence"
+    few_values: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {
+        "guidelines": "Only words of the abstract itself are evidence.",
+        "noun": "Abstract",
+    }
 
     operation: Literal["judge"] = "judge"
     guidelines: Words  # which evidence counts for these values

@@ -1,12 +1,15 @@
 """Score: a number on a scale (spec 1)."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isfinite
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AllowInfNan, BaseModel, ConfigDict, Strict, model_validator
+from pydantic import AllowInfNan, Strict, model_validator
 
+from ..errors import InvalidParameters
 from ..values.words import Words
+from .kind import OperationKind, is_number, number_of
 
 Number = Annotated[float, Strict(), AllowInfNan(False)]  # an integer becomes a float; text and booleans are no numbers
 
@@ -14,13 +17,15 @@ TOLERANCE = 1e-9  # relative: what decimal fractions lose as floats, and nothing
 MAX_STEPS = 1_000_000  # of a scale; with more of them, TOLERANCE could no longer tell one step from the next
 
 
-class Score(BaseModel):
+class Score(OperationKind):
     """How the item rates on a scale from `min_value` to `max_value`, both included; the value is always a float.
 
     With an interval, only `min_value + k * interval` are values, and `max_value` is the last of them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    report_noun: ClassVar[str] = "rating"
+    stage_field: ClassVar[str] = "at_least"
+    example: ClassVar[Mapping[str, Any]] = {"criteria": "How well is the intervention described?"}
 
     operation: Literal["score"] = "score"
     criteria: Words
@@ -77,3 +82,24 @@ class Score(BaseModel):
         span = self.max_value - self.min_value
         nearest = self.grid_value(round((value - self.min_value) / span * self.steps))
         return nearest if abs(value - nearest) <= TOLERANCE * span else None
+
+    def goes_on(self, value: object, narrowed: Any) -> bool:
+        """True of a score that is at least the one that the stage names, if it names one."""
+        return isinstance(value, int | float) and (narrowed is None or value >= narrowed)
+
+    def checked_value(self, value: object) -> float:
+        """A human's score. Raises `InvalidParameters` for what is no number, outside the scale or beside its grid."""
+        if not is_number(value):
+            raise InvalidParameters(f"{value!r} is no number")
+        if not self.min_value <= value <= self.max_value:
+            raise InvalidParameters(f"{value!r} lies outside the scale from {self.min_value!r} to {self.max_value!r}")
+        on_grid = self.on_grid(float(value))
+        if on_grid is None:
+            raise InvalidParameters(
+                f"{value!r} is no value of the scale, which goes from {self.min_value!r} by {self.interval!r}"
+            )
+        return on_grid
+
+    def value_of_text(self, text: str) -> float:
+        """The score that a person wrote; raises as `checked_value` does."""
+        return self.checked_value(number_of(text))

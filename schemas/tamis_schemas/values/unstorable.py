@@ -1,5 +1,18 @@
 """What no text of the ledger can hold."""
 
+import json
 import re
 
 UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")  # NUL and halves of surrogate pairs
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
+
+
+def to_json(value: object) -> str:
+    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
+    text = _ENCODER.encode(value)
+    if "\\u0000" in text and _NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast, and finds nothing
+        raise ValueError("it holds a NUL character, which Postgres cannot store")
+    text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
+    return text

@@ -24,11 +24,11 @@ from tamis_producer.quality.sampling import Lie, Sampling
 from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
+from tamis_schemas.operations import kind_of
 
 from .app import EXIT_FAILED, app, err, out
 from .json_document import AsJson, print_json
 from .read import BatchId
-from .render import DECIDING
 from .theme import Theme
 
 LISTED = 20  # records of lost evidence on the terminal
@@ -146,7 +146,7 @@ def calibrate(
 def deciding(batch: Batch) -> BatchView:
     """How the batch stands. Raises `InvalidRequest` where its operation includes or excludes nothing."""
     view = batch.status()
-    if view.operation not in DECIDING:
+    if not kind_of(view.operation).decides():
         raise InvalidRequest(
             f"batch {view.id} is of the operation {view.operation!r}: labels say included or excluded, which only "
             "`tamis screen` and `tamis filter` decide"

@@ -12,7 +12,6 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
 from tamis_producer.decisions.agreement import DRAWN, SELECTED, two_places
-from tamis_producer.decisions.human_value import value_of_text
 from tamis_producer.decisions.override_file import find_record, read_decisions
 from tamis_producer.decisions.overrides import HumanDecision, RefusedDecision
 from tamis_producer.quality import Agreement
@@ -86,7 +85,7 @@ def override(
             index = find_record(record, batch.item_ids())
             if not (reviewer or "").strip():
                 raise InvalidParameters("who decided? say --reviewer NAME, or set TAMIS_REVIEWER")
-            value = None if decision is None else value_of_text(batch.operation(), decision)
+            value = None if decision is None else batch.operation().value_of_text(decision)
             done = batch.decide([HumanDecision(index, value, reviewer or "", note, withdraw=withdraw)])
         later = batch.later_stage()
         titles = {

@@ -10,7 +10,6 @@ from rich.table import Table
 from tamis_producer.ledger.batch_view import BatchView, Budget, ServiceTraffic
 from tamis_schemas import (
     Counts,
-    Filter,
     Inclusion,
     InclusionStatus,
     MetricFigures,
@@ -25,11 +24,9 @@ from tamis_schemas import (
 )
 from tamis_schemas.answers.evaluation import metric_rank
 from tamis_schemas.batches.wire import SHORT_ID
-from tamis_schemas.operations import operation_name
+from tamis_schemas.operations import kind_of, operation_name
 
 from .progress import paused
-
-DECIDING = tuple(operation_name(kind) for kind in (Filter, Inclusion))  # the operations whose results pass or do not
 
 
 def percent(share: Proportion) -> str:
@@ -50,7 +47,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     table.add_row("items", _counts(summary.counts))
     if summary.values:
         table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
-    if summary.operation in DECIDING:
+    if kind_of(summary.operation).decides():
         table.add_row("pass rate", percent(summary.pass_rate))
     if summary.operation == operation_name(Inclusion):
         uncertain = summary.values.get(InclusionStatus.UNCERTAIN.value, 0)

@@ -1,6 +1,5 @@
 """`tamis webhooks`: what was told to whom, tell it again, and try a receiver."""
 
-import time
 from datetime import datetime
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from rich.table import Table
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import webhook_outbox as outbox
 from tamis_producer.ledger.webhook_outbox import WebhookView
+from tamis_producer.process.waiting import poll
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
@@ -19,8 +19,6 @@ from .commands import Commands
 from .json_document import AsJson, print_json
 from .submission import CallbackUrl, callback_of
 from .theme import Theme
-
-LOOK_EVERY = 0.25  # s
 
 webhooks = Commands(help="What was told to whom by webhooks, and tell it again.", no_args_is_help=True)
 app.add_typer(webhooks, name="webhooks", rich_help_panel=Theme.RUN)
@@ -70,11 +68,9 @@ def try_receiver(
     callback = callback_of(url)
     with Client() as client:
         webhook_id = outbox.write_test(client.engine, callback)
-        until = time.monotonic() + wait
-        view = outbox.read_one(client.engine, webhook_id)
-        while view.last_said is None and time.monotonic() < until:
-            time.sleep(LOOK_EVERY)
-            view = outbox.read_one(client.engine, webhook_id)
+        for view in poll(lambda: outbox.read_one(client.engine, webhook_id), wait):
+            if view.last_said is not None:
+                break
     if as_json:
         print_json(view)
     else:

@@ -7,34 +7,14 @@ from typing import Any
 from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake import read_records
-from tamis_schemas import (
-    Answer,
-    Extract,
-    ExtractFields,
-    Filter,
-    Inclusion,
-    Item,
-    Judge,
-    Operation,
-    Score,
-    Steering,
-)
+from tamis_schemas import Answer, Inclusion, Item, Judge, Operation, Steering, parse_operation
 from tamis_schemas.batches.steering import NO_STEERING
+from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from .. import operations
 from ..engine.asking import Patience
 from ..engine.conversation import chat_request
 from ..llm.chat import ChatRequest
-
-FIELDS = {
-    "type": "object",
-    "properties": {
-        "participants": {"type": "integer", "description": "How many were randomised"},
-        "design": {"type": "string", "enum": ["RCT", "cohort", "review", "other"]},
-        "outcome": {"type": "string", "description": "The main outcome, in a few words"},
-    },
-    "required": ["participants", "design", "outcome"],
-}
 
 
 @dataclass(frozen=True)
@@ -60,17 +40,13 @@ def _samples() -> list[tuple[Operation, Item]]:
         "context": f"Abstract 1: {record['abstract']}",
         "batch_size": 1,
     }
+    items: dict[type[OperationKind], Item] = {Judge: classified}
+    more: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
+    in_order = sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, Answer))  # the long questions last
     return [
-        (Filter(criteria="Is it about people who have had a joint replaced?"), record),
-        (Score(criteria="How well is the intervention described?"), record),
-        (Extract(instruction="The kind of training that the intervention consists of"), record),
-        (ExtractFields(schema=FIELDS, instructions="What the abstract says of the study."), record),
-        (Judge(guidelines="Only words of the abstract itself are evidence.", noun="Abstract"), classified),
-        (Inclusion(criteria=read_criteria(CRITERIA)), record),
-        (
-            Answer(instruct="Name the study's question.", resp_format="One sentence", eval_crit="True to the record"),
-            record,
-        ),
+        (parse_operation({"operation": operation_name(kind), **given}), items.get(kind, record))
+        for kind in in_order
+        if (given := {**kind.example, **more.get(kind, {})})
     ]
 
 

@@ -1,6 +1,6 @@
 """The operations: one pure module each, with its messages, its response schema and how its answer is read."""
 
-from functools import partial
+from collections.abc import Callable
 
 from tamis_schemas import (
     Answer,
@@ -13,21 +13,37 @@ from tamis_schemas import (
     Operation,
     Score,
 )
+from tamis_schemas.operations import OperationKind
 from tamis_schemas.records.item import shown_fields
 
 from ..evaluation.recall import RECALL_THRESHOLD
 from . import answer, citing, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .answer_model import Decided, Failure, InvalidAnswer
-from .dialogue import Course, single
+from .dialogue import Course
 from .fitting import Fitted, fitted
 
 __all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content", "may_ask_again"]
 
+# How each operation is asked about an item; the first argument is the operation itself.
+COURSES: dict[type[OperationKind], Callable[..., Course]] = {
+    Filter: filter_.course,
+    Score: score.course,
+    Extract: extract.course,
+    ExtractFields: extract_fields.course,
+    Inclusion: inclusion.course,
+    Judge: judge.course,
+    Answer: answer.course,
+}
+COURSES_OVER_CHUNKS: dict[type[OperationKind], Callable[..., Course]] = {  # of those with `reads_chunks`
+    Extract: extract.course_over_chunks,
+    ExtractFields: extract_fields.course_over_chunks,
+}
+
 
 def lacks_content(operation: Operation, item: Item) -> bool:
     """True where there is nothing to ask: the item holds nothing that a model could be shown, and must."""
-    return not isinstance(operation, Answer) and not shown_fields(item)
+    return operation.needs_record and not shown_fields(item)
 
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
@@ -46,35 +62,5 @@ def course(
     found = citing.retrieved(operation, item)
     if found is not None:
         sent = citing.chunks_as_fields(item, found) if shown is None else shown
-        match operation:
-            case Extract():
-                return extract.course_over_chunks(operation, found, sent, recall_threshold=recall_threshold)
-            case ExtractFields():
-                return extract_fields.course_over_chunks(operation, found, sent, recall_threshold=recall_threshold)
-    whole, item = item, item if shown is None else shown
-    match operation:
-        case Filter():
-            shape = filter_.response_schema(operation)
-            parse = partial(filter_.parse, operation)
-            return single(filter_.messages(operation, item), operation.operation, shape, parse)
-        case Score():
-            shape = score.response_schema(operation)
-            parse = partial(score.parse, operation)
-            return single(score.messages(operation, item), operation.operation, shape, parse)
-        case Extract():
-            shape = extract.response_schema(operation)
-            parse = partial(extract.parse, operation)
-            return single(extract.messages(operation, item), operation.operation, shape, parse)
-        case ExtractFields():
-            shape = extract_fields.response_schema(operation)
-            parse = partial(extract_fields.parse, operation)
-            return single(extract_fields.messages(operation, item), operation.operation, shape, parse)
-        case Inclusion():
-            shape = inclusion.response_schema(operation)
-            parse = partial(inclusion.parse, operation, whole)
-            tokens = inclusion.answer_tokens(operation)
-            return single(inclusion.messages(operation, item), operation.operation, shape, parse, tokens=tokens)
-        case Judge():
-            return judge.course(operation, whole, shown=item)
-        case Answer():
-            return answer.course(operation, item)
+        return COURSES_OVER_CHUNKS[type(operation)](operation, found, sent, recall_threshold=recall_threshold)
+    return COURSES[type(operation)](operation, item, shown=item if shown is None else shown)

@@ -62,10 +62,11 @@ class _Scored:
     evaluation: AnswerEvaluation
 
 
-def course(operation: Answer, item: Item) -> Course:
+def course(operation: Answer, item: Item, *, shown: Item | None = None) -> Course:
     """Iterate until an answer reaches the threshold; else the best of all attempts, the first of equally good ones.
 
     An attempt that fails is kept with its kind of error; the next iteration has the last feedback that there was.
+    `shown` is the item as it is sent; None: whole.
 
     Raises:
         NoEvaluation: of the last attempt's kind, where no attempt was both generated and evaluated.
@@ -73,6 +74,7 @@ def course(operation: Answer, item: Item) -> Course:
     history: list[IterationData] = []
     feedback: str | None = None
     number = 0
+    item = item if shown is None else shown
     while number < operation.iter_max:
         number += 1
         attempts = yield from _iteration(operation, item, number, feedback)

@@ -1,7 +1,7 @@
 """What an answer was read as, and how an unusable one is refused."""
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -53,6 +53,24 @@ def validated(model: type[AnswerModel], data: object) -> AnswerModel:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "answer"
         raise InvalidAnswer(f"{field}: {first['msg']}") from error
+
+
+class Explaining(Protocol):
+    """An operation that is told whether to have its answers explained."""
+
+    @property
+    def include_reasoning(self) -> bool: ...
+
+
+def explained_schema(operation: Explaining, properties: dict[str, Schema]) -> Schema:
+    """An answer of these properties and a confidence; the reasoning, where asked for, stands and comes first."""
+    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    return object_schema(reasoning | properties | {"confidence": CONFIDENCE_SCHEMA})
+
+
+def explanation(operation: Explaining, reasoning: str | None) -> str | None:
+    """The reasoning as it is kept: None where none was asked for, whatever came."""
+    return (reasoning or "") if operation.include_reasoning else None
 
 
 def object_schema(properties: dict[str, Schema]) -> Schema:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tamis_schemas import Extract, ExtractFields, Extraction, Item, Operation, Retrieved
+from tamis_schemas import Extraction, Item, Operation, Retrieved
 from tamis_schemas.records.chunk import CHUNKS, RETRIEVAL
 
 from ..llm.chat import Schema
@@ -46,7 +46,7 @@ def retrieved(operation: Operation, item: Item) -> Retrieved | None:
 
     Chunks are checked where items are submitted. What is no list of chunks is a field like any other.
     """
-    if not isinstance(operation, Extract | ExtractFields) or CHUNKS not in item:
+    if not operation.reads_chunks or CHUNKS not in item:
         return None
     try:
         return Retrieved.of(item)

@@ -7,14 +7,17 @@ the repair of unusable answers belong to whoever asks.
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tamis_schemas import ErrorKind
+from tamis_schemas import ErrorKind, Item
+from tamis_schemas.operations import OperationKind, operation_name
 
 from ..llm.chat import Message, Schema
 from .answer_model import Decided
 
 T = TypeVar("T")
+Asking = TypeVar("Asking", bound=OperationKind)
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,17 @@ def single(
 ) -> Course:
     """The course of an operation whose one question gives the evaluation."""
     return (yield from answered(Question(messages, schema_name, schema, parse, tokens=tokens)))
+
+
+def asks_once(
+    messages: Callable[[Asking, Item], tuple[Message, ...]],
+    response_schema: Callable[[Asking], Schema],
+    parse: Callable[[Asking, object], Decided],
+) -> Callable[..., Course]:
+    """The course, for `COURSES`, of an operation that asks one question about an item; its answer is the evaluation."""
+
+    def course(operation: Asking, item: Item, *, shown: Item) -> Course:
+        name, shape = operation_name(type(operation)), response_schema(operation)
+        return single(messages(operation, shown), name, shape, partial(parse, operation))
+
+    return course

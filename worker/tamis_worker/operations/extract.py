@@ -16,17 +16,16 @@ from ..llm.chat import Message, Schema
 from ..quotes.not_present import means_not_present
 from . import citing
 from .answer_model import (
-    CONFIDENCE_SCHEMA,
-    REASONING_SCHEMA,
     Decided,
     InvalidAnswer,
     StrictAnswer,
-    object_schema,
+    explained_schema,
+    explanation,
     validated,
 )
 from .cited_course import Sourced, Wanted, tokens
 from .cited_course import course as cited_course
-from .dialogue import Course, Question
+from .dialogue import Course, Question, asks_once
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
@@ -76,16 +75,18 @@ def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Me
 
 
 def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
-    """The answer's schema; reasoning and extractions, where asked for, stand before the value: they come first."""
-    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    """The answer's schema; extractions, where asked for, stand before the value: they come first."""
     extractions = {"extractions": citing.extractions_schema(_value_schema(operation))} if cites else {}
     value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
-    return object_schema(reasoning | extractions | {"value": value, "confidence": CONFIDENCE_SCHEMA})
+    return explained_schema(operation, extractions | {"value": value})
 
 
 def parse(operation: Extract, data: object) -> Decided:
     """The result that an answer gives; a value of None means not present. Raises `InvalidAnswer`."""
     return Decided(_result(operation, validated(_Answer, data)))
+
+
+course = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: Extract, found: Retrieved, data: object) -> Sourced:
@@ -101,7 +102,7 @@ def _result(operation: Extract, answer: _Answer) -> EvaluationResult:
     return EvaluationResult(
         value=_value(operation, answer.value),
         confidence=answer.confidence,
-        reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
+        reasoning=explanation(operation, answer.reasoning),
     )
 
 

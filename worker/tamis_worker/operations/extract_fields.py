@@ -12,17 +12,17 @@ from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line
 from . import citing, field_schema
 from .answer_model import (
-    CONFIDENCE_SCHEMA,
-    REASONING_SCHEMA,
     Decided,
     InvalidAnswer,
     StrictAnswer,
+    explained_schema,
+    explanation,
     object_schema,
     validated,
 )
 from .cited_course import Sourced, Wanted, tokens
 from .cited_course import course as cited_course
-from .dialogue import Course, Question
+from .dialogue import Course, Question, asks_once
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 _TASK = """\
@@ -77,20 +77,22 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
-    """The answer's schema; reasoning and extractions, where asked for, stand before the fields: they come first."""
-    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
+    """The answer's schema; extractions, where asked for, stand before the fields: they come first."""
     fields = field_schema.requested(operation.json_schema)
     extractions: dict[str, Schema] = {}
     if cites:
         sources = field_schema.sources(operation.json_schema)
         listed = {name: citing.extractions_schema(source) for name, source in sources.items()}
         extractions["extractions"] = object_schema(listed)
-    return object_schema(reasoning | extractions | {"fields": fields, "confidence": CONFIDENCE_SCHEMA})
+    return explained_schema(operation, extractions | {"fields": fields})
 
 
 def parse(operation: ExtractFields, data: object) -> Decided:
     """The fields that an answer gives, in the order of the schema's properties. Raises `InvalidAnswer`."""
     return Decided(_result(operation, validated(_Answer, data)))
+
+
+course = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: ExtractFields, found: Retrieved, data: object) -> Sourced:
@@ -113,5 +115,5 @@ def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
     return FieldsResult(
         fields={name: fields[name] for name in operation.json_schema["properties"]},
         confidence=answer.confidence,
-        reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
+        reasoning=explanation(operation, answer.reasoning),
     )

@@ -7,14 +7,8 @@ from pydantic import Field
 from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..llm.chat import Message, Schema
-from .answer_model import (
-    CONFIDENCE_SCHEMA,
-    REASONING_SCHEMA,
-    Decided,
-    StrictAnswer,
-    object_schema,
-    validated,
-)
+from .answer_model import Decided, StrictAnswer, explained_schema, explanation, validated
+from .dialogue import asks_once
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 SYSTEM = f"""\
@@ -40,18 +34,15 @@ def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(operation: Filter) -> Schema:
-    """The answer's schema; the reasoning, where asked for, stands before the value so that it comes first."""
-    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
-    return object_schema(reasoning | {"value": {"type": "boolean"}, "confidence": CONFIDENCE_SCHEMA})
+    """The answer's schema."""
+    return explained_schema(operation, {"value": {"type": "boolean"}})
 
 
 def parse(operation: Filter, data: object) -> Decided:
     """The result that an answer gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
-    return Decided(
-        EvaluationResult(
-            value=answer.value,
-            confidence=answer.confidence,
-            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
-        )
-    )
+    reasoning = explanation(operation, answer.reasoning)
+    return Decided(EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning))
+
+
+course = asks_once(messages, response_schema, parse)

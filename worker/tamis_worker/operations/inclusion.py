@@ -10,6 +10,7 @@ reads the common beginning of the prompts once, and a record has nothing of ours
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -39,6 +40,7 @@ from .answer_model import (
     object_schema,
     validated,
 )
+from .dialogue import Course, single
 from .inclusion_status import conclude
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
 
@@ -90,6 +92,13 @@ class _Answer(StrictAnswer):
     verdicts: dict[str, _Verdict]
     status: str
     confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+def course(operation: Inclusion, item: Item, *, shown: Item) -> Course:
+    """One question; the quotes of its answer are looked for in the whole item, not only in what is shown."""
+    read = partial(parse, operation, item)
+    shape, tokens = response_schema(operation), answer_tokens(operation)
+    return single(messages(operation, shown), operation.operation, shape, read, tokens=tokens)
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:

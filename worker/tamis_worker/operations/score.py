@@ -10,14 +10,14 @@ from tamis_schemas.operations.score import Score
 
 from ..llm.chat import Message, Schema
 from .answer_model import (
-    CONFIDENCE_SCHEMA,
-    REASONING_SCHEMA,
     Decided,
     InvalidAnswer,
     StrictAnswer,
-    object_schema,
+    explained_schema,
+    explanation,
     validated,
 )
+from .dialogue import asks_once
 from .prompt import SYSTEM_END, callers_words, source_data, user_message
 
 ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other can be answered
@@ -46,9 +46,8 @@ def messages(operation: Score, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(operation: Score) -> Schema:
-    """The answer's schema; the reasoning, where asked for, stands before the value so that it comes first."""
-    reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
-    return object_schema(reasoning | {"value": _value_schema(operation), "confidence": CONFIDENCE_SCHEMA})
+    """The answer's schema."""
+    return explained_schema(operation, {"value": _value_schema(operation)})
 
 
 def parse(operation: Score, data: object) -> Decided:
@@ -60,13 +59,11 @@ def parse(operation: Score, data: object) -> Decided:
     value = operation.on_grid(answer.value)
     if value is None:
         raise InvalidAnswer(f"value: {written(answer.value)} is not at an interval: {_examples(operation)}")
-    return Decided(
-        EvaluationResult(
-            value=value,
-            confidence=answer.confidence,
-            reasoning=(answer.reasoning or "") if operation.include_reasoning else None,
-        )
-    )
+    reasoning = explanation(operation, answer.reasoning)
+    return Decided(EvaluationResult(value=value, confidence=answer.confidence, reasoning=reasoning))
+
+
+course = asks_once(messages, response_schema, parse)
 
 
 def written(value: float) -> str:

@@ -154,6 +154,13 @@ def test_a_mistake_is_named_with_its_line_and_field(folder: Path, text: str, sai
     assert said in str(raised.value)
 
 
+def test_every_operation_that_needs_a_record_may_be_a_stage(folder: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        read_plan(written(folder, BEGINNING + "stages: [answer]\n"))
+    known = "initial_filter, inclusion, filter, score, extract, extract_fields, judge"
+    assert str(raised.value).endswith(f"'answer' is no stage; the stages are {known}")
+
+
 def test_a_stage_is_steered_as_the_whole_plan_unless_it_says_otherwise(folder: Path) -> None:
     first, second = read_plan(written(folder, STEERED)).plan.stages
     whole = Steering(tier=Tier.FLEX, reasoning_effort="low", extra_headers={"X-Team": "reviews"})

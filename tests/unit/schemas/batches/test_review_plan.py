@@ -1,5 +1,6 @@
 """A plan: what may follow what, and what passes from one stage to the next."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tamis_schemas import (
     ItemResult,
     ItemStatus,
     Judge,
+    Override,
     ReviewPlan,
     ReviewStage,
     Score,
@@ -77,6 +79,27 @@ def test_a_stage_says_what_passes(stage: ReviewStage, result: ItemResult, passes
 )
 def test_what_is_not_decided_never_passes(operation: Any, changes: dict[str, Any]) -> None:
     assert not ReviewStage(operation=operation).lets_pass(row(True, **changes))
+
+
+@pytest.mark.parametrize(
+    ("stage", "value", "passes"),
+    [
+        (ReviewStage(operation=INCLUSION), "include", True),
+        (ReviewStage(operation=INCLUSION), "exclude", False),
+        (ReviewStage(operation=FILTER), True, True),
+        (ReviewStage(operation=FILTER), False, False),
+        (ReviewStage(operation=SCORE, at_least=0.5), 0.4, False),
+        (ReviewStage(operation=Extract(instruction="Which?")), None, True),
+    ],
+)
+def test_what_a_human_decided_counts_also_where_the_software_decided_nothing(
+    stage: ReviewStage, value: object, passes: bool
+) -> None:
+    human = Override(
+        batch_id="b", index=0, item_id="1", value=value, reviewer="R", created_at=datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    failed = row(None, status=ItemStatus.FAILED, result=EvaluationResult(error="refused"), override=human)
+    assert stage.lets_pass(failed) is passes
 
 
 @pytest.mark.parametrize(

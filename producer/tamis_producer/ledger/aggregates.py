@@ -1,0 +1,58 @@
+"""Aggregates over one batch's rows, which summaries and reports take alike; asynchronous callers use `run_sync`."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Table, func, select
+
+from tamis_schemas import Counts, ItemStatus, UncertainReason, possibly_unbilled_cost
+from tamis_schemas.ledger import items, results
+from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
+
+
+def read_counts(connection: Connection, batch_id: UUID, n_items: int) -> Counts:
+    """How many of a batch's items are in each state."""
+    found = count_values(connection, batch_id, items.c.state, table=items)
+    return Counts(n_items=n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
+
+
+def count_values(
+    connection: Connection, batch_id: UUID, column: Any, *where: Any, table: Table = results, most_first: bool = False
+) -> dict[str, int]:
+    """How often each value of a column stands in a batch's rows, but for NULL; by value, or the most frequent first."""
+    n = func.count().label("n")
+    statement = select(column.label("name"), n).where(table.c.batch_id == batch_id, *where).group_by("name")
+    ordered = statement.order_by(*([n.desc()] if most_first else []), "name")
+    return {str(row.name): row.n for row in connection.execute(ordered) if row.name is not None}
+
+
+def read_totals(connection: Connection, batch_id: UUID) -> dict[str, Any]:
+    """What a batch's results came to in calls, tokens, money and time: fields of a `Summary`, by their names."""
+    latency = results.c.latency_ms
+    unverified = results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
+    sums = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "calls")
+    statement = select(
+        *(func.coalesce(func.sum(results.c[name]), 0).label(name) for name in sums),
+        PAID.label("cost"),
+        UNPRICED.label("unpriced"),
+        UNANSWERED.label("unanswered"),
+        MEAN_PAID.label("mean_paid"),
+        func.count().filter(results.c.cached).label("cached"),
+        func.count(results.c.cut).label("cut"),
+        func.count().filter(results.c.error_kind.is_(None), unverified).label("unverified"),
+        func.percentile_cont(0.5).within_group(latency).label("median"),
+        func.percentile_cont(0.95).within_group(latency).label("p95"),
+    ).where(results.c.batch_id == batch_id)
+    row = connection.execute(statement).one()
+    lost = connection.execute(select(LOST_CLAIMS).where(items.c.batch_id == batch_id)).scalar_one()
+    totals = {name: value for name, value in row._mapping.items() if name not in ("mean_paid", "median", "p95")}
+    return totals | {
+        "lost_claims": lost,
+        "possibly_unbilled_cost": possibly_unbilled_cost(row.unanswered + lost, row.mean_paid),
+        "call_seconds_median": _seconds(row.median),
+        "call_seconds_p95": _seconds(row.p95),
+    }
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
