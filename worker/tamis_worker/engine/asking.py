@@ -9,27 +9,26 @@ import hashlib
 import json
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from time import perf_counter
 from typing import TypeVar
 
-from tamis_schemas import ErrorKind, Pause, PauseKind, Prices, Usage
+from tamis_schemas import Prices, Usage
 
 from ..config.settings import WorkerSettings
 from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..limiter.limits import Limiters
 from ..limiter.token_estimates import TokenEstimates, believable
-from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, ChatRequest, Reply
-from ..llm.json_answer import Malformed
-from ..llm.llm import Learnt, Llm
+from ..llm.llm import Llm
 from ..llm.prompt_cache import PARAMETERS, Breakpoint
 from ..llm.shared_dialects import DialectTurn
-from ..operations import Failure, InvalidAnswer
+from ..operations import Failure
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NOBODY, Measures
+from .attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Next, Wait
 from .backpressure import Backpressure
 from .budget import (
     Budget,
@@ -44,8 +43,8 @@ from .cache import Cache
 from .capacity import SERVICE_TIER, Capacity, Place, Waited, free_place, is_flex
 from .halting import Halted, Halting
 from .key_circuit_breaker import Access, Turn
-from .repair import repaired, unusable
-from .retry import RetryPolicy, Then, decide
+from .reply_reading import ReadContent, read_content, read_reply
+from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
@@ -186,98 +185,105 @@ class Asker:
         Raises `Halted` where the worker stops meanwhile, or the batch is not to go on; the batch is paused before
         that where the endpoint refuses the key or the model, or the next call could cost more than its budget has left.
         """
-        if key is not None and not fresh and (kept := await self._cache.find(key)) is not None:
-            try:
-                read = read_answer(kept.content, request.schema)
-                value = parse(read.value)
-            except (Malformed, InvalidAnswer):
-                pass  # kept by a release that read answers otherwise: ask anew
-            else:
-                tally.cached += 1
-                tally.answered(read.deviations)
-                self._measures.found()
-                tally.model = kept.model
-                if transcript is not None:
-                    transcript.found(request, kept.content, kept.model, read.deviations)
-                return value
-        if tally.worked >= self._policy.deadline:
-            told = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
-            return Failure(ErrorKind.TIMEOUT, told)
-        asked = request
-        met: list[ErrorKind] = []
-        counted, worked = 0, tally.worked  # calls against max_calls; seconds, rate-limit waits taken out
+        if key is not None and not fresh:
+            kept = await self._kept(key, request, parse, tally, transcript)
+            if kept is not None:
+                return kept.value
+        attempt: Attempt[T] = Attempt(request, self._policy, worked=tally.worked)
+        step: Next[T] = attempt.first()
         while True:
-            error: CallError | None
-            repair: ChatRequest | None = None
-            deviations: tuple[str, ...] = ()
-            await self._until_the_answer_can_be_kept(terms)
-            place = await self._place(asked, tally, terms)
-            reservation = await self._reserved(asked, terms, place)
-            with (
-                place,
-                ChatSpan(self._server, place.request) as traced,
-                await self._turn(request.model, terms, reservation) as turn,
-                self._llm.finding_out(place.request) as finding_out,
-            ):
-                reply = place.heard(await self._call(finding_out, place.request, terms, turn, reservation, traced))
-                in_a_row = turn.heard(reply)
-                cost = cost_of(self._prices, request.model, reply)
-                tally.note(reply, cost)
-                if isinstance(reply, Answer):
-                    try:
-                        read = read_answer(reply.content, request.schema)
-                        value, error = parse(read.value), None
-                    except (Malformed, InvalidAnswer) as reason:
-                        error = unusable(reason)
-                        repair = repaired(request, reply, error)
-                        traced.unusable(error.kind.value)
-                    else:
-                        deviations = read.deviations
-                        tally.answered(deviations, traced)
-                else:
-                    error = reply
-                if transcript is not None:
-                    transcript.called(place.request, reply, cost, error, deviations)
-                self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
-                if error is None or not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
-                    counted += 1
-                    worked += place.seconds(reply)
-                    tally.longest = max(tally.longest, worked - tally.worked)
-                learnt = await self._llm.learn(place.request, reply, usable=error is None)
-                decision = decide(
-                    error,
-                    attempt=counted,
-                    elapsed=worked,
-                    policy=self._policy,
-                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-                    earlier=met,
-                    in_a_row=in_a_row,
-                    anew=learnt.anew,
-                    hopeless=learnt.hopeless is not None,
-                )
-                if error is not None and decision.then is Then.HALT:
-                    # Before the turn is left: whoever waits for it must not burn a call of its own.
-                    await self._halting.pause(terms.batch_id, _pause(error, in_a_row, learnt))
-                    raise Halted
+            match step:
+                case Ask(asked):
+                    step = await self._asked(asked, attempt, parse, tally, terms, transcript)
+                case Wait(seconds, following):
+                    with self._halting.interruptible(terms.batch_id):
+                        await self._sleep(seconds)
+                    step = following
+                case Block(seconds, following):
+                    limiter = await self._limiters.of(request.model)
+                    with self._halting.interruptible(terms.batch_id):
+                        await limiter.block(seconds)
+                    step = following
+                case Done(value, answer):
+                    if key is not None:
+                        await self._cache.keep(key, answer)
+                    return value
+                case Fail(failure):
+                    return failure
+
+    async def _kept(
+        self,
+        key: str,
+        request: ChatRequest,
+        parse: Callable[[object], T],
+        tally: Tally,
+        transcript: QuestionTranscript | None,
+    ) -> ReadContent[T] | None:
+        """The cache's answer; None where there is none that can be used: a release may have read answers otherwise."""
+        kept = await self._cache.find(key)
+        if kept is None:
+            return None
+        read = read_content(kept.content, request.schema, parse)
+        if isinstance(read, CallError):
+            return None
+        tally.cached += 1
+        tally.answered(read.deviations)
+        self._measures.found()
+        tally.model = kept.model
+        if transcript is not None:
+            transcript.found(request, kept.content, kept.model, read.deviations)
+        return read
+
+    async def _asked(
+        self,
+        asked: ChatRequest,
+        attempt: Attempt[T],
+        parse: Callable[[object], T],
+        tally: Tally,
+        terms: BatchTerms,
+        transcript: QuestionTranscript | None,
+    ) -> Next[T]:
+        """The step that follows from a call, made and accounted for. Raises `Halted` where it is to halt the batch."""
+        await self._until_the_answer_can_be_kept(terms)
+        place = await self._place(asked, tally, terms)
+        reservation = await self._reserved(asked, terms, place)
+        with (
+            place,
+            ChatSpan(self._server, place.request) as traced,
+            await self._turn(asked.model, terms, reservation) as turn,
+            self._llm.finding_out(place.request) as finding_out,
+        ):
+            reply = place.heard(await self._call(finding_out, place.request, terms, turn, reservation, traced))
+            refusals = turn.heard(reply)
+            cost = cost_of(self._prices, asked.model, reply)
+            tally.note(reply, cost)
+            read = read_reply(reply, asked.schema, parse)
+            error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
             if error is None:
-                if key is not None and isinstance(reply, Answer):
-                    await self._cache.keep(key, reply)
-                return value
-            if not decision.again:
-                return Failure(decision.kind or error.kind, error.message)
-            if not decision.anew:
-                met.append(error.kind)
-            if decision.blocks:
-                limiter = await self._limiters.of(request.model)
-                with self._halting.interruptible(terms.batch_id):
-                    await limiter.block(decision.after)
-            elif decision.after:
-                with self._halting.interruptible(terms.batch_id):
-                    await self._sleep(decision.after)
-                worked += decision.after
-            asked = replace(request, max_tokens=asked.max_tokens) if decision.anew else repair or asked
-            if decision.larger_budget:
-                asked = replace(request, max_tokens=2 * request.max_tokens)
+                tally.answered(deviations, traced)
+            elif isinstance(reply, Answer):
+                traced.unusable(error.kind.value)
+            if transcript is not None:
+                transcript.called(place.request, reply, cost, error, deviations)
+            self._measures.called(asked.model, "ok" if error is None else error.kind.value, reply, cost)
+            learnt = await self._llm.learn(place.request, reply, usable=error is None)
+            step = attempt.next(
+                CallOutcome(
+                    reply,
+                    read,
+                    seconds=place.seconds(reply),
+                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+                    refusals=refusals,
+                    anew=learnt.anew,
+                    hopeless=learnt.hopeless,
+                )
+            )
+            tally.longest = max(tally.longest, attempt.took)
+            if isinstance(step, Halt):
+                # Before the turn is left: whoever waits for it must not burn a call of its own.
+                await self._halting.pause(terms.batch_id, step.pause)
+                raise Halted
+            return step
 
     async def _until_the_answer_can_be_kept(self, terms: BatchTerms) -> None:
         if self._backpressure.calls_wait:
@@ -394,12 +400,3 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
         fields["headers"] = {name.lower(): value for name, value in request.headers.items()}
     canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()
-
-
-def _pause(error: CallError, in_a_row: int, learnt: Learnt) -> Pause:
-    """Why a batch is paused whose call was refused, or whose model is of no use."""
-    if learnt.hopeless is not None:
-        return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=learnt.hopeless)
-    kind = PauseKind(error.kind)
-    told = error.message if error.everyone else f"{error.message} ({in_a_row} calls in a row)"
-    return Pause(kind=kind, message=told)

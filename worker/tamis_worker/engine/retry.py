@@ -1,8 +1,7 @@
-"""What follows from a call: nothing more, another call after a while, an error of the item, or the end of the batch.
+"""What follows from a call that failed: another one after a while, an error of the item, or the end of the batch.
 
 | what came | what follows | counts | others wait too |
 |---|---|---|---|
-| a usable answer | done | | |
 | rate_limited | wait as asked, else `rate_limit_wait`; for ever, the deadline does not apply | no | yes |
 | no capacity at the flex tier | ask again when there may be some, see `capacity` | no | no |
 | timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
@@ -40,7 +39,6 @@ FORBIDDEN = 5  # in a row: a 403 may also be about what one record says, and fiv
 class Then(Enum):
     """What follows."""
 
-    DONE = auto()
     RETRY = auto()
     GIVE_UP = auto()
     HALT = auto()  # the batch: no item of it would fare better
@@ -59,7 +57,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """What follows from a call. Made by `done`, `retry`, `give_up` and `halt`."""
+    """What follows from a call that failed. Made by `retry`, `give_up` and `halt`."""
 
     then: Then
     after: float = 0.0  # seconds
@@ -73,11 +71,6 @@ class RetryDecision:
     def again(self) -> bool:
         """True where another call follows."""
         return self.then is Then.RETRY
-
-    @classmethod
-    def done(cls) -> Self:
-        """The answer can be used."""
-        return cls(Then.DONE)
 
     @classmethod
     def retry(
@@ -98,7 +91,7 @@ class RetryDecision:
 
 
 def decide(
-    error: CallError | None,
+    error: CallError,
     *,
     attempt: int,
     elapsed: float,
@@ -109,10 +102,10 @@ def decide(
     anew: bool = False,
     hopeless: bool = False,
 ) -> RetryDecision:
-    """What follows from a call.
+    """What follows from a call that failed.
 
     Args:
-        error: of the call just made; None: its answer can be used.
+        error: of the call just made, or why its answer cannot be used.
         attempt: calls made for this question so far that count, this one included; from 1.
         elapsed: seconds that the item has taken, rate-limit waits taken out.
         policy: the item's patience.
@@ -124,8 +117,6 @@ def decide(
         anew: the answer could not be used because of the way in which the model was asked, which is another one now.
         hopeless: no answer of the model could be used, in whatever way it was asked.
     """
-    if error is None:
-        return RetryDecision.done()
     kind = error.kind
     if error.no_capacity:
         return RetryDecision.retry(0.0, counts=False)

@@ -7,15 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.retry import (
-    FORBIDDEN,
-    REFUSALS,
-    RetryDecision,
-    RetryPolicy,
-    Then,
-    backoff,
-    decide,
-)
+from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryDecision, RetryPolicy, backoff, decide
 from tamis_worker.llm.chat import CallError
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
@@ -167,11 +159,6 @@ def test_without_a_history_only_a_first_attempt_gets_a_second_chance() -> None:
 )
 def test_what_another_call_cannot_mend_is_given_up_at_once(kind: ErrorKind) -> None:
     assert decision(kind, retry_after=1.0) == RetryDecision.give_up(kind)
-
-
-def test_a_usable_answer_is_the_end() -> None:
-    made = decide(None, attempt=9, elapsed=1e9, policy=POLICY, jitter=0.5)
-    assert (made.then, made.again, made.kind) == (Then.DONE, False, None)
 
 
 def refused(kind: ErrorKind, *, in_a_row: int, earlier: int = 0, everyone: bool = True) -> RetryDecision:

@@ -1,0 +1,167 @@
+"""One question to a model as a step machine: what follows from each reply, up to a value, a failure or a pause.
+
+| step | what its driver does |
+|---|---|
+| `Ask` | makes the call, and tells `Attempt.next` what became of it |
+| `Wait` | sleeps, then takes the step that follows |
+| `Block` | keeps every caller of this endpoint and model away for so long, then takes the step that follows |
+| `Done` | uses the answer |
+| `Fail` | ends the question with an error |
+| `Halt` | pauses the batch and gives the item back |
+
+Pure: it knows no clock, no endpoint and no randomness. `retry` holds the rules, this file what they are applied to: how
+many calls counted, how much of the item's deadline is used up, which errors were met, what is asked next.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Generic, TypeAlias, TypeVar
+
+from tamis_schemas import ErrorKind, Pause, PauseKind
+
+from ..llm.chat import Answer, CallError, ChatRequest, Reply
+from ..operations import Failure
+from .repair import repaired
+from .reply_reading import UsableAnswer
+from .retry import RetryDecision, RetryPolicy, Then, decide
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome(Generic[T]):
+    """What became of one call."""
+
+    reply: Reply
+    read: UsableAnswer[T] | CallError  # of the reply, see `reply_reading`
+    seconds: float  # that the call takes of the item's deadline
+    jitter: float  # in [0, 1), drawn anew for every call
+    refusals: int = 0  # calls in a row refused like this one, whoever made them; 0: it was not refused
+    anew: bool = False  # the model is asked in another way from now on: the question is worth asking anew
+    hopeless: str | None = None  # why no answer of the model could be used, in whatever way it was asked
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Make this call."""
+
+    request: ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait alone, which counts towards the item's deadline."""
+
+    seconds: float
+    then: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Have everybody wait, which counts towards nobody's deadline."""
+
+    seconds: float
+    then: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """Use this value, and keep the answer that it came from."""
+
+    value: T
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """There is none, and this is why."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """No item of the batch would fare better: it is to be paused with this reason."""
+
+    pause: Pause
+
+
+Next: TypeAlias = Ask | Wait | Block | Done[T] | Fail
+Step: TypeAlias = Next[T] | Halt
+
+
+class Attempt(Generic[T]):
+    """The steps of one question. `first` begins, and each `Ask` is followed by one `next`."""
+
+    def __init__(self, request: ChatRequest, policy: RetryPolicy, *, worked: float = 0.0) -> None:
+        """`worked`: seconds of the item's deadline that its earlier questions took."""
+        self._request = request
+        self._policy = policy
+        self._before = self._worked = worked
+        self._counted = 0  # calls, against `max_calls`
+        self._errors: list[ErrorKind] = []  # met so far; those that were the fault of how the model was asked are not
+        self._asked = request
+        self.took = 0.0  # seconds of the deadline, up to the last call that counted
+
+    def first(self) -> Ask | Fail:
+        """The first call; a failure where the item's deadline is over already."""
+        if self._worked >= self._policy.deadline:
+            told = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
+            return Fail(Failure(ErrorKind.TIMEOUT, told))
+        return Ask(self._request)
+
+    def next(self, outcome: CallOutcome[T]) -> Step[T]:
+        """What follows from the call that was asked for last."""
+        error = outcome.read
+        if not isinstance(error, CallError):
+            self._count(outcome)
+            return Done(error.read.value, error.answer)
+        if not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
+            self._count(outcome)
+        decision = decide(
+            error,
+            attempt=self._counted,
+            elapsed=self._worked,
+            policy=self._policy,
+            jitter=outcome.jitter,
+            earlier=self._errors,
+            in_a_row=outcome.refusals,
+            anew=outcome.anew,
+            hopeless=outcome.hopeless is not None,
+        )
+        if decision.then is Then.HALT:
+            return Halt(_pause(error, outcome))
+        if not decision.again:
+            return Fail(Failure(decision.kind or error.kind, error.message))
+        if not decision.anew:
+            self._errors.append(error.kind)
+        self._asked = self._following(decision, outcome.reply, error)
+        ask = Ask(self._asked)
+        if decision.blocks:
+            return Block(decision.after, ask)
+        if decision.after:
+            self._worked += decision.after
+            return Wait(decision.after, ask)
+        return ask
+
+    def _count(self, outcome: CallOutcome[T]) -> None:
+        self._counted += 1
+        self._worked += outcome.seconds
+        self.took = self._worked - self._before
+
+    def _following(self, decision: RetryDecision, reply: Reply, error: CallError) -> ChatRequest:
+        request = self._request
+        if decision.larger_budget:
+            return replace(request, max_tokens=2 * request.max_tokens)
+        if decision.anew:  # the budget was no fault of how the model was asked
+            return replace(request, max_tokens=self._asked.max_tokens)
+        if isinstance(reply, Answer):
+            return repaired(request, reply, error)
+        return self._asked
+
+
+def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
+    """Why a batch is paused whose call was refused, or whose model is of no use."""
+    if outcome.hopeless is not None:
+        return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
+    told = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"
+    return Pause(kind=PauseKind(error.kind), message=told)
