@@ -38,12 +38,12 @@ ROUTES = {
 # What a worker would have written of each item, without its evaluations and transcripts.
 DECIDE = (
     "UPDATE batches SET state = 'running', pause = NULL WHERE id = :id AND state = 'paused'",
-    "UPDATE items SET state = 'running', fence = fence + 1 WHERE batch_id = :id AND state = 'pending'",
+    "UPDATE item_states SET state = 'running', fence = fence + 1 WHERE batch_id = :id AND state = 'pending'",
     "INSERT INTO results (batch_id, idx, fence, round, value, confidence, reasoning, model, prompt_tokens, "
     "completion_tokens, calls, latency_ms) SELECT batch_id, idx, fence, 1, to_json(idx % 5 = 0), 0.9, "
     "'The record says so in its second sentence, and nothing speaks against it.', 'double-1', 400, 40, 1, 900 "
-    "FROM items WHERE batch_id = :id AND state = 'running'",
-    "UPDATE items SET state = 'decided' WHERE batch_id = :id AND state = 'running'",
+    "FROM item_states WHERE batch_id = :id AND state = 'running'",
+    "UPDATE item_states SET state = 'decided' WHERE batch_id = :id AND state = 'running'",
     "UPDATE batches SET state = 'completed', finished_at = now() WHERE id = :id AND state = 'running'",
 )
 
