@@ -73,6 +73,7 @@ class CallResults:
         self._connect = connect
         self._followed: dict[UUID, FollowedBatch] = {}
         self._wake = asyncio.Event()
+        self._stopped = False
         self._task: asyncio.Task[None] | None = None
         self._engine: AsyncEngine | None = None
         self._notifications: Notifications | None = None
@@ -98,9 +99,12 @@ class CallResults:
         )
 
     def stop(self) -> None:
-        """Give the connections back; on the loop. What is followed fails."""
-        if self._task is not None:
-            self._task.cancel()
+        """Give the connections back; on the loop. What is followed fails.
+
+        Without cancelling: the loop that ends just now does it too, and what is cancelled twice drops its connection.
+        """
+        self._stopped = True
+        self._wake.set()
 
     async def _run(self) -> None:
         self._engine = self._connect()
@@ -133,7 +137,7 @@ class CallResults:
 
     async def _something_is_due(self) -> bool:
         """Return once something is; False where nothing was followed for long."""
-        while True:
+        while not self._stopped:
             self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
             until = min((batch.due for batch in self._followed.values()), default=None)
             left = LINGER if until is None else until - self._clock()
@@ -146,6 +150,7 @@ class CallResults:
             except TimeoutError:
                 if until is None and not self._followed:
                     return False
+        return False
 
     async def _look(self) -> None:
         now = self._clock()
