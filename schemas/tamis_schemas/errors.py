@@ -22,8 +22,10 @@ Exceptions are for callers. What goes wrong with one item is not an exception: i
 
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .pause import Pause
+if TYPE_CHECKING:  # an error needs no model before there is one to tell of
+    from .pause import Pause
 
 
 class TamisError(Exception):
@@ -100,7 +102,7 @@ class WaitTimeout(OperationFailed):
 class BatchPaused(OperationFailed):
     """A batch was paused because it could not go on; its items stay pending until it is resumed."""
 
-    def __init__(self, batch_id: str, pause: Pause) -> None:
+    def __init__(self, batch_id: str, pause: "Pause") -> None:
         self.batch_id = batch_id
         self.pause = pause
         super().__init__(f"batch {batch_id} is paused: {pause.reason}. {pause.remedy(batch_id)}")

@@ -20,7 +20,7 @@ class PauseKind(StrEnum):
 class Pause(BaseModel):
     """A batch's pause; its items stay pending, and `resume` goes on with them."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     kind: PauseKind
     message: str | None = None  # one line for people; never a key

@@ -19,7 +19,7 @@ from typing import Any
 IMPORTED = (
     *("alembic.migration", "celery", "celery.apps.worker", "celery.concurrency.thread", "celery.worker.components"),
     *("fakeredis", "kombu.transport.redis", "openai", "openai.resources.chat", "psycopg", "psycopg.types.json"),
-    *("psycopg_binary", "pydantic_settings", "redis.asyncio", "rich.console", "rich.table", "rich.progress"),
+    *("psycopg_binary", "redis.asyncio", "rich.console", "rich.table", "rich.progress"),
     *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.ext.asyncio", "structlog", "typer", "uvloop", "aiohttp"),
     *("tamis_schemas", "tamis_schemas.ledger", "tamis_producer.client.client", "tamis_producer.transport.broker"),
     *(

@@ -1,5 +1,5 @@
 """`python -m tamis_worker` is `tamis`."""
 
-from .cli.main import main
+from .start import main
 
 main()

@@ -8,8 +8,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from sqlalchemy import select
-
 from tamis_schemas import (
     Audit,
     BatchPaused,
@@ -24,32 +22,16 @@ from tamis_schemas import (
     Summary,
     WaitTimeout,
 )
-from tamis_schemas.ledger import batches
 
-from ..decisions import audits, overrides
-from ..decisions.overrides import HumanDecision
-from ..explanation import Explanation, read_explanation
-from ..ledger import (
-    ledger_errors,
-    page_results,
-    read_audits,
-    read_item_ids,
-    read_operation,
-    read_originals,
-    read_overrides,
-    read_summaries,
-    read_summary,
-    read_views,
-)
+from .. import ledger
 from ..ledger.batch_view import BatchView
 from ..process.waiting import poll
-from ..runs import control, rounds
-from ..runs.control import priority_of
-from ..runs.retry_bias import read_retry_bias
 
 if TYPE_CHECKING:
     from ..decisions.agreement import AgreementFigures
+    from ..decisions.overrides import HumanDecision
     from ..decisions.pilot_file import Pilot
+    from ..explanation import Explanation
     from .client import Client
 
 
@@ -68,12 +50,16 @@ class Batch:
 
     def operation(self) -> Operation:
         """What is asked of every item. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_operation(connection, self._id)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_operation(connection, self._id)
 
     def api_key_id(self) -> str | None:
         """The gateway's key that it was submitted with; None: with none. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.engine.connect() as connection:
+        from sqlalchemy import select
+
+        from tamis_schemas.ledger import batches
+
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
             key_id: str | None = connection.execute(
                 select(batches.c.api_key_id).where(batches.c.id == self._id)
             ).scalar_one()
@@ -81,8 +67,8 @@ class Batch:
 
     def status(self) -> BatchView:
         """How the batch stands now. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_views(connection, batch_id=self._id)[0]
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_views(connection, batch_id=self._id)[0]
 
     def wait(self, timeout: float | None = None) -> Counts:
         """The counts, once the batch is completed, or cancelled and its last call has ended.
@@ -120,7 +106,9 @@ class Batch:
 
         Raises `IllegalTransition` where the batch is completed or cancelled, and `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..runs import control
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             control.pause(connection, self._id)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
@@ -134,7 +122,9 @@ class Batch:
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.
         """
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..runs import control
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             control.resume(connection, self._id, max_cost)
         self._client.dispatch(self._id)
 
@@ -143,7 +133,9 @@ class Batch:
 
         Raises `IllegalTransition` where the batch is completed, and `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..runs import control
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             control.cancel(connection, self._id)
         self._client.conclude(self._id)
 
@@ -153,8 +145,11 @@ class Batch:
         Raises `InvalidParameters` for a priority that there is not, `IllegalTransition` where the batch is completed or
         cancelled, and `LedgerUnavailable`.
         """
+        from ..runs import control
+        from ..runs.control import priority_of
+
         named = priority_of(priority)
-        with ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             control.set_priority(connection, self._id, named)
         self._client.dispatch(self._id)
 
@@ -178,7 +173,9 @@ class Batch:
             InvalidParameters: an unknown kind; or a budget that is none, or used up.
             LedgerUnavailable: the ledger does not answer.
         """
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..runs import rounds
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             count = rounds.retry(connection, self._id, kinds, cancelled, max_cost)
         self._client.dispatch(self._id)
         return count
@@ -188,7 +185,9 @@ class Batch:
 
         Raises `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.engine.connect() as connection:
+        from ..runs import rounds
+
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return rounds.later_stage(connection, self._id)
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
@@ -199,7 +198,7 @@ class Batch:
 
         Raises `LedgerUnavailable`.
         """
-        return page_results(self._client.engine, self._id, places)
+        return ledger.page_results(self._client.engine, self._id, places)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
@@ -211,33 +210,37 @@ class Batch:
             InvalidParameters: the batch has no such place.
             LedgerUnavailable: the ledger does not answer.
         """
-        with ledger_errors(), self._client.snapshot() as connection:
+        from ..explanation import read_explanation
+
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_explanation(connection, self._id, index)
 
     def item_ids(self) -> list[str]:
         """The ids of the items, in their order. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_item_ids(connection, self._id)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_item_ids(connection, self._id)
 
     def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
         """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
 
         A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.
         """
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_summary(connection, self._id, round)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_summary(connection, self._id, round)
 
     def summaries(self) -> list[Summary]:
         """The summaries of all finished rounds, the first one first. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_summaries(connection, self._id)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_summaries(connection, self._id)
 
     def failures(self) -> RetryBias:
         """What failed in each round, and by which traits of the records; empty where nothing ever failed.
 
         Raises `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.snapshot() as connection:
+        from ..runs.retry_bias import read_retry_bias
+
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_retry_bias(connection, self._id)
 
     def override(self, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
@@ -255,6 +258,8 @@ class Batch:
                 software has not finished with, or no reviewer.
             LedgerUnavailable: the ledger does not answer.
         """
+        from ..decisions.overrides import HumanDecision
+
         return self.decide([HumanDecision(index, value, reviewer, note)])[0]
 
     def withdraw_override(self, index: int, *, reviewer: str, note: str | None = None) -> Override:
@@ -262,6 +267,8 @@ class Batch:
 
         Raises `InvalidParameters` where nothing stands, else as `override`.
         """
+        from ..decisions.overrides import HumanDecision
+
         return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True)])[0]
 
     def decide(self, decisions: Sequence[HumanDecision]) -> list[Override]:
@@ -269,7 +276,9 @@ class Batch:
 
         Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..decisions import overrides
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             return overrides.record(connection, self._id, decisions)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
@@ -277,15 +286,17 @@ class Batch:
 
         Raises `LedgerUnavailable`.
         """
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_overrides(connection, self._id, history=history)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_overrides(connection, self._id, history=history)
 
     def draw_audit(self, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
         """A random sample of `n` excluded records for a human to judge; arguments and errors as `audits.draw`.
 
         The same seed gives back the same audit.
         """
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..decisions import audits
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             return audits.draw(connection, self._id, n, seed=seed, stratum=stratum)
 
     def draw_pilot(self, n: int, *, seed: int) -> Pilot:
@@ -295,14 +306,14 @@ class Batch:
         """
         from ..decisions.pilot_file import draw_pilot  # with the readers of every format behind it
 
-        with ledger_errors(), self._client.engine.connect() as connection:
-            population = read_originals(connection, self._id)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            population = ledger.read_originals(connection, self._id)
         return draw_pilot(population, n, seed=seed)
 
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.engine.connect() as connection:
-            return read_audits(connection, self._id)
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_audits(connection, self._id)
 
     def agreement(self) -> AgreementFigures:
         """How far the software agrees with the humans who decided about the same records.
@@ -311,7 +322,7 @@ class Batch:
         """
         from ..decisions.agreement import read_agreement
 
-        with ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)
 
     def __repr__(self) -> str:

@@ -1,4 +1,9 @@
-"""The client: submit a batch, find one again."""
+"""The client: submit a batch, find one again.
+
+What reads and writes the ledger is imported when the ledger is first used: to import the client takes no SQLAlchemy.
+"""
+
+from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -8,8 +13,6 @@ from decimal import Decimal
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from uuid import UUID
-
-from sqlalchemy import Connection, Engine
 
 from tamis_schemas import (
     NO_STEERING,
@@ -30,32 +33,15 @@ from tamis_schemas import (
     Steering,
 )
 
+from .. import ledger
 from ..config.settings import ProducerSettings
-from ..decisions import audits
-from ..decisions.audits import AuditDecision, Recorded
 from ..decisions.worked_examples import with_examples
-from ..ledger import (
-    CLIENT,
-    PoolKind,
-    connect,
-    find_audit,
-    find_batch,
-    find_either,
-    find_review,
-    insert_batch,
-    ledger_errors,
-    read_audit,
-    read_reviews,
-    read_service_traffic,
-    read_views,
-)
 from ..ledger.batch_view import BatchView, ReviewView, ServiceTraffic
+from ..ledger.pool_kinds import CLIENT, PoolKind
 from ..ledger.worker_view import WorkerView
 from ..process import tracing
 from ..process.forks import begin_anew_after_a_fork
 from ..process.waiting import ON_THREAD, Waiting
-from ..runs.rounds import Retryable, find_retryable
-from ..runs.stages import begin
 from ..submission.bounds import Bounds
 from ..submission.budget import budget_of
 from ..submission.new_batch import NewBatch, parameters, rows_of
@@ -64,7 +50,11 @@ from .batch import Batch
 from .review import Review
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
     from ..calls.single_calls import SingleCalls
+    from ..decisions.audits import AuditDecision, Recorded
+    from ..runs.rounds import Retryable
     from ..transport.dispatch import Dispatcher
 
 log = logging.getLogger(__name__)
@@ -190,8 +180,8 @@ class Client:
         )
         with batch.items, _submitting(batch) as submitted:
             traced = replace(batch, traceparent=tracing.traceparent())
-            with ledger_errors(), self.engine.begin() as connection:
-                batch_id = insert_batch(connection, traced)
+            with ledger.ledger_errors(), self.engine.begin() as connection:
+                batch_id = ledger.insert_batch(connection, traced)
             submitted.set({"tamis.batch_id": str(batch_id)})
             self.dispatch(batch_id)
         return Batch(self, batch_id, replayed=batch_id != batch.id)
@@ -238,9 +228,11 @@ class Client:
             steering=plan.stages[0].steering,
             callback=callback,
         )
+        from ..runs.stages import begin
+
         with first.items, _submitting(first) as submitted:
             traced = replace(first, traceparent=tracing.traceparent())
-            with ledger_errors(), self.engine.begin() as connection:
+            with ledger.ledger_errors(), self.engine.begin() as connection:
                 begun = begin(connection, plan, traced, label=label, again=again)
             submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
             self.dispatch(begun.batch_id)
@@ -265,18 +257,18 @@ class Client:
 
     def review(self, review_id: str) -> Review:
         """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger_errors(), self.engine.connect() as connection:
-            return Review(self, find_review(connection, review_id))
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return Review(self, ledger.find_review(connection, review_id))
 
     def reviews(self, limit: int = 20) -> list[ReviewView]:
         """The latest reviews, newest first. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self.snapshot() as connection:
-            return read_reviews(connection, limit=limit)
+        with ledger.ledger_errors(), self.snapshot() as connection:
+            return ledger.read_reviews(connection, limit=limit)
 
     def batch_or_review(self, prefix: str) -> Batch | Review:
         """Whatever has this id, or the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger_errors(), self.engine.connect() as connection:
-            found = find_either(connection, prefix)
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            found = ledger.find_either(connection, prefix)
         if found.review_id is not None:
             return Review(self, found.review_id)
         assert found.batch_id is not None  # noqa: S101 - one of the two is set
@@ -290,21 +282,21 @@ class Client:
 
     def batch(self, batch_id: str) -> Batch:
         """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger_errors(), self.engine.connect() as connection:
-            return Batch(self, find_batch(connection, batch_id))
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return Batch(self, ledger.find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
         """The latest batches, newest first, without those of services. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self.engine.connect() as connection:
-            return read_views(connection, limit=limit)
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
         """The single calls of services in the last hours, counted by service and hour. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self.engine.connect() as connection:
-            return read_service_traffic(connection, hours=hours)
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return ledger.read_service_traffic(connection, hours=hours)
 
     @property
-    def calls(self) -> "SingleCalls":
+    def calls(self) -> SingleCalls:
         """What asks for single results; who only submits need not wait for asyncio to be imported."""
         with self._lock:
             if self._calls is None:
@@ -334,7 +326,9 @@ class Client:
 
         Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
-        with ledger_errors(), self.engine.connect() as connection:
+        from ..runs.rounds import find_retryable
+
+        with ledger.ledger_errors(), self.engine.connect() as connection:
             return find_retryable(connection, kinds)
 
     def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
@@ -366,8 +360,8 @@ class Client:
 
     def audit(self, audit_id: str) -> Audit:
         """The audit of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger_errors(), self.engine.connect() as connection:
-            return read_audit(connection, find_audit(connection, audit_id))
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
 
     def record_audit(
         self,
@@ -378,8 +372,10 @@ class Client:
         include_missed: bool = False,
     ) -> Recorded:
         """Keep what a human says of an audit's records, all or nothing; arguments and errors as `audits.record`."""
+        from ..decisions import audits
+
         found = UUID(self.audit(audit_id).id)
-        with ledger_errors(), self.engine.begin() as connection:
+        with ledger.ledger_errors(), self.engine.begin() as connection:
             return audits.record(connection, found, decisions, correct=correct, include_missed=include_missed)
 
     def workers(self) -> list[WorkerView]:
@@ -427,7 +423,7 @@ class Client:
         return theirs
 
     def _connect(self) -> Engine:
-        return connect(self.settings.database, self._pool)
+        return ledger.connect(self.settings.database, self._pool)
 
     @contextmanager
     def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
@@ -442,7 +438,7 @@ class Client:
             self._absence.begins()
             log.warning(message, batch_id, error)
 
-    def _dispatcher(self) -> "Dispatcher":
+    def _dispatcher(self) -> Dispatcher:
         """Made when something is published: who only reads need not wait for Celery to be imported."""
         with self._lock:
             if self._made is None:

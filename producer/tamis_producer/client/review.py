@@ -10,10 +10,9 @@ from uuid import UUID
 
 from tamis_schemas import BatchPaused, IllegalTransition, Priority, WaitTimeout
 
-from ..ledger import ledger_errors, read_reviews
+from .. import ledger
 from ..ledger.batch_view import ReviewView
 from ..process.waiting import poll
-from ..runs import control
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -34,8 +33,8 @@ class Review:
 
     def status(self) -> ReviewView:
         """How the review stands now, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
-        with ledger_errors(), self._client.snapshot() as connection:
-            return read_reviews(connection, review_id=self._id)[0]
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
+            return ledger.read_reviews(connection, review_id=self._id)[0]
 
     def stages(self) -> list[Batch]:
         """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
@@ -91,7 +90,9 @@ class Review:
                     raise  # else it was completed just now, and the review is in its next stage
 
     def _stage(self, verb: str) -> UUID:
-        with ledger_errors(), self._client.engine.begin() as connection:
+        from ..runs import control
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
             stage = control.current_stage(connection, self._id)
         if stage is None:
             raise control.nothing_left(self._id, verb)

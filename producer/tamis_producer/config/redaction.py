@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
-from pydantic import BaseModel, SecretStr
-
 from .setting_files import SUFFIX, files_named, text_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
 LEARNED = 4  # secrets that are renewed while the process runs
@@ -46,7 +47,7 @@ class Redaction:
         self._pattern = self._compiled()
 
     @classmethod
-    def of(cls, settings: BaseModel) -> Self:
+    def of(cls, settings: "BaseModel") -> Self:
         """Of the secrets in some settings: secret texts, and the passwords in URLs."""
         given = [value for _, value in settings]
         texts = [value for value in given if isinstance(value, str)]
@@ -126,6 +127,8 @@ def _in_base64(secret: bytes) -> Iterator[str]:
 
 
 def _keys(values: Iterable[object]) -> Iterator[str]:
+    from pydantic import SecretStr  # there are none without settings, which are pydantic's
+
     for value in values:
         if isinstance(value, SecretStr):
             yield value.get_secret_value()

@@ -1,15 +1,11 @@
-"""Settings from files: `TAMIS_<NAME>_FILE` names the file that holds what `TAMIS_<NAME>` would say.
+"""Where settings stand: in variables `TAMIS_<NAME>`, or in the files that variables `TAMIS_<NAME>_FILE` name.
 
-For secrets, which compose and Kubernetes hand over as files: a container's variables are shown to whoever inspects it.
+Files are for secrets, which compose and Kubernetes hand over so: a container's variables are shown to whoever inspects
+it.
 """
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
-
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from tamis_schemas import ConfigurationError
 
@@ -42,29 +38,28 @@ def text_of(path: Path) -> str:
     return content.decode("utf-8").strip()
 
 
-class SettingFiles(PydanticBaseSettingsSource):
-    """Reads the files of the fields of one class of settings. An empty file is a setting that is not set."""
+def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The texts of these settings, by their names; one whose variable or file is missing or empty is not set.
 
-    def __init__(self, settings: type[BaseSettings], environment: Mapping[str, str] | None = None) -> None:
-        super().__init__(settings)
-        self._files = files_named(os.environ if environment is None else environment)
+    A variable goes before the file of the same setting, and its name may be written in small letters.
 
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The text, the field's name, and that it is no JSON.
+    Raises:
+        ConfigurationError: naming the variable whose file cannot be read.
+    """
+    variables = {name.upper(): value for name, value in environment.items()}
+    files = files_named(environment)
+    found = {}
+    for name in names:
+        variable = f"{PREFIX}{name.upper()}"
+        text = variables.get(variable) or (_text_for(variable, files[variable]) if variable in files else "")
+        if text:
+            found[name] = text
+    return found
 
-        Raises:
-            ConfigurationError: naming the variable whose file cannot be read.
-        """
-        variable = f"{PREFIX}{field_name.upper()}"
-        path = self._files.get(variable)
-        if path is None:
-            return None, field_name, False
-        try:
-            return text_of(path) or None, field_name, False
-        except (OSError, UnicodeError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise ConfigurationError(f"{variable}{SUFFIX}: {str(path)!r} cannot be read: {why}") from error
 
-    def __call__(self) -> dict[str, Any]:
-        values = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
-        return {name: value for name, value in values.items() if value is not None}
+def _text_for(variable: str, path: Path) -> str:
+    try:
+        return text_of(path)
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ConfigurationError(f"{variable}{SUFFIX}: {str(path)!r} cannot be read: {why}") from error

@@ -5,31 +5,30 @@ not set, the embedded stack that `tamis up` runs from this folder is used: it wr
 `.tamis/stack.json`.
 """
 
+import os
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tamis_schemas import ConfigurationError
 
-from .setting_files import SettingFiles
+from .setting_files import settings_of
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
 NOT_SET = "is not set: name both servers, or neither to use the embedded stack"
 
 
-class ProducerSettings(BaseSettings):
+class ProducerSettings(BaseModel):
     """Frozen; every field can be set as `TAMIS_<NAME>`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="TAMIS_",
+    model_config = ConfigDict(
         frozen=True,
         extra="ignore",
-        env_ignore_empty=True,
+        validate_default=True,
         hide_input_in_errors=True,  # a URL that is wrong holds a password all the same
     )
 
@@ -53,17 +52,9 @@ class ProducerSettings(BaseSettings):
     wait_at_most: int = Field(default=60, ge=1, le=300)  # s; that a request over HTTP waits for its results
     prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is given, then variables, then the files that variables name."""
-        return init_settings, env_settings, SettingFiles(settings_cls)
+    def __init__(self, **given: Any) -> None:
+        """What is given goes before variables, and these before the files that variables name."""
+        super().__init__(**(settings_of(os.environ, type(self).model_fields) | given))
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from rapidfuzz import fuzz
-
 from tamis_schemas import Criterion, SearchCriteria
+from tamis_schemas.extras import needs
 from tamis_schemas.operations.criteria import STUDY_TYPE
+
+with needs("files"):
+    from rapidfuzz import fuzz
 
 ALIKE = 0.9  # criteria of this similarity say the same, unless their numbers differ
 LONG = 300  # characters; what is longer is several conditions

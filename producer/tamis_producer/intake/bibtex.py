@@ -13,19 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bibtexparser.exceptions import ParserStateException
-from bibtexparser.model import (
-    Block,
-    DuplicateBlockKeyBlock,
-    DuplicateFieldKeyBlock,
-    Entry,
-    ImplicitComment,
-    ParsingFailedBlock,
-    String,
-)
-from bibtexparser.splitter import Splitter
-
 from tamis_schemas import InputError
+from tamis_schemas.extras import needs
 
 from .bibtex_values import Macros, Style, Value, value_of
 from .bibtex_writing import DECISION_NAMES, KEY, TYPE
@@ -33,6 +22,19 @@ from .latex import decode
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, remember
+
+with needs("files"):
+    from bibtexparser.exceptions import ParserStateException
+    from bibtexparser.model import (
+        Block,
+        DuplicateBlockKeyBlock,
+        DuplicateFieldKeyBlock,
+        Entry,
+        ImplicitComment,
+        ParsingFailedBlock,
+        String,
+    )
+    from bibtexparser.splitter import Splitter
 
 # Canonical name -> the fields that may hold it, best first. The others of them are kept under their own names.
 SOURCES: Mapping[str, tuple[str, ...]] = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tamis_schemas import InputError
+from tamis_schemas.extras import needs
 
 # A file is read as a whole, and takes several times its size in memory until its records are made.
 MAX_FILE_BYTES = 500_000_000
@@ -147,7 +148,8 @@ def decode(raw: bytes) -> Decoded:
     beyond_ascii = sum(byte >= 0x80 for byte in unmarked)
     if len(stray) > beyond_ascii / 2 and beyond_ascii > LATIN_SHARE * len(unmarked):
         # Hardly any valid UTF-8 and dense: Cyrillic, Greek, Chinese ... in an encoding of its own.
-        from charset_normalizer import from_bytes  # loads for a while, and few files need it
+        with needs("files"):
+            from charset_normalizer import from_bytes  # loads for a while, and few files need it
 
         guess = from_bytes(unmarked).best()
         if guess is not None:

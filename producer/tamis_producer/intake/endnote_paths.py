@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from lxml import etree
+from tamis_schemas.extras import needs
+
+with needs("files"):
+    from lxml import etree
 
 PLAIN_STYLE = 'style face="normal" font="default" size="100%"'
 STYLE = "style"

@@ -11,9 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lxml import etree
-
 from tamis_schemas import InputError
+from tamis_schemas.extras import needs
 
 from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .endnote_paths import Leaf, leaves_of, without_controls
@@ -21,6 +20,9 @@ from .endnote_writing import LINE_BREAK
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, as_text, remember
+
+with needs("files"):
+    from lxml import etree
 
 # Canonical name -> the elements that may hold it, best first. The others of them are kept under their own names.
 SOURCES: Mapping[str, tuple[str, ...]] = {

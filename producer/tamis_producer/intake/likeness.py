@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rapidfuzz import fuzz
+from tamis_schemas.extras import needs
 
 from .traits import Traits
+
+with needs("files"):
+    from rapidfuzz import fuzz
 
 # A title of so many letters is enough where so many of year and first author agree beside it; by the titles that
 # different records of one year share ("Posttraumatic stress disorder" has 27).

@@ -22,7 +22,7 @@ from .worker_view import NotWorking, why_waiting
 class Budget(BaseModel):
     """What a batch may cost, and how much of it is gone."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     max_cost: Cost
     spent: Cost  # by calls that were answered, those of items without a result yet among them
@@ -93,7 +93,7 @@ class BatchView(PossiblyUnbilled):
 class ServiceTraffic(BaseModel):
     """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     service: str
     hour: datetime  # its beginning, by the database's clock
@@ -113,7 +113,7 @@ class ServiceTraffic(BaseModel):
 class ReviewView(BaseModel):
     """One read of a review: its stages so far, in order."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     label: str

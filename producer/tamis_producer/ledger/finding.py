@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, select
-
 from tamis_schemas import InvalidRequest, UnknownBatch
-from tamis_schemas.ledger import audits, batches, reviews
+
+from .statements import RunsStatements
 
 DIGITS = 32  # of an id, hyphens apart
+# By table: two rows whose ids lie in a span, where there are so many.
+BEGINNING = {
+    "batches": "SELECT id FROM batches WHERE id BETWEEN %(first)s AND %(last)s AND purging_at IS NULL LIMIT 2",
+    "reviews": "SELECT id FROM reviews WHERE id BETWEEN %(first)s AND %(last)s AND purging_at IS NULL LIMIT 2",
+    "audits": "SELECT id FROM audits WHERE id BETWEEN %(first)s AND %(last)s LIMIT 2",
+}
 
 
 @dataclass(frozen=True)
@@ -19,31 +24,31 @@ class Found:
     review_id: UUID | None
 
 
-def find_batch(connection: Connection, prefix: str) -> UUID:
+def find_batch(connection: RunsStatements, prefix: str) -> UUID:
     """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
-    if (found := _find(connection, batches, prefix, "batch")) is None:
+    if (found := _find(connection, "batches", prefix, "batch")) is None:
         raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
     return found
 
 
-def find_review(connection: Connection, prefix: str) -> UUID:
+def find_review(connection: RunsStatements, prefix: str) -> UUID:
     """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (found := _find(connection, reviews, prefix, "review")) is None:
+    if (found := _find(connection, "reviews", prefix, "review")) is None:
         raise UnknownBatch(f"there is no review {prefix!r}: `tamis review list` lists them")
     return found
 
 
-def find_audit(connection: Connection, prefix: str) -> UUID:
+def find_audit(connection: RunsStatements, prefix: str) -> UUID:
     """The audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (found := _find(connection, audits, prefix, "audit")) is None:
+    if (found := _find(connection, "audits", prefix, "audit")) is None:
         raise UnknownBatch(f"there is no audit {prefix!r}: `tamis audit list ID` lists those of a batch")
     return found
 
 
-def find_either(connection: Connection, prefix: str) -> Found:
+def find_either(connection: RunsStatements, prefix: str) -> Found:
     """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    review = _find(connection, reviews, prefix, "batch or review")
-    batch = _find(connection, batches, prefix, "batch or review")
+    review = _find(connection, "reviews", prefix, "batch or review")
+    batch = _find(connection, "batches", prefix, "batch or review")
     if review is not None and batch is not None:
         raise InvalidRequest(
             f"a review and a batch begin with {prefix!r}: give more of the id; `tamis batches --json` and "
@@ -54,7 +59,7 @@ def find_either(connection: Connection, prefix: str) -> Found:
     return Found(batch_id=batch, review_id=review)
 
 
-def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID | None:
+def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUID | None:
     wanted = prefix.strip().lower()
     if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
         listing = {"review": "review list", "audit": "audit list ID"}.get(noun, "batches")
@@ -62,15 +67,12 @@ def _find(connection: Connection, table: Table, prefix: str, noun: str) -> UUID 
     span = beginning_with(wanted)
     if span is None:
         return None
-    matching = select(table.c.id).where(table.c.id.between(*span)).limit(2)
-    if table is not audits:
-        matching = matching.where(table.c.purging_at.is_(None))
-    found = connection.execute(matching).scalars().all()
+    first, last = span
+    found = [row.id for row in connection.exec_driver_sql(BEGINNING[table], {"first": first, "last": last})]
     if len(found) > 1:
-        listing = {"reviews": "review list", "audits": "audit list ID"}.get(table.name, "batches")
+        listing = {"reviews": "review list", "audits": "audit list ID"}.get(table, "batches")
         raise InvalidRequest(
-            f"several {table.name} begin with {prefix!r}: give more of the id; `tamis {listing} --json` shows them "
-            "whole"
+            f"several {table} begin with {prefix!r}: give more of the id; `tamis {listing} --json` shows them whole"
         )
     return UUID(str(found[0])) if found else None
 

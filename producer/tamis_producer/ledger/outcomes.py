@@ -1,4 +1,4 @@
-"""What came out: results in the order of the items, and summaries."""
+"""What came out: results in the order of the items."""
 
 from array import array
 from bisect import bisect_left
@@ -19,11 +19,10 @@ from tamis_schemas import (
     ItemResult,
     ItemStatus,
     Provenance,
-    Summary,
     Usage,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.ledger import batches, exclusions, items, overrides, payloads, results, summaries
+from tamis_schemas.ledger import batches, exclusions, items, overrides, payloads, results
 from tamis_schemas.operations import operation_name
 
 from .connection import ledger_errors
@@ -191,18 +190,3 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
     if row.operation == operation_name(ExtractFields):
         return FieldsResult(fields=row.value, **shared)
     return EvaluationResult(value=row.value, **shared)
-
-
-def read_summary(connection: Connection, batch_id: UUID, round_: int | None = None) -> Summary | None:
-    """The summary of a batch's round, or of its latest finished one; None where there is none."""
-    statement = select(summaries.c.summary).where(summaries.c.batch_id == batch_id)
-    if round_ is not None:
-        statement = statement.where(summaries.c.round == round_)
-    stored = connection.execute(statement.order_by(summaries.c.round.desc()).limit(1)).scalar_one_or_none()
-    return None if stored is None else Summary.model_validate(stored)
-
-
-def read_summaries(connection: Connection, batch_id: UUID) -> list[Summary]:
-    """The summaries of a batch's finished rounds, the first one first."""
-    statement = select(summaries.c.summary).where(summaries.c.batch_id == batch_id).order_by(summaries.c.round)
-    return [Summary.model_validate(stored) for stored in connection.execute(statement).scalars()]

@@ -1,41 +1,25 @@
 """Single calls of services, counted by service and hour: nobody wants to see a batch for each."""
 
-from sqlalchemy import Connection, func, select, true
-
-from tamis_schemas.ledger import batches, tallies
-
 from .batch_view import ServiceTraffic
+from .statements import RunsStatements
+
+COLUMNS = tuple(ServiceTraffic.model_fields)
+STATEMENT = """
+SELECT service, date_trunc('hour', created_at) AS hour, sum(n_items) AS calls,
+       coalesce(sum(tallied.failed), 0) AS failed, coalesce(sum(tallied.open), 0) AS open,
+       coalesce(sum(tallied.cost), 0) AS cost, coalesce(sum(tallied.unpriced), 0) AS unpriced
+  FROM batches
+  JOIN LATERAL (
+       SELECT sum(failed) AS failed, sum(pending + running) AS open, sum(cost) AS cost, sum(unpriced) AS unpriced
+         FROM tallies WHERE tallies.batch_id = batches.id) AS tallied ON true
+ WHERE service IS NOT NULL AND purging_at IS NULL
+   AND created_at >= date_trunc('hour', now()) - make_interval(hours => %(before)s)
+ GROUP BY service, hour
+ ORDER BY hour DESC, service
+"""
 
 
-def read_service_traffic(connection: Connection, *, hours: int = 24) -> list[ServiceTraffic]:
+def read_service_traffic(connection: RunsStatements, *, hours: int = 24) -> list[ServiceTraffic]:
     """The calls of the last so many hours, this one among them; the latest hour first, services by their names."""
-    hour = func.date_trunc("hour", batches.c.created_at).label("hour")
-    begins = func.date_trunc("hour", func.now()) - func.make_interval(0, 0, 0, 0, hours - 1)
-    c = tallies.c
-    tallied = (
-        select(
-            func.sum(c.failed).label("failed"),
-            func.sum(c.pending + c.running).label("open"),
-            func.sum(c.cost).label("cost"),
-            func.sum(c.unpriced).label("unpriced"),
-        )
-        .where(c.batch_id == batches.c.id)
-        .lateral("tallied")
-    )
-    statement = (
-        select(
-            batches.c.service,
-            hour,
-            func.sum(batches.c.n_items).label("calls"),
-            func.coalesce(func.sum(tallied.c.failed), 0).label("failed"),
-            func.coalesce(func.sum(tallied.c.open), 0).label("open"),
-            func.coalesce(func.sum(tallied.c.cost), 0).label("cost"),
-            func.coalesce(func.sum(tallied.c.unpriced), 0).label("unpriced"),
-        )
-        .select_from(batches)
-        .join(tallied, true())
-        .where(batches.c.service.is_not(None), batches.c.created_at >= begins, batches.c.purging_at.is_(None))
-        .group_by(batches.c.service, hour)
-        .order_by(hour.desc(), batches.c.service)
-    )
-    return [ServiceTraffic.model_validate(dict(row._mapping)) for row in connection.execute(statement)]
+    rows = connection.exec_driver_sql(STATEMENT, {"before": hours - 1})
+    return [ServiceTraffic.model_validate({name: getattr(row, name) for name in COLUMNS}) for row in rows]

@@ -4,38 +4,62 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, func, select, true
-
 from tamis_schemas import (
     BatchStatus,
     Counts,
     ItemStatus,
     Pause,
     Priority,
-    ReviewPlan,
     Steering,
     SteeringView,
     UnknownBatch,
     possibly_unbilled_cost,
 )
-from tamis_schemas.ledger import api_keys, batches, reviews, spending, tallies, workers
-from tamis_schemas.ledger.costs import TALLIED_MEAN_PAID
 
 from .batch_view import BatchView, Budget, ReviewView
+from .statements import RunsStatements
 from .worker_view import NotWorking, WorkerState
 
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
+# One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items nor
+# results are read, but their counters: that costs the same however many there are. As text, because commands that only
+# look run it without waiting for SQLAlchemy to be imported. Between the two parts stands which batches.
+SEEN = f"""
+SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_items, b.max_cost, b.created_at,
+       b.started_at, b.finished_at, b.stage, b.pause, b.priority, tallied.*, api_keys.label AS submitted_by,
+       spending.reserved, spending.spent,
+       (SELECT count(*) FROM workers WHERE lease_until > now()) AS live_workers,
+       (SELECT jsonb_agg(jsonb_build_object(
+                   'state', state, 'reason', reason,
+                   'seconds', coalesce(extract(epoch FROM now() - state_since), 0)))
+          FROM workers WHERE lease_until > now() AND state <> '{WorkerState.WORKING.value}') AS not_working,
+       extract(epoch FROM coalesce(b.finished_at, now()) - b.started_at) AS elapsed
+  FROM (SELECT * FROM batches WHERE """  # noqa: S608 - of states that stand in the code
+STANDING = f""") AS b
+  JOIN LATERAL (
+       SELECT {", ".join(f"coalesce(sum({status.value}), 0) AS n_{status.value}" for status in ItemStatus)},
+              {", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in SUMS)},
+              -- Dollars that an item cost which something was paid for; 0 where calls are free. NULL: none is known.
+              coalesce(sum(cost) / nullif(sum(priced), 0), CASE WHEN sum(free) > 0 THEN 0 END) AS mean_paid,
+              coalesce(sum(ended) FILTER (WHERE tallies.round = b.round), 0) AS in_round
+         FROM tallies WHERE tallies.batch_id = b.id) AS tallied ON true
+  LEFT JOIN spending ON spending.batch_id = b.id
+  LEFT JOIN api_keys ON api_keys.id = b.api_key_id
+ ORDER BY b.created_at DESC
+"""  # noqa: S608 - of columns and states that stand in the code
+ONE_REVIEW = "SELECT * FROM reviews WHERE purging_at IS NULL AND id = %(review_id)s"
+LATEST_REVIEWS = "SELECT * FROM reviews WHERE purging_at IS NULL ORDER BY created_at DESC LIMIT %(limit)s"
 
 
-def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
+def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
     """How reviews stand, newest first: the one asked for, or the last `limit`.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
-    kept = reviews.c.purging_at.is_(None)
-    wanted = select(reviews).where(kept).order_by(reviews.c.created_at.desc()).limit(limit)
-    if review_id is not None:
-        wanted = select(reviews).where(reviews.c.id == review_id, kept)
+    from tamis_schemas import ReviewPlan  # with all operations, of which those who look at batches need none
+
+    statement = LATEST_REVIEWS if review_id is None else ONE_REVIEW
+    kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit}))
     found = [
         ReviewView(
             id=str(row.id),
@@ -45,7 +69,7 @@ def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit
             planned=tuple(stage.name for stage in ReviewPlan.model_validate(row.plan).stages),
             stages=tuple(sorted(read_views(connection, review_id=row.id), key=lambda view: view.stage or 0)),
         )
-        for row in connection.execute(wanted).all()
+        for row in kept
     ]
     if review_id is not None and not found:
         raise UnknownBatch(f"there is no review {review_id}")
@@ -53,7 +77,7 @@ def read_reviews(connection: Connection, *, review_id: UUID | None = None, limit
 
 
 def read_views(
-    connection: Connection,
+    connection: RunsStatements,
     *,
     batch_id: UUID | None = None,
     batch_ids: Collection[UUID] | None = None,
@@ -65,67 +89,22 @@ def read_views(
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
-    kept = batches.c.purging_at.is_(None)
-    wanted = select(batches).where(kept).order_by(batches.c.created_at.desc()).limit(limit)
     if batch_id is not None:
-        wanted = select(batches).where(batches.c.id == batch_id, kept)
+        chosen = "id = %(batch_id)s AND purging_at IS NULL"
     elif batch_ids is not None:
-        wanted = select(batches).where(batches.c.id.in_(batch_ids), kept)
+        chosen = "id = ANY(%(batch_ids)s) AND purging_at IS NULL"
     elif review_id is not None:
-        wanted = select(batches).where(batches.c.review_id == review_id)
-    else:
-        wanted = wanted.where(batches.c.service.is_(None))  # the others are shown together, by `read_service_traffic`
-    b = wanted.subquery("b")
-    # One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items
-    # nor results are read, but their counters: that costs the same however many there are.
-    c = tallies.c
-    tallied = (
-        select(
-            *(func.coalesce(func.sum(c[status.value]), 0).label(f"n_{status.value}") for status in ItemStatus),
-            *(func.coalesce(func.sum(c[name]), 0).label(name) for name in SUMS),
-            TALLIED_MEAN_PAID.label("mean_paid"),
-            func.coalesce(func.sum(c.ended).filter(c.round == b.c.round), 0).label("in_round"),
-        )
-        .where(c.batch_id == b.c.id)
-        .lateral("tallied")
-    )
-    live = select(func.count()).where(workers.c.lease_until > func.now()).scalar_subquery()
-    holding = (
-        select(
-            func.jsonb_agg(
-                func.jsonb_build_object(
-                    *("state", workers.c.state, "reason", workers.c.reason),
-                    *("seconds", func.coalesce(func.extract("epoch", func.now() - workers.c.state_since), 0)),
-                )
-            )
-        )
-        .where(workers.c.lease_until > func.now(), workers.c.state != WorkerState.WORKING.value)
-        .scalar_subquery()
-    )
-    statement = (
-        select(
-            b,
-            *tallied.c,
-            api_keys.c.label.label("submitted_by"),
-            spending.c.reserved,
-            spending.c.spent,
-            live.label("live_workers"),
-            holding.label("not_working"),
-            func.extract("epoch", func.coalesce(b.c.finished_at, func.now()) - b.c.started_at).label("elapsed"),
-        )
-        .select_from(b)
-        .join(tallied, true())
-        .outerjoin(spending, spending.c.batch_id == b.c.id)
-        .outerjoin(api_keys, api_keys.c.id == b.c.api_key_id)
-        .order_by(b.c.created_at.desc())
-    )
-    found = [_view(row) for row in connection.execute(statement)]
+        chosen = "review_id = %(review_id)s"
+    else:  # the others are shown together, by `read_service_traffic`
+        chosen = "purging_at IS NULL AND service IS NULL ORDER BY created_at DESC LIMIT %(limit)s"
+    wanted = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id, "limit": limit}
+    found = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
     if batch_id is not None and not found:
         raise UnknownBatch(f"there is no batch {batch_id}")
     return found
 
 
-def _view(row: Row[Any]) -> BatchView:
+def _view(row: Any) -> BatchView:
     unanswered, lost = int(row.unanswered), int(row.lost_claims)
     return BatchView(
         id=str(row.id),
@@ -136,7 +115,7 @@ def _view(row: Row[Any]) -> BatchView:
         steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
         state=BatchStatus(row.state),
         round=row.round,
-        counts=Counts(n_items=row.n_items, **{s.value: row._mapping[f"n_{s.value}"] for s in ItemStatus}),
+        counts=Counts(n_items=row.n_items, **{s.value: getattr(row, f"n_{s.value}") for s in ItemStatus}),
         prompt_tokens=row.prompt_tokens,
         completion_tokens=row.completion_tokens,
         cost=row.cost,

@@ -23,7 +23,7 @@ class WorkerState(StrEnum):
 class WorkerReport(BaseModel):
     """What a worker says of itself. Times are ages in seconds: no two machines' clocks are compared."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     host: str | None = None
@@ -41,7 +41,7 @@ class WorkerReport(BaseModel):
 class WorkerView(BaseModel):
     """One worker process; its times are by the clock of whoever reads them."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     host: str | None
@@ -73,7 +73,7 @@ class WorkerView(BaseModel):
 class NotWorking(BaseModel):
     """A worker that is there and begins nothing at the moment."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     state: WorkerState
     reason: str | None = None

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from sqlalchemy.util import await_
-
 T = TypeVar("T")
 
 TURN = 0.002  # s of computing, after which other coroutines have their turn
@@ -69,10 +67,14 @@ class OnLoop:
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
+        from sqlalchemy.util import await_
+
         await_(asyncio.sleep(seconds))
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
         """The same items; others have their turn whenever `TURN` has gone by, whatever is done with each item."""
+        from sqlalchemy.util import await_
+
         until = time.perf_counter() + TURN
         for item in items:
             yield item

@@ -3,7 +3,10 @@
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from tamis_schemas.extras import needs
+
+with needs("cli"):
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 
 @cache

@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, Float, Integer
 
-from ..config.extras import needs
+from tamis_schemas.extras import needs
+
 from .rows import PORTION, Row
 
 

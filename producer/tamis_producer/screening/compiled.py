@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-import re2
-
 from tamis_schemas import InvalidParameters
+from tamis_schemas.extras import needs
+
+with needs("files"):
+    import re2
 
 # Bytes; RE2 falls back to a slower engine where its states need more. It is a bound, not what is used.
 MEMORY = 64 * 2**20

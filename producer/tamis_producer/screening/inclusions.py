@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-import re2
-
 from tamis_schemas import SearchCriteria
 from tamis_schemas.answers.filter_result import FilterRule
+from tamis_schemas.extras import needs
 
 from . import compiled
 from .exclusions import BREAK, Exclusions
 from .soft_hyphens import without_soft_hyphens
 from .terms import GENERAL_TERMS, RELATIVES, TERMS
+
+with needs("files"):
+    import re2
 
 SHOWN = 80  # characters of a criterion in a reason
 MOST_TERMS = 200  # of one rule in one criterion

@@ -5,9 +5,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-import re2
+from tamis_schemas.extras import needs
 
 from .soft_hyphens import without_soft_hyphens
+
+with needs("files"):
+    import re2
 
 SEPARATOR = r"[\s\p{Z}\p{Pd}\x{2212}]+"
 ARTICLE = rf"(?:(?:the|an?){SEPARATOR})?"  # "letter to editor" is written "letter to the editor"

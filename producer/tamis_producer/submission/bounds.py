@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tamis_schemas import ExtractFields, InvalidParameters, Operation
-from tamis_schemas.operations.extract_fields import extent
+from tamis_schemas.operations.field_rules import extent
 
 from ..config.settings import ProducerSettings
 

@@ -17,7 +17,7 @@ class Stratum(StrEnum):
 class AuditItem(BaseModel):
     """One record of a sample."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -30,7 +30,7 @@ class AuditItem(BaseModel):
 class Audit(BaseModel):
     """A sample as it was drawn, with what was decided about its records so far."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     batch_id: str

@@ -24,7 +24,7 @@ class Evaluation(BaseModel):
     A score is a number from 0 to 1, a categorical value one of a few words.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str  # the metric's name
     metric_type: MetricType

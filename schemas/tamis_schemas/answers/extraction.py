@@ -13,7 +13,7 @@ class Extraction(BaseModel):
     `validated` is None where there is nothing to validate it by: the model named no words of a chunk.
     """
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, defer_build=True)
 
     value: Any = None  # any JSON value; 0, False and the empty text are values, None is none
     chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as the prompt numbers them
@@ -26,7 +26,7 @@ class Extraction(BaseModel):
 class FieldExtractions(BaseModel):
     """All extractions for one value."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     extractions: tuple[Extraction, ...] = ()
 
@@ -45,7 +45,7 @@ class FieldExtractions(BaseModel):
 class RecallAnswer(BaseModel):
     """What a model says of the chunks that were shown: do they hold all that a value needs?"""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # what they lack
@@ -57,7 +57,7 @@ class ExtractionDetail(BaseModel):
     `fields` is by field of an `extract_fields`; an `extract` has one value, under the empty name.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fields: dict[str, FieldExtractions]
     recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # of those that the model was asked about

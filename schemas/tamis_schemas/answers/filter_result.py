@@ -29,7 +29,7 @@ class FilterRule(StrEnum):
 class FilterResult(BaseModel):
     """Whether one paper passes; where it does not, the rule, and the text of the paper that decided."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     passed: bool
     reason: str  # one sentence for a reader
@@ -64,7 +64,7 @@ class FilterResult(BaseModel):
 class RejectedPaper(BaseModel):
     """A paper that does not pass, and why."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     paper: PaperData
     result: FilterResult
@@ -77,7 +77,7 @@ class RejectedPaper(BaseModel):
 class BatchFilterResult(BaseModel):
     """Every paper of a batch once, in the order given: those that passed, and those rejected with their results."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     passed: list[PaperData] = Field(default_factory=list)
     rejected: list[RejectedPaper] = Field(default_factory=list)

@@ -8,7 +8,7 @@ from ..errors import ErrorKind
 class AnswerEvaluation(BaseModel):
     """What the evaluator said of one answer. The score alone decides; `meets_criteria` is the evaluator's opinion."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     score: float = Field(ge=0.0, le=1.0)
     meets_criteria: bool
@@ -22,7 +22,7 @@ class IterationData(BaseModel):
     A failed attempt has no evaluation; it has an answer where only the evaluation failed.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     iteration_number: int = Field(ge=1)
     attempt: int = Field(default=1, ge=1)  # among those made side by side in this iteration
@@ -39,7 +39,7 @@ class AnswerResult(BaseModel):
     first of them where several are equally good.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     final_answer: str
     iterations: list[IterationData]

@@ -23,7 +23,7 @@ class Judgement(BaseModel):
     A classification that is `blocked` should not be kept at all: its evidence is below the batch's threshold.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     is_valid: bool
     quality_score: float = Field(ge=0.0, le=1.0)

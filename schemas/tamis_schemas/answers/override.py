@@ -12,7 +12,7 @@ class Override(BaseModel):
     An override that says what the software says too is a confirmation: the record was looked at, nothing changes.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     batch_id: str
     index: int  # place in the batch, from 0

@@ -23,7 +23,7 @@ class EvaluationResult(BaseModel):
     `value=None` with `error=None` means that the source data does not hold the information; it is a result.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     value: str | bool | float | int | None = None
     confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
@@ -38,7 +38,7 @@ class FieldsResult(BaseModel):
     source data does not hold is None, whether or not the schema requires it.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fields: dict[str, Any] | None = None
     confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
@@ -94,7 +94,7 @@ class QuoteState(StrEnum):
 class Difference(BaseModel):
     """Words of an altered quote, and the record's own words in their place."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     quoted: str  # empty: the quote leaves the record's words out
     recorded: str  # empty: the quote adds words
@@ -116,7 +116,7 @@ class Quote(BaseModel):
     altered in a field that holds a text; of a list or an object only the field is named.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     text: str  # as the model gave it
     state: QuoteState
@@ -144,7 +144,7 @@ class Quote(BaseModel):
 class CriterionVerdict(BaseModel):
     """The verdict on one criterion, and the words of the record that it stands on."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     verdict: Verdict
     quote: Quote | None = None  # None: the model names no words that speak to the criterion
@@ -159,7 +159,7 @@ class CriterionVerdict(BaseModel):
 class InclusionDecision(BaseModel):
     """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     status: InclusionStatus
     confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is altered or not in the record
@@ -212,7 +212,7 @@ class Usage:
 class Provenance(BaseModel):
     """How a result came about: enough to ask again, and to defend it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     model: str | None = None  # as the endpoint names it in its answer
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
@@ -229,7 +229,7 @@ class Provenance(BaseModel):
 class ItemResult(BaseModel):
     """One row of a batch's results: the item, its result, how it came about."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     index: int  # place in the batch, from 0
     item_id: str

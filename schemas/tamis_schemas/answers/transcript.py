@@ -20,7 +20,7 @@ LONGEST_MESSAGE = 1_000_000  # characters of one message; a record's fields are 
 class TranscribedMessage(BaseModel):
     """One message as it was sent: its text, or the sha256 of a text that the batch's questions have in common."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     role: Literal["system", "user", "assistant"]
     content: str | None = None  # None: see `sha256`
@@ -32,7 +32,7 @@ class TranscribedMessage(BaseModel):
 class TranscribedFormat(BaseModel):
     """How the answer's shape was asked for, beside what the messages say of it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     type: str  # json_schema or json_object
     name: str | None = None
@@ -42,7 +42,7 @@ class TranscribedFormat(BaseModel):
 class TranscribedAnswer(BaseModel):
     """What the model wrote, as it was received."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     content: str
     cut: int | None = None  # characters that it had, where the ledger keeps its beginning alone
@@ -54,7 +54,7 @@ class TranscribedAnswer(BaseModel):
 class TranscribedError(BaseModel):
     """Why a call has no answer."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     kind: ErrorKind
     message: str
@@ -66,7 +66,7 @@ class TranscribedError(BaseModel):
 class AnswerReading(BaseModel):
     """What reading an answer came to."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     usable: bool
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise
@@ -77,7 +77,7 @@ class AnswerReading(BaseModel):
 class TranscribedCall(BaseModel):
     """One call, or one answer from the cache."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     question: int  # of the item, from 1
     name: str  # of the question's answer schema
@@ -104,7 +104,7 @@ class TranscribedCall(BaseModel):
 class Transcript(BaseModel):
     """All calls of one claim."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fence: int  # which of the item's claims
     round: int

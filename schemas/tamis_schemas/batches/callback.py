@@ -20,7 +20,7 @@ class BatchEvent(StrEnum):
 class Callback(BaseModel):
     """A URL that is sent a signed webhook for each event."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     url: str = Field(max_length=LONGEST_URL, description="https, or http where the workers are set to allow it.")
     events: tuple[BatchEvent, ...] = Field(default=tuple(BatchEvent), min_length=1)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class Tally(BaseModel):
     """How many records there are of one kind: from one file, under one rule, for one reason."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     name: str
     n: int = Field(ge=0)
@@ -28,7 +28,7 @@ def total(tallies: tuple[Tally, ...]) -> int:
 class Arrow(BaseModel):
     """A place where records part: what came there, and the ways on."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     place: str
     arrived: int
@@ -46,7 +46,7 @@ class FlowStage(BaseModel):
     Of an operation that does not decide (an extraction, a score), every record with a result has passed.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     operation: str
     entered: int = Field(ge=0)
@@ -97,7 +97,7 @@ class Flow(BaseModel):
     Raises `ValueError` (pydantic's `ValidationError`) naming the arrow where records appear or vanish.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     identified: tuple[Tally, ...] = Field(min_length=1)  # by source
     duplicates: int = Field(default=0, ge=0)

@@ -46,7 +46,7 @@ class Evaluated:
 class Group(BaseModel):
     """Some of a round's records, and how many of them failed."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str  # 812 to 1,204 characters
     records: str  # in a sentence: records of the longest quarter (812 to 1,204 characters)
@@ -58,7 +58,7 @@ class Group(BaseModel):
 class Comparison(BaseModel):
     """A round's records in groups of one trait, tested for independence of failure and group."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     trait: Trait
     groups: tuple[Group, ...]
@@ -78,7 +78,7 @@ class Comparison(BaseModel):
 class RoundFailures(BaseModel):
     """One round: what ended in it, what of that failed, and by which traits."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     round: int
     evaluated: int
@@ -91,7 +91,7 @@ class RoundFailures(BaseModel):
 class RetryBias(BaseModel):
     """The rounds of a batch in which records ended, in order."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     rounds: tuple[RoundFailures, ...] = ()
 

@@ -19,7 +19,7 @@ _BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage
 class ReviewStage(BaseModel):
     """One operation of a review, and which of its records go on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     operation: Annotated[Operation, Field(discriminator="operation")]
     model: Words | None = None  # None: the workers' own
@@ -59,7 +59,7 @@ class ReviewStage(BaseModel):
 class ReviewPlan(BaseModel):
     """The stages of a review in order; each but the first takes what passed the one before it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     stages: tuple[ReviewStage, ...] = Field(min_length=1, max_length=10)
 

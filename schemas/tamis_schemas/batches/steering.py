@@ -144,7 +144,7 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 class Steering(BaseModel):
     """How a model is steered; None, or a field that is not there, leaves it to the worker's settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     reasoning_effort: Effort | None = Field(
         default=None, description="A word that the endpoint knows: none, minimal, low, medium, high, xhigh."
@@ -211,7 +211,7 @@ class Steering(BaseModel):
 class SteeringView(BaseModel):
     """A steering as people are told of it: names of headers, never their values."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     reasoning_effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)

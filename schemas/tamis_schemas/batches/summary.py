@@ -21,7 +21,7 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 class Counts(BaseModel):
     """How many items of a batch stand where. The parts always add up to `n_items`: the accounting identity."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     n_items: int = 0
     excluded_by_filter: int = 0
@@ -47,7 +47,7 @@ class Counts(BaseModel):
 class ConfidenceDistribution(BaseModel):
     """The confidence of the decided items: a count per band of the rubric, and quartiles; None where none decided."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     bands: dict[str, int] = Field(default_factory=dict)
     mean: float | None = None
@@ -61,7 +61,7 @@ class ConfidenceDistribution(BaseModel):
 class MetricFigures(BaseModel):
     """One metric over all items of a batch, and over all fields where a result has several."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     n: int  # values
     mean: float | None = None  # of a score

@@ -44,7 +44,7 @@ class TierPrice(BaseModel):
     Where both are given, a price of its own goes before the factor.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     factor: Factor | None = None  # of all standard prices
     input: Price | None = None
@@ -62,7 +62,7 @@ class TierPrice(BaseModel):
 class ModelPrice(BaseModel):
     """US dollars per 1,000,000 tokens. A model that runs on one's own machine may cost 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     input: Price
     output: Price  # of all completion tokens, those of reasoning among them
@@ -98,7 +98,7 @@ class ModelPrice(BaseModel):
 class PriceTable(BaseModel):
     """A file of prices: the one that is part of Tamis, or a user's own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     currency: Literal["USD"] = "USD"
     unit: Literal["1,000,000 tokens"] = "1,000,000 tokens"

@@ -14,7 +14,7 @@ class PossiblyUnbilled(BaseModel):
     for several or for none: nobody was left to count them.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     unanswered: int = 0  # calls that were sent and never answered
     lost_claims: int = 0  # claims whose worker died

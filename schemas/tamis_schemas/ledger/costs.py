@@ -1,6 +1,6 @@
 """What a batch's results cost, in SQL: over `results`, where rows are read, and over their counters."""
 
-from sqlalchemy import case, func
+from sqlalchemy import func
 
 from .tables import items, results, tallies
 
@@ -13,11 +13,6 @@ LOST_CLAIMS = func.coalesce(func.sum(items.c.lost_claims), 0)  # claims whose wo
 MEAN_PAID = func.coalesce(
     func.avg(results.c.cost).filter(results.c.cost > 0),
     func.min(results.c.cost).filter(results.c.calls > results.c.unanswered),
-)
-# The same over `tallies`.
-TALLIED_MEAN_PAID = func.coalesce(
-    func.sum(tallies.c.cost) / func.nullif(func.sum(tallies.c.priced), 0),
-    case((func.sum(tallies.c.free) > 0, 0)),
 )
 # Dollars that an item without an error cost, over `tallies`: what another one may cost. NULL: none has a known price.
 TALLIED_LIKELY_COST = func.sum(tallies.c.decided_cost) / func.nullif(func.sum(tallies.c.decided_priced), 0)

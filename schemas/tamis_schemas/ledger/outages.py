@@ -1,48 +1,19 @@
-"""Which errors of Postgres say that the ledger is away, and which that it refuses what it was given.
+"""Which errors of SQLAlchemy say that the ledger is away, and which that it refuses what it was given.
 
-Away means: the same transaction can succeed later, so whoever has something to write keeps it and tries again. All
-else is a refusal, which no repetition mends. One table for both floors; the classes are those of the SQL standard and
-of Postgres's appendix on error codes.
+The table is that of the driver's errors, in `driver_outages.py`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ..errors import ConfigurationError, LedgerUnavailable
+from .driver_outages import CONFLICTS, OUTAGES, LedgerConflict, driver_outage, driver_unusable
 
-# By SQLSTATE, or by its class of two characters; the longer one counts. The words follow upon "Postgres".
-OUTAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "08": "does not answer",
-        "25006": "is read-only: a standby, or set so by its operator",
-        "25P03": "ended a transaction that was idle",
-        "53": "is short of resources",
-        "53100": "has no room left on its disk",
-        "53200": "has no memory left",
-        "53300": "has no connection left",
-        "55006": "is busy with what is needed",
-        "55P03": "held a lock for too long",
-        "57014": "took too long",
-        "57P01": "is stopping",
-        "57P02": "is recovering from a crash",
-        "57P03": "is starting or stopping",
-        "57P05": "ended an idle connection",
-        "58": "cannot read or write its files",
-        "XX001": "finds its data damaged",
-        "XX002": "finds its data damaged",
-    }
-)
-# Two transactions stood in each other's way: nothing is wrong with the server.
-CONFLICTS = frozenset({"40001", "40P01"})
-
-
-class LedgerConflict(LedgerUnavailable):
-    """Another transaction went first; the same one succeeds when it is tried again."""
+__all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "outage", "translated", "unusable"]
 
 
 def outage(error: BaseException) -> LedgerUnavailable | None:
@@ -52,29 +23,17 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
     """
     if isinstance(error, PoolTimeout):
         return LedgerUnavailable("Postgres does not answer: no connection came free in time")
-    if isinstance(error, OSError):
-        return LedgerUnavailable(f"Postgres does not answer: {_first_line(error)}")
-    driver = error.orig if isinstance(error, DBAPIError) else error
-    if not isinstance(driver, psycopg.Error):
-        return None
-    if driver.sqlstate in CONFLICTS:
-        return LedgerConflict(f"another transaction went first: {_first_line(driver)}")
-    if driver.sqlstate is not None:
-        words = OUTAGES.get(driver.sqlstate) or OUTAGES.get(driver.sqlstate[:2])
-        return None if words is None else LedgerUnavailable(f"Postgres {words}: {_first_line(driver)}")
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
+    if not isinstance(error, DBAPIError):
+        return driver_outage(error)
+    if error.connection_invalidated and isinstance(error.orig, psycopg.Error) and error.orig.sqlstate is None:
         return LedgerUnavailable("the connection to Postgres was lost")
-    if isinstance(driver, psycopg.OperationalError | psycopg.InterfaceError):  # no connection, or a lost one
-        return LedgerUnavailable(f"Postgres does not answer: {_first_line(driver)}")
-    return None
+    return None if error.orig is None else driver_outage(error.orig)
 
 
 def unusable(error: BaseException) -> ConfigurationError | None:
     """What to raise where the URL itself is wrong: an option that no driver knows; None where something else is."""
     driver = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(driver, psycopg.ProgrammingError) and driver.sqlstate is None:
-        return ConfigurationError(f"TAMIS_DATABASE_URL cannot be used: {_first_line(driver)}")
-    return None
+    return None if driver is None else driver_unusable(driver)
 
 
 @contextmanager
@@ -86,7 +45,3 @@ def translated() -> Iterator[None]:
         if (ours := outage(error) or unusable(error)) is not None:
             raise ours from error
         raise
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

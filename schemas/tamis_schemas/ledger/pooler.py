@@ -4,10 +4,12 @@ Then the transactions of one connection go to many sessions of the server: nothi
 may be given at the start, and nothing is listened to (LISTEN).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, Engine, event, func, make_url, select
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
 
 MARK = "pgbouncer"
 YES = ("true", "1", "yes", "on")
@@ -17,12 +19,14 @@ YES = ("true", "1", "yes", "on")
 class Address:
     """Where the ledger is, and whether transactions are pooled before it."""
 
-    url: URL  # as the driver takes it
+    url: "URL"  # as the driver takes it
     pooled: bool
 
 
 def address(database_url: str) -> Address:
     """The address that a URL names. Raises SQLAlchemy's `ArgumentError` where it is none."""
+    from sqlalchemy import make_url
+
     url = make_url(database_url)
     said = url.query.get(MARK)
     return Address(url.difference_update_query([MARK]), pooled=isinstance(said, str) and said.lower() in YES)
@@ -32,15 +36,21 @@ def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
     """The driver's arguments for sessions with these settings of the server, where they may be given at the start."""
     if where.pooled:
         return {"prepare_threshold": None}
-    return {"options": " ".join(f"-c {name}={value}" for name, value in settings.items())} if settings else {}
+    return {"options": start_options(settings)} if settings else {}
 
 
-def set_in_transactions(engine: Engine, where: Address, settings: dict[str, str]) -> None:
+def start_options(settings: Mapping[str, str]) -> str:
+    """These settings of the server, as a session is given them at its start."""
+    return " ".join(f"-c {name}={value}" for name, value in settings.items())
+
+
+def set_in_transactions(engine: "Engine", where: Address, settings: dict[str, str]) -> None:
     """Where transactions are pooled, give each of an engine's the settings that a session could not be given."""
     if not where.pooled or not settings:
         return
+    from sqlalchemy import event, func, select
 
     @event.listens_for(engine, "begin")
-    def _set(connection: Connection) -> None:
+    def _set(connection: "Connection") -> None:
         if connection.get_isolation_level() != "AUTOCOMMIT":
             connection.execute(select(*(func.set_config(name, value, True) for name, value in settings.items())))

@@ -2,7 +2,7 @@
 
 from typing import Annotated, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..errors import InvalidParameters
 from .answer import Answer
@@ -43,7 +43,7 @@ _KINDS = {operation_name(kind): kind for kind in OPERATIONS}
 
 NamedOperation = Annotated[Operation, Field(discriminator="operation")]  # read by the name that it has in `operation`
 
-_adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation)
+_adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation, config=ConfigDict(defer_build=True))
 
 
 def kind_of(name: str) -> type[OperationKind]:

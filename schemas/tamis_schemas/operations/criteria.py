@@ -22,7 +22,7 @@ _CRITERION_LISTS = {"inclusion_criteria": "I", "exclusion_criteria": "E"}  # wit
 class Criterion(BaseModel):
     """One criterion under the label by which an answer refers to it (`I1`, `I2`, ..., `S1`, `E1`, `E2`, ...)."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str
     text: str
@@ -43,7 +43,7 @@ def reason_of(text: str, *, excludes: bool) -> str:
 class WordedCriterion(BaseModel):
     """An entry of a list of criteria that brings the words under which it excludes a record."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     criterion: Words
     exclude_as: Wording | None = None
@@ -52,7 +52,7 @@ class WordedCriterion(BaseModel):
 class WorkedExample(BaseModel):
     """A record that a person has decided about, by which a model sees how the criteria are meant."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     title: Annotated[Words, Field(max_length=LONGEST_TITLE)]
     abstract: Annotated[Words, Field(max_length=LONGEST_ABSTRACT)] | None = None  # its beginning is enough
@@ -95,7 +95,7 @@ class SearchCriteria(BaseModel):
     label in `exclude_as`, and is never shown to a model.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     research_question: Words
     purpose: Words | None = None

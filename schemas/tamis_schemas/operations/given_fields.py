@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from .extract_fields import JsonSchema, parts
+from .field_rules import JsonSchema, parts
 
 
 def nothing_required(schema: JsonSchema) -> JsonSchema:

@@ -18,7 +18,7 @@ class OperationKind(BaseModel):
     its name; a new operation says here what is different about it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     report_noun: ClassVar[str] = "screening"  # what it does to a record, in a report
     includes: ClassVar[str | bool | None] = None  # the value that passes a record; None: no value decides about it

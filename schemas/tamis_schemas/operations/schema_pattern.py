@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-import re2
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
+
+from ..extras import needs
 
 KEYWORD, OF_NAMES = "pattern", "patternProperties"
 LONGEST = 1_000  # characters
@@ -45,6 +46,7 @@ def check_patterns(schema: Mapping[str, Any]) -> None:
 def _check(pattern: str, place: str) -> None:
     if len(pattern) > LONGEST:
         raise ValueError(f"{place}: a pattern that is too large: {len(pattern)} characters, at most {LONGEST}")
+    re2 = _re2()
     try:
         _compiled(pattern)
     except re2.error as error:
@@ -54,8 +56,16 @@ def _check(pattern: str, place: str) -> None:
         raise ValueError(f"{place}: {pattern!r:.100} is not a pattern: {reason}{hint}") from error
 
 
+def _re2() -> Any:
+    """RE2, for which a schema without patterns need not wait."""
+    with needs("files"):
+        import re2
+    return re2
+
+
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
+    re2 = _re2()
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options)

@@ -26,7 +26,7 @@ def _as_text(value: object) -> object:
 class Chunk(BaseModel):
     """One passage, as the search ranked it. What else a search says of it is left alone."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
 
     id: Annotated[str | None, BeforeValidator(_as_text)] = Field(
         default=None, validation_alias=AliasChoices("id", "chunk_id")
@@ -44,7 +44,7 @@ class Chunk(BaseModel):
 class Retrieval(BaseModel):
     """How a search was bounded; None: not known."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     bm25_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None  # results that it gives at most
     knn_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None
@@ -54,7 +54,7 @@ class Retrieval(BaseModel):
 class Retrieved(BaseModel):
     """What was retrieved for one item."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # as given, best first
     retrieval: Retrieval = Retrieval()

@@ -12,7 +12,7 @@ from .item import resolve_item_id
 class PaperData(BaseModel):
     """A record under the names of spec 3. Only a title is demanded, and it may be empty."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     title: str
     abstract: str | None = None

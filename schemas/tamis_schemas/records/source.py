@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Source(BaseModel):
     """What a methods section says of the records: where from, how read, how filtered."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     file: str  # its name, without the folder
     format: str  # RIS, CSV, ...

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 class Proportion(BaseModel):
     """A count out of a total, with its estimate and an interval; all None where the total is 0."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     count: int
     total: int

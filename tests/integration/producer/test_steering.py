@@ -28,7 +28,7 @@ from tamis_schemas.ledger import batches
 from tamis_worker.cli import app
 
 # Imported for its command.
-from tamis_worker.cli import read  # noqa: F401  # isort: skip
+from tamis_worker.cli import status  # noqa: F401  # isort: skip
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 SECRET = "hunter2-hunter2"

@@ -10,12 +10,18 @@ import pytest
 
 import tamis_producer
 import tamis_producer.intake
+import tamis_producer.ledger
 import tamis_producer.screening
 import tamis_schemas
+import tamis_schemas.ledger
 
+LAZY = (
+    *(tamis_schemas, tamis_schemas.ledger),
+    *(tamis_producer, tamis_producer.intake, tamis_producer.ledger, tamis_producer.screening),
+)
 PACKAGES = pytest.mark.parametrize(
     "package",
-    [tamis_schemas, tamis_producer, tamis_producer.intake, tamis_producer.screening],
+    LAZY,
     ids=lambda package: package.__name__,
 )
 
@@ -45,9 +51,9 @@ def test_another_name_is_none_of_its_attributes(package: ModuleType) -> None:
 
 def test_the_packages_alone_import_none_of_them() -> None:
     script = """
-import sys, tamis_producer.intake, tamis_producer.screening
+import sys, tamis_producer.intake, tamis_producer.ledger, tamis_producer.screening, tamis_schemas.ledger
 print(*(name for name in sys.modules if name.startswith("tamis_")))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    packages = {"tamis_schemas", "tamis_producer", "tamis_producer.intake", "tamis_producer.screening"}
+    packages = {package.__name__ for package in LAZY}
     assert set(done.stdout.split()) == packages | {"tamis_schemas.lazy"}

@@ -88,14 +88,8 @@ def run() -> None:
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
-    if COMPLETE_VARIABLE in os.environ:
-        know_the_shells()
-        load_commands()
-    elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
-        load_commands(words[0])
-    else:  # nothing, or an option of `tamis` itself: no command is called
-        list_commands()
     try:
+        _load_what_is_called()
         app(prog_name=NAME)
     except TamisError as error:
         say_error(error, redact)
@@ -105,6 +99,16 @@ def run() -> None:
     except BrokenPipeError:  # `tamis results ... | head`
         sys.stderr.close()
         sys.exit(EXIT_OK)
+
+
+def _load_what_is_called() -> None:
+    if COMPLETE_VARIABLE in os.environ:
+        know_the_shells()
+        load_commands()
+    elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
+        load_commands(words[0])
+    else:  # nothing, or an option of `tamis` itself: no command is called
+        list_commands()
 
 
 def load_commands(name: str | None = None) -> None:

@@ -62,11 +62,14 @@ COMMANDS = (
     Listed("criteria", "criteria", Theme.ASK, "Begin a file of criteria, and see how one is understood."),
     Listed("review", "review", Theme.ASK, "Run a review after a plan, stage by stage."),
     Listed(
-        "batches", "read", Theme.READ, "List the latest batches, and below them the calls of services in the last day."
+        "batches",
+        "status",
+        Theme.READ,
+        "List the latest batches, and below them the calls of services in the last day.",
     ),
     Listed(
         "status",
-        "read",
+        "status",
         Theme.READ,
         "Say how a batch stands; without an ID, which workers there are and which batches are open.",
     ),

@@ -1,23 +1,32 @@
 """JSON for programs: the option `--json`, and the one way in which commands print it."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import TypeAdapter
 
 from .console import for_data
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 AsJson = Annotated[bool, typer.Option("--json", help="For programs: one JSON document on standard output.")]
 AsJsonLines = Annotated[bool, typer.Option("--json", help="For programs: a JSON object a line on standard output.")]
 
-_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
+
+@cache
+def _anything() -> "TypeAdapter[Any]":
+    """The one that turns anything into JSON; who prints tables need not wait for it."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Any)
 
 
 def print_json(facts: object) -> None:
     """One document, on one line: models, dataclasses, dates, amounts (as text) and paths at any depth."""
     stream = for_data(typer.get_text_stream("stdout"))
-    stream.write(_ANYTHING.dump_json(facts).decode() + "\n")
+    stream.write(_anything().dump_json(facts).decode() + "\n")
     stream.flush()
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis_producer.config.extras import needs
 from tamis_producer.config.redaction import Redaction
 from tamis_schemas import ConfigurationError
+from tamis_schemas.extras import needs
 
 from ..embedded.flower_options import USUAL_PORT, become_flower
 from ..liveness.alive_file import FRESH, health_at

@@ -1,21 +1,23 @@
 """A batch's live progress: a bar on a terminal, a line now and then elsewhere."""
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from tamis_producer.client.batch import Batch
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_schemas import BatchPaused, Pause, dollars
 
 from .app import err
 
+if TYPE_CHECKING:
+    from tamis_producer.client.batch import Batch
+
 LINE_EVERY = 0.1  # of the batch, where there is no terminal
 
 
-def watch(batch: Batch, console: Console) -> BatchView:
+def watch(batch: "Batch", console: Console) -> BatchView:
     """The batch's last view, once nothing more will happen; its progress is shown meanwhile.
 
     Raises `BatchPaused` where the batch cannot go on, and `LedgerUnavailable`; a `KeyboardInterrupt` passes, and the
@@ -24,7 +26,9 @@ def watch(batch: Batch, console: Console) -> BatchView:
     return _bar(batch, console) if console.is_terminal else _lines(batch, console)
 
 
-def _bar(batch: Batch, console: Console) -> BatchView:
+def _bar(batch: "Batch", console: Console) -> BatchView:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
     columns = (
         SpinnerColumn(),
         BarColumn(bar_width=30),
@@ -39,7 +43,7 @@ def _bar(batch: Batch, console: Console) -> BatchView:
     return view
 
 
-def _lines(batch: Batch, console: Console) -> BatchView:
+def _lines(batch: "Batch", console: Console) -> BatchView:
     said, paused, waited_for = -1.0, False, None
     view = batch.status()
     for view in batch.watch():

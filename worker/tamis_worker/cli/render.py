@@ -10,8 +10,6 @@ from rich.table import Table
 from tamis_producer.ledger.batch_view import BatchView, Budget, ServiceTraffic
 from tamis_schemas import (
     Counts,
-    Inclusion,
-    InclusionStatus,
     MetricFigures,
     Override,
     PossiblyUnbilled,
@@ -20,11 +18,8 @@ from tamis_schemas import (
     Summary,
     cost_words,
     dollars,
-    tier_name,
 )
-from tamis_schemas.answers.evaluation import metric_rank
 from tamis_schemas.batches.wire import SHORT_ID
-from tamis_schemas.operations import kind_of, operation_name
 
 from .progress import paused
 
@@ -41,6 +36,11 @@ def percent(share: Proportion) -> str:
 
 def print_summary(summary: Summary, console: Console) -> None:
     """A round in a few lines."""
+    # The operations and the prices, of which only a batch that has ended needs something.
+    from tamis_schemas import Inclusion, InclusionStatus, tier_name
+    from tamis_schemas.answers.evaluation import metric_rank
+    from tamis_schemas.operations import kind_of, operation_name
+
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
     table.add_column()

@@ -1,16 +1,20 @@
 """A batch's rounds and failures on the terminal."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from tamis_producer.ledger.batch_view import BatchView
-from tamis_schemas import ErrorKind, RetryBias, Summary
-from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
+from tamis_schemas import ErrorKind, Summary
 
 from .render import percent
+
+if TYPE_CHECKING:
+    from tamis_schemas import RetryBias
+    from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
 
 
 def kinds_words(kinds: Mapping[ErrorKind, int]) -> str:
@@ -50,13 +54,13 @@ def say_failed(batch_id: str, console: Console) -> None:
     )
 
 
-def print_failures(bias: RetryBias, console: Console) -> None:
+def print_failures(bias: "RetryBias", console: Console) -> None:
     """What failed in each round, and by which traits."""
     for one in bias.rounds:
         _print_round(one, console)
 
 
-def _print_round(one: RoundFailures, console: Console) -> None:
+def _print_round(one: "RoundFailures", console: Console) -> None:
     kinds = f": [red]{kinds_words(one.kinds)}[/]" if one.kinds else ""
     console.print(
         f"\n[bold]round {one.round}[/]: {one.failed:,} of {one.evaluated:,} records failed{kinds}", highlight=False
@@ -67,7 +71,7 @@ def _print_round(one: RoundFailures, console: Console) -> None:
         _print_comparison(comparison, console)
 
 
-def _print_comparison(comparison: Comparison, console: Console) -> None:
+def _print_comparison(comparison: "Comparison", console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(f"by {comparison.trait.words}")
     for name in ("failed", "of", "rate"):

@@ -9,12 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from tamis_producer.client.client import Client
-from tamis_producer.config.extras import needs
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import ApiKey, Restrictions, Scope
 from tamis_producer.ledger import GATEWAY
 from tamis_producer.submission.budget import amount_of
 from tamis_schemas import Callback, InvalidParameters, InvalidRequest, dollars
+from tamis_schemas.extras import needs
 from tamis_schemas.operations import first_complaint
 
 from .app import app, out

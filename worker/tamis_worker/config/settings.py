@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import NoDecode
 
 from tamis_producer.config.redaction import WEBHOOK_PREFIX
 from tamis_producer.config.setting_files import files_named
@@ -48,7 +47,7 @@ def _hidden(given: dict[str, Any]) -> dict[str, SecretStr]:
     return {name: SecretStr(value) for name, value in checked_headers(shown).items()}
 
 
-# Read from a text here, not by pydantic's own sources: these would repeat what they cannot read.
+# Read from a text here, not by pydantic: it would repeat what it cannot read.
 BodySetting = Annotated[ExtraBody, BeforeValidator(_object)]
 HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), BeforeValidator(_object)]
 
@@ -70,8 +69,8 @@ class WorkerSettings(ProducerSettings):
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
     reasoning_effort: Effort | None = None  # unset: none is sent
-    extra_body: Annotated[BodySetting | None, NoDecode] = None  # JSON: further fields of each request
-    extra_headers: Annotated[HeadersSetting | None, NoDecode] = Field(default=None, repr=False)  # JSON: further headers
+    extra_body: BodySetting | None = None  # JSON: further fields of each request
+    extra_headers: HeadersSetting | None = Field(default=None, repr=False)  # JSON: further headers
     tier: Tier | None = None  # unset: none is sent
     tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
     tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then

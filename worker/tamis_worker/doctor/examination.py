@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from itertools import chain
 
-from tamis_producer.config.extras import needs
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger import connect
 from tamis_producer.runs.workers import REDIS, read_repairs, read_workers
 from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable
+from tamis_schemas.extras import needs
 from tamis_schemas.ledger.revisions import head, revisions
 
 from ..config.settings import WorkerSettings

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from .secret_file import kept_secret
-
 if TYPE_CHECKING:
     from ..config.settings import WorkerSettings
 
@@ -25,6 +23,8 @@ def flower_environment(
     home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str
 ) -> dict[str, str]:
     """The environment that Flower is started with; its history and its cookies' secret are kept under `home`."""
+    from .secret_file import kept_secret  # with what draws it, for which other commands need not wait
+
     inherited = {name: value for name, value in environment.items() if not name.startswith("FLOWER_")}
     return inherited | {
         "FLOWER_ADDRESS": address,
@@ -49,6 +49,8 @@ def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
     Raises:
         ConfigurationError: no servers are named and no stack runs.
     """
+    from .secret_file import kept_secret
+
     home = settings.home.absolute()
     _ = settings.broker  # said here, in one line, where there is none
     password = settings.flower_password.get_secret_value() if settings.flower_password else None

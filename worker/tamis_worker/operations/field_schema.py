@@ -17,7 +17,7 @@ from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.protocols import Validator
 from referencing import Registry
 
-from tamis_schemas.operations.extract_fields import MAX_DEPTH, JsonSchema, dialect, parts, types, values
+from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, dialect, parts, types, values
 from tamis_schemas.operations.given_fields import nothing_required, without_nulls
 
 from ..llm.chat import Schema

@@ -5,11 +5,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING, Any
 
 from tamis_producer.config.redaction import shown_url
-from tamis_producer.process import tracing
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -47,6 +45,10 @@ def traced(
     """
     provider = None
     if wanted(environment):
+        from tamis_producer.process import (
+            tracing,  # with OpenTelemetry, for which a command without traces need not wait
+        )
+
         tracing.redact_with(redact)
         try:
             provider = _begin(service, instance, environment)
@@ -63,6 +65,8 @@ def traced(
 
 def end(provider: Any, *, within: float) -> bool:
     """Export what is left and close; whether that was done in time. It is not waited for longer."""
+    from tamis_producer.process import tracing
+
     closing = threading.Thread(target=tracing.quietly(provider.shutdown), name="end of traces", daemon=True)
     closing.start()
     closing.join(within)
@@ -72,6 +76,8 @@ def end(provider: Any, *, within: float) -> bool:
 
 
 def _begin(service: str, instance: str | None, environment: Mapping[str, str]) -> "TracerProvider | None":
+    from importlib.metadata import version
+
     from opentelemetry import trace
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -104,6 +110,8 @@ def _names(environment: Mapping[str, str]) -> list[str]:
 
 def _exporter(name: str) -> "Callable[[], SpanExporter]":
     """What makes an exporter. Raises `ModuleNotFoundError` where no package offers one of this name."""
+    from importlib.metadata import entry_points
+
     found = entry_points(group=EXPORTERS, name=name)
     if not found:
         raise ModuleNotFoundError(f"no exporter {name}", name=f"the exporter {name}")

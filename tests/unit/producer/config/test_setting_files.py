@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tamis_producer.config.redaction import HIDDEN, Redaction
-from tamis_producer.config.setting_files import LARGEST, files_named
+from tamis_producer.config.setting_files import LARGEST, files_named, settings_of
 from tamis_producer.config.settings import ProducerSettings
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings
@@ -97,3 +97,16 @@ def test_secrets_of_files_are_taken_out_of_texts_and_the_names_of_the_files_are_
 def test_only_our_own_variables_name_files() -> None:
     given = {"TAMIS_MODEL_FILE": "/m", "TAMIS_HOME_FILE": "", "POSTGRES_PASSWORD_FILE": "/p", "TAMIS_PRICES": "/x"}
     assert files_named(given) == {"TAMIS_MODEL": Path("/m")}
+
+
+def test_a_setting_is_a_variable_in_large_or_small_letters_and_an_empty_one_is_not_set() -> None:
+    given = {"tamis_model": "small", "TAMIS_HOME": "", "TAMIS_WINDOW": "3", "TAMIS_OTHER": "x", "MODEL": "y"}
+    assert settings_of(given, ("model", "home", "window")) == {"model": "small", "window": "3"}
+
+
+def test_what_is_given_goes_before_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAMIS_MODEL", "of-the-variable")
+    monkeypatch.setenv("TAMIS_WINDOW", "3")
+    settings = ProducerSettings(model="given")
+    assert (settings.model, settings.window) == ("given", 3)
+    assert ProducerSettings.model_validate({"model": "given"}) == settings

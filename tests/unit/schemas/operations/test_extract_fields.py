@@ -6,10 +6,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from tamis_schemas.answers.results import FieldsResult
-from tamis_schemas.operations.extract_fields import (
+from tamis_schemas.operations.extract_fields import ExtractFields
+from tamis_schemas.operations.field_rules import (
     MAX_CHARACTERS,
     MAX_DEPTH,
-    ExtractFields,
     JsonSchema,
     checked_schema,
     definition,

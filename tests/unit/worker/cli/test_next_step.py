@@ -57,7 +57,7 @@ def test_the_step_fits_the_kind_of_error(error: TamisError, step: str) -> None:
     "said",
     [
         "no stack is running: start one with `tamis up`",
-        "this command needs the extra 'http': pip install 'tamis[http]'",
+        "this needs the extra 'http': pip install 'tamis[http]'",
         "who decided? say --reviewer NAME",
         "TAMIS_MODEL is not set: name the model to ask",
     ],

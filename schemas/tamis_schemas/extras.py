@@ -1,9 +1,9 @@
-"""Optional parts: a command says which extra it needs, where that is not installed."""
+"""Optional parts: whoever needs one that is not installed is told which extra brings it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tamis_schemas import ConfigurationError
+from .errors import ConfigurationError
 
 
 @contextmanager
@@ -15,5 +15,5 @@ def needs(extra: str) -> Iterator[None]:
         if (error.name or "").startswith("tamis"):
             raise
         raise ConfigurationError(
-            f"this command needs the extra {extra!r}: pip install 'tamis[{extra}]' ({error.name!r} is missing)"
+            f"this needs the extra {extra!r}: pip install 'tamis[{extra}]' ({error.name!r} is missing)"
         ) from error

@@ -1,0 +1,117 @@
+"""A glance at the ledger: how batches stand, over one connection, without all that submitting needs.
+
+It gives what a `Client` gives. Where a URL is more than the driver alone reads, or people decided about records, the
+client itself is asked.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+from uuid import UUID
+
+from tamis_schemas import Override, Summary
+
+from ..config.settings import ProducerSettings
+from ..ledger.batch_view import BatchView, ServiceTraffic
+from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
+from ..ledger.finding import find_batch
+from ..ledger.pool_kinds import CLIENT
+from ..ledger.service_traffic import read_service_traffic
+from ..ledger.summaries import read_summaries
+from ..ledger.views import read_views
+
+
+class BatchSeen(Protocol):
+    """What a glance tells of one batch; a `Batch` tells it, too."""
+
+    @property
+    def id(self) -> str:
+        """The batch's id, a UUID as text."""
+        ...
+
+    def status(self) -> BatchView:
+        """How the batch stands now."""
+        ...
+
+    def summaries(self) -> list[Summary]:
+        """The summaries of all finished rounds, the first one first."""
+        ...
+
+    def overrides(self) -> list[Override]:
+        """The human decisions that stand, in item order."""
+        ...
+
+
+class Glance(Protocol):
+    """Reads how batches stand; a `Client` does it, too."""
+
+    def batches(self, limit: int = 20) -> list[BatchView]:
+        """The latest batches, newest first, without those of services."""
+        ...
+
+    def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
+        """The single calls of services in the last hours, counted by service and hour."""
+        ...
+
+    def batch(self, batch_id: str) -> BatchSeen:
+        """The batch of this id, or of the only id that begins so."""
+        ...
+
+
+@contextmanager
+def glance() -> Iterator[Glance]:
+    """A glance at the ledger that the settings name; all that it tells is read while it lasts.
+
+    Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch` as a `Client` does.
+    """
+    settings = ProducerSettings.load()
+    arguments = driver_arguments(settings.database)
+    if arguments is None:
+        from .client import Client
+
+        with Client(settings) as client:
+            yield client
+        return
+    with direct_connection(arguments, CLIENT) as connection:
+        yield _Direct(connection, settings)
+
+
+class _Direct:
+    def __init__(self, connection: DirectConnection, settings: ProducerSettings) -> None:
+        self._connection = connection
+        self._settings = settings
+
+    def batches(self, limit: int = 20) -> list[BatchView]:
+        return read_views(self._connection, limit=limit)
+
+    def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
+        return read_service_traffic(self._connection, hours=hours)
+
+    def batch(self, batch_id: str) -> BatchSeen:
+        return _DirectBatch(self._connection, self._settings, find_batch(self._connection, batch_id))
+
+
+class _DirectBatch:
+    def __init__(self, connection: DirectConnection, settings: ProducerSettings, batch_id: UUID) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._id = batch_id
+
+    @property
+    def id(self) -> str:
+        return str(self._id)
+
+    def status(self) -> BatchView:
+        return read_views(self._connection, batch_id=self._id)[0]
+
+    def summaries(self) -> list[Summary]:
+        return read_summaries(self._connection, self._id)
+
+    def overrides(self) -> list[Override]:
+        decided = "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s LIMIT 1"
+        if not list(self._connection.exec_driver_sql(decided, {"batch_id": self._id})):
+            return []
+        from .client import Client  # a human's decision is set beside the software's, by a statement of SQLAlchemy
+
+        with Client(self._settings) as client:
+            return client.overrides(self.id)

@@ -1,0 +1,85 @@
+"""A single connection of the driver's own, for whoever looks once: no pool, and no SQLAlchemy to wait for."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import psycopg
+from psycopg.rows import namedtuple_row
+
+from tamis_schemas import ConfigurationError
+from tamis_schemas.ledger.driver_outages import driver_outage, driver_unusable
+from tamis_schemas.ledger.pooler import start_options
+
+from .pool_kinds import NOTICE_A_LOST_NETWORK, PoolKind
+
+SCHEME = "postgresql+psycopg"
+UNDEFINED_TABLE = "42P01"
+# What a URL may say for this connection beside where the server is. Others are for SQLAlchemy and the pooler to read.
+PLAIN = frozenset({"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "application_name"})
+
+
+def driver_arguments(database_url: str) -> dict[str, str] | None:
+    """The driver's own arguments for a URL that SQLAlchemy would read the same; None: leave it to SQLAlchemy.
+
+    >>> driver_arguments("postgresql+psycopg://ann:p%40ss@db.example:5433/tamis")
+    {'user': 'ann', 'password': 'p@ss', 'host': 'db.example', 'port': '5433', 'dbname': 'tamis'}
+    """
+    try:
+        parts = urlsplit(database_url)
+        query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        found = {
+            "user": unquote(parts.username or ""),
+            "password": unquote(parts.password or ""),
+            "host": parts.hostname or "",
+            "port": str(parts.port or ""),
+            "dbname": parts.path.removeprefix("/"),
+        }
+    except ValueError:
+        return None
+    said = dict(query)
+    several = len(said) < len(query) or any(mark in said.get("host", "") for mark in ",:")
+    unusual = parts.netloc.count("@") > 1 or "%" in found["host"] or any(mark in found["dbname"] for mark in "/%;")
+    if parts.scheme != SCHEME or parts.fragment or several or unusual or not said.keys() <= PLAIN:
+        return None
+    return {name: value for name, value in (found | said).items() if value}
+
+
+class DirectConnection:
+    """Runs statements as text; a row has its columns as attributes."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
+        """As SQLAlchemy's connection does."""
+        return self._connection.execute(statement.encode(), parameters)
+
+
+@contextmanager
+def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[DirectConnection]:
+    """A connection in a transaction that is taken back at the end: who has it only looks.
+
+    Raises:
+        LedgerUnavailable: the ledger does not answer.
+        ConfigurationError: the URL cannot be used, or the ledger has no tables.
+    """
+    usual = {"fallback_application_name": kind.name, "options": start_options(kind.limits)}
+    try:
+        connection = psycopg.connect(**{**NOTICE_A_LOST_NETWORK, **usual, **arguments}, row_factory=namedtuple_row)
+        try:
+            yield DirectConnection(connection)
+        finally:
+            connection.close()
+    except (psycopg.Error, OSError) as error:
+        if (ours := driver_outage(error) or driver_unusable(error) or no_tables(error)) is not None:
+            raise ours from error
+        raise
+
+
+def no_tables(error: BaseException | None) -> ConfigurationError | None:
+    """What to raise where the driver knows no table of this name; None where it says something else."""
+    if getattr(error, "sqlstate", None) != UNDEFINED_TABLE:
+        return None
+    return ConfigurationError("the ledger has no tables yet: run `tamis migrate`")

@@ -1,0 +1,44 @@
+"""How each kind of process uses the ledger: what Postgres calls it, and how long it may take."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+# A server whose machine or network is gone says nothing: without these, a statement waits for hours. (ms and s)
+NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
+    {
+        "connect_timeout": 5,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 4,
+        "tcp_user_timeout": 30_000,
+    }
+)
+
+
+@dataclass(frozen=True)
+class PoolKind:
+    """How a kind of process uses the ledger: what Postgres calls it, and how long it may take."""
+
+    name: str  # in `pg_stat_activity`, unless the URL gives another
+    statement_within: int  # s; a longer one is ended
+    idle_within: int  # s between two statements of a transaction; then it is ended: who is stopped keeps no locks
+    kept: int = 5  # connections that stay open while nobody needs them
+    most: int = 15  # at once
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """As the server's settings; 0 seconds are no bound."""
+        bounds = {
+            "statement_timeout": self.statement_within,
+            "idle_in_transaction_session_timeout": self.idle_within,
+        }
+        return {name: f"{seconds}s" for name, seconds in bounds.items() if seconds}
+
+
+CLIENT = PoolKind("tamis client", statement_within=1_800, idle_within=300)
+GATEWAY = PoolKind("tamis gateway", statement_within=120, idle_within=60, kept=3)
+# Between two statements the items of a whole batch may be made ready.
+DISPATCH = PoolKind("tamis dispatch", statement_within=120, idle_within=30)
+LISTENER = PoolKind("tamis listener", statement_within=60, idle_within=60, kept=2, most=12)  # one listens

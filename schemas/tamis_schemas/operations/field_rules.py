@@ -1,0 +1,308 @@
+"""The rules of a schema for fields: what can be asked for, part by part."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
+
+from ..values.unstorable import UNSTORABLE
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+JsonSchema: TypeAlias = dict[str, Any]  # any JSON value under any keyword
+
+MAX_DEPTH = 10  # fields inside fields; strict modes take as many
+MAX_CHARACTERS = 50_000  # of a schema as JSON text: it is sent with every item
+MAX_PARTS = 1_000  # schemas in a schema, a reference counted as all that it refers to
+MAX_STEPS = 40  # schemas inside schemas, references counted: all that walk through them are recursive
+MAX_NESTING = 100  # of the JSON text
+
+_REFERENCE = re.compile(r"#/(\$defs|definitions)/([^/]+)")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies")
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+_SINGLE = ("items", "additionalProperties", "additionalItems", "contains", "propertyNames", "not", "if", "then", "else")
+_SINGLE_2019 = ("unevaluatedItems", "unevaluatedProperties", "contentSchema")
+_SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A schema inside a schema: one that says what can be asked for."""
+
+    place: str  # within the schema around it: `properties.size`, `items`, `anyOf.0`, `$ref`
+    schema: JsonSchema
+    deeper: bool  # True for a field inside a field, False for another way to say the same one
+
+
+def parts(schema: JsonSchema, root: JsonSchema) -> list[Part]:
+    """The schemas that say what stands at a schema's place and directly below it.
+
+    The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
+    `anyOf`; `oneOf`; an `allOf` of one. What else a schema says can only narrow this down: it is a condition.
+    """
+    if "$ref" in schema:
+        return [Part("$ref", definition(schema["$ref"], root), deeper=False)]
+    if "const" in schema or "enum" in schema:
+        return []
+    if kinds := types(schema):
+        found = []
+        if "object" in kinds:
+            found += [Part(f"properties.{name}", part, True) for name, part in schema.get("properties", {}).items()]
+        if "array" in kinds and "items" in schema:
+            found.append(Part("items", schema["items"], True))
+        return found
+    for union in ("anyOf", "oneOf"):
+        if union in schema:
+            return [Part(f"{union}.{n}", part, False) for n, part in enumerate(schema[union])]
+    return [Part("allOf.0", part, False) for part in schema["allOf"]] if len(schema.get("allOf", ())) == 1 else []
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a schema asks for, each reference written out."""
+
+    depth: int  # of fields inside fields; 0: there are none
+    properties: int
+
+
+def extent(schema: JsonSchema) -> Extent:
+    """How deep a schema that was checked is, and how many properties it asks for."""
+    depth = properties = 0
+    for visit in _visits(schema):
+        depth = max(depth, visit.depth)
+        if isinstance(visit.schema, dict) and "object" in types(visit.schema):
+            properties += len(visit.schema.get("properties", ()))
+    return Extent(depth, properties)
+
+
+def types(schema: JsonSchema) -> list[str]:
+    """The JSON types that a schema itself names; empty where it names none."""
+    named = schema.get("type", [])
+    if named:
+        return [named] if isinstance(named, str) else list(named)
+    return [kind for kind, keyword in (("object", "properties"), ("array", "items")) if keyword in schema]
+
+
+def definition(reference: str, root: JsonSchema) -> JsonSchema:
+    """The definition that a `$ref` means. Raises `ValueError` for a reference that leaves the schema or its target."""
+    found = _REFERENCE.fullmatch(reference)
+    if found is None:
+        raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' can be referred to")
+    name = unquote(found[2]).replace("~1", "/").replace("~0", "~")
+    target: JsonSchema | bool | None = root.get(found[1], {}).get(name)
+    if target is None or isinstance(target, bool):
+        known = ", ".join(root.get(found[1], {})) or "none"
+        raise ValueError(f"$ref {reference!r}: there is no such definition (there are: {known[:200]})")
+    return target
+
+
+def dialect(schema: JsonSchema) -> "type[Validator]":
+    """The validator of the draft that `$schema` names: draft 6 to 2020-12, the latter where none is named."""
+    from .schema_drafts import DRAFTS, LATEST
+
+    if "$schema" not in schema:
+        return LATEST
+    named = DRAFTS.get(str(schema["$schema"]).removesuffix("#"))
+    if named is None:
+        raise ValueError(f"$schema {schema['$schema']!r}: is none of the drafts 6, 7, 2019-09 and 2020-12")
+    return named
+
+
+def checked_schema(given: JsonSchema) -> JsonSchema:
+    """A copy of a schema that can be asked for. Raises `ValueError` naming the place and the mistake."""
+    from jsonschema.exceptions import SchemaError
+
+    from .schema_pattern import check_patterns
+
+    _check_json(given)
+    text = json.dumps(given)
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters as JSON, at most {MAX_CHARACTERS} are taken")
+    schema: JsonSchema = json.loads(text)
+    if schema.get("type") != "object" or any(keyword in schema for keyword in ("$ref", "const", "enum")):
+        raise ValueError('must be of the form {"type": "object", "properties": {"name": {"type": "string"}, ...}}')
+    try:
+        dialect(schema).check_schema(schema)
+    except SchemaError as error:
+        place = ".".join(str(step) for step in error.path)
+        raise ValueError(f"{place or 'schema'}: {error.message[:200]}") from error
+    except (OverflowError, RecursionError) as error:  # Python's patterns have bounds of their own
+        raise ValueError(f"holds a pattern that is too large: {error}") from error
+    check_patterns(schema)
+    _check_references(schema)
+    for visit in _visits(schema):
+        _check_part(visit, schema)
+    return schema
+
+
+def _check_json(given: JsonSchema) -> None:
+    open_values: list[tuple[Any, int]] = [(given, 0)]
+    seen = 0
+    while open_values:
+        value, depth = open_values.pop()
+        seen += 1
+        if depth > MAX_NESTING:
+            raise ValueError("is nested too deeply, or holds itself")
+        if seen > MAX_CHARACTERS:  # each is a character of JSON at least; parts may be shared, as YAML's aliases are
+            raise ValueError(f"has more than {MAX_CHARACTERS} characters as JSON")
+        match value:
+            case dict():
+                open_values += [(part, depth + 1) for pair in value.items() for part in pair]
+                if not all(isinstance(name, str) for name in value):
+                    raise ValueError("holds a name that is no text")
+            case list() | tuple():
+                open_values += [(part, depth + 1) for part in value]
+            case str() if UNSTORABLE.search(value):
+                raise ValueError(f"holds NUL or half of a surrogate pair: {value[:40]!r}")
+            case float() if not isfinite(value):
+                raise ValueError(f"holds {value!r}, which is no JSON number")
+            case str() | int() | float() | None:
+                pass
+            case _:
+                raise ValueError(f"holds {value!r:.80}, which is no JSON value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """How much a schema comes to, with all that it refers to."""
+
+    size: int
+    height: int
+
+
+def _check_references(root: JsonSchema) -> None:
+    """Refuse what no walk through the schema, a validator's neither, would come to the end of."""
+    known: dict[str, _Extent] = {}
+
+    def extent(schema: Any, chain: tuple[str, ...], steps: int) -> _Extent:
+        if not isinstance(schema, dict):
+            return _Extent(1, 1)
+        _check_keywords(schema, root)
+        below = [extent(part, chain, steps + 1) for part in _subschemas(schema)]
+        reference = schema.get("$ref")
+        if reference is not None:
+            if reference in chain:
+                circle = " -> ".join([*chain[chain.index(reference) :], reference])
+                raise ValueError(f"$ref {reference!r}: refers to itself ({circle}); write the levels out instead")
+            if reference not in known:
+                if steps > MAX_STEPS:
+                    raise ValueError(f"$ref {reference!r}: is reached over more than {MAX_STEPS} schemas")
+                known[reference] = extent(definition(reference, root), (*chain, reference), steps + 1)
+            below.append(known[reference])
+        return _Extent(1 + sum(part.size for part in below), 1 + max((part.height for part in below), default=0))
+
+    named = [part for keyword in ("$defs", "definitions") for part in root.get(keyword, {}).values()]
+    for schema in (root, *named):
+        whole = extent(schema, (), 0)
+        if whole.size > MAX_PARTS:
+            raise ValueError(f"comes to {whole.size} schemas with its references, at most {MAX_PARTS} are taken")
+        if whole.height > MAX_STEPS:
+            raise ValueError(f"comes to {whole.height} schemas inside each other, at most {MAX_STEPS} are taken")
+
+
+def _check_keywords(schema: JsonSchema, root: JsonSchema) -> None:
+    for keyword in ("$dynamicRef", "$recursiveRef"):
+        if keyword in schema:
+            raise ValueError(f"{keyword} {schema[keyword]!r}: only $ref can refer to a definition")
+    if schema is not root and ("$id" in schema or "$schema" in schema):
+        raise ValueError("$id and $schema can stand at the top only")
+
+
+def _subschemas(schema: JsonSchema) -> Iterator[Any]:
+    """Every schema directly inside a schema, conditions among them, definitions not."""
+    for keyword in _NAMED:
+        yield from (part for part in schema.get(keyword, {}).values() if isinstance(part, dict | bool))
+    for keyword in _LISTED:
+        yield from schema[keyword] if isinstance(schema.get(keyword), list) else ()
+    for keyword in (*_SINGLE, *_SINGLE_2019):
+        yield from [schema[keyword]] if isinstance(schema.get(keyword), dict | bool) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    place: str
+    schema: Any
+    depth: int
+
+
+def _visits(root: JsonSchema) -> Iterator[_Visit]:
+    """Everything that can be asked for, with its place."""
+    open_visits = [_Visit("", root, 0)]
+    while open_visits:
+        visit = open_visits.pop()
+        yield visit
+        if isinstance(visit.schema, dict):
+            open_visits += [
+                _Visit(f"{visit.place}.{part.place}".lstrip("."), part.schema, visit.depth + part.deeper)
+                for part in reversed(parts(visit.schema, root))
+            ]
+
+
+def _check_part(visit: _Visit, root: JsonSchema) -> None:
+    schema, place = visit.schema, visit.place or "schema"
+    if visit.depth > MAX_DEPTH:
+        raise ValueError(f"{place}: fields are nested more than {MAX_DEPTH} deep")
+    if not isinstance(schema, dict) or not (
+        types(schema) or parts(schema, root) or "const" in schema or "enum" in schema
+    ):
+        raise ValueError(f"{place}: does not say what it is; give it a type, an enum or an anyOf")
+    if "$ref" in schema or "const" in schema or "enum" in schema:
+        if "$ref" not in schema and not values(schema):
+            raise ValueError(f"{place}: no text, number, boolean or null of its type can be answered")
+    elif "object" in types(schema) and not schema.get("properties"):
+        raise ValueError(
+            f"{place}: an object must name its properties; for names that are not known before, write an array of "
+            "objects with the properties 'name' and 'value'"
+        )
+    elif "array" in types(schema) and (not isinstance(schema.get("items"), dict) or "prefixItems" in schema):
+        raise ValueError(f"{place}: an array must say in 'items' what all of its items are, and has no prefixItems")
+    missing = _named(schema, root) - _asked(schema, root)
+    if missing:
+        raise ValueError(f"{place}: {min(missing)!r} is required, or under a condition, but not among its properties")
+
+
+def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
+    """What `const` or `enum` allow, as far as it is of the schema's own types, without objects and arrays."""
+    from .schema_drafts import LATEST
+
+    listed = [schema["const"]] if "const" in schema else schema.get("enum", [])
+    kinds = schema.get("type", [])
+    return [
+        value
+        for value in listed
+        if not isinstance(value, dict | list) and (not kinds or LATEST({"type": kinds}).is_valid(value))
+    ]
+
+
+def _named(schema: Any, root: JsonSchema) -> set[str]:
+    """The properties that a schema names for its own place, in conditions too."""
+    if not isinstance(schema, dict):
+        return set()
+    found = {*schema.get("properties", ()), *schema.get("required", ())}
+    if "$ref" in schema:
+        found |= _named(definition(schema["$ref"], root), root)
+    for keyword in _SAME_PLACE:
+        inner = schema.get(keyword, ())
+        listed = inner if isinstance(inner, list) else [inner]
+        if keyword in ("dependentSchemas", "dependencies"):
+            listed = list(inner.values()) if inner else []
+        for part in listed:
+            found |= _named(part, root)
+    return found
+
+
+def _asked(schema: Any, root: JsonSchema) -> set[str]:
+    """The properties that are asked for at a schema's own place."""
+    if not isinstance(schema, dict):
+        return set()
+    found: set[str] = set()
+    for part in parts(schema, root):
+        if not part.deeper:
+            found |= _asked(part.schema, root)
+        elif part.place != "items":
+            found.add(part.place.removeprefix("properties."))
+    return found
