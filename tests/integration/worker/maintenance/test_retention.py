@@ -10,7 +10,7 @@ from sqlalchemy import Engine, func, insert, select, text, update
 
 from stage.kept import age, write_kept_review
 from tamis_producer.ledger import connect
-from tamis_producer.ledger.connection import DISPATCH
+from tamis_producer.ledger.pool_kinds import DISPATCH
 from tamis_producer.retention import find_archives, restore
 from tamis_schemas.ledger import batches, items, llm_cache
 from tamis_worker.config.retention_policy import Policy
