@@ -79,13 +79,13 @@ class Runtime:
     evaluator: Evaluator
     engine: AsyncEngine
 
-    def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction | None = None) -> None:
+    def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
         """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing.
 
         `redact` is the process's own: it learns each key that a call is made with.
         """
         self.settings = settings
-        self._redact = redact or Redaction.of(settings)
+        self._redact = redact
         # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._app = app
@@ -115,7 +115,6 @@ class Runtime:
             answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
         )
         self._halting = Halting(self._pause)
-        self._redact = Redaction.of(settings)
         self._background: list[asyncio.Task[None]] = []
         self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
