@@ -32,8 +32,8 @@ from tamis_schemas import (
     SearchCriteria,
     packaged_prices,
 )
-from tamis_worker.engine.asking import Patience
 from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.question_runner import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.llm import Llm
@@ -55,7 +55,7 @@ KINDS: tuple[dict[str, Any], ...] = (
 )
 HEADING = "## Source Data\n"
 INSTRUCTION = "\n\n## Instruction\n"
-PATIENCE = Patience(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
+PATIENCE = CallPolicy(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
 
 # The review's own five criteria, one condition each, and what its protocol would split them into.
 FIVE = SearchCriteria(

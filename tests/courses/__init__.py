@@ -6,7 +6,14 @@ from typing import Any, TypeAlias
 
 from tamis_schemas import ErrorKind
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
-from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
+from tamis_worker.operations.program import (
+    Answered,
+    EvaluationFailed,
+    OperationProgram,
+    Question,
+    QuestionResult,
+    Unanswered,
+)
 
 Model: TypeAlias = Callable[[Question[Any]], object]  # gives decoded JSON, or an `Unanswered`
 
@@ -17,7 +24,7 @@ class Played:
 
     rounds: list[tuple[Question[Any], ...]] = field(default_factory=list)
     evaluation: Decided | None = None
-    failure: NoEvaluation | None = None
+    failure: EvaluationFailed | None = None
 
     @property
     def questions(self) -> list[Question[Any]]:
@@ -31,7 +38,7 @@ class Played:
         return self.evaluation
 
 
-def play(course: Course, model: Model) -> Played:
+def play(course: OperationProgram, model: Model) -> Played:
     """Run a course; the model answers one question after the other, each read by the question's own `parse`."""
     played = Played()
     try:
@@ -41,7 +48,7 @@ def play(course: Course, model: Model) -> Played:
             questions = course.send(tuple(_reading(question, model(question)) for question in questions))
     except StopIteration as end:
         played.evaluation = end.value
-    except NoEvaluation as failure:
+    except EvaluationFailed as failure:
         played.failure = failure
     return played
 
@@ -64,7 +71,7 @@ def silent(_: Question[Any]) -> object:
     raise AssertionError("a question was asked")
 
 
-def _reading(question: Question[Any], reply: object) -> Reading:
+def _reading(question: Question[Any], reply: object) -> QuestionResult:
     if isinstance(reply, Unanswered):
         return reply
     try:

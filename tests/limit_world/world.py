@@ -9,9 +9,9 @@ from random import Random
 
 from redis import Redis
 
-from tamis_worker.limiter.allotment import NOBODY, Demand, Holding
+from tamis_worker.limiter.allotment import NO_DEMAND, Demand, LocalAllotment
 from tamis_worker.limiter.rate_headers import RateHeaders
-from tamis_worker.limiter.script import SCRIPT, Call, Limits, Reply
+from tamis_worker.limiter.script import SCRIPT, LimiterReply, LimiterRequest, Limits
 
 from .endpoint import Endpoint, Refused
 
@@ -38,12 +38,12 @@ class Process:
     """One worker process."""
 
     name: str
-    holding: Holding
+    holding: LocalAllotment
     weight: int = 1
     waiting: deque[int] = field(default_factory=deque)  # estimates
     greedy: int | None = None  # as many calls of so many tokens as it may
     calls: list[tuple[float, int, int, int, tuple[RateHeaders, float] | None]] = field(default_factory=list)
-    pending: Call | None = None  # its reply was lost
+    pending: LimiterRequest | None = None  # its reply was lost
     retry_at: float = 0.0
     lose: int = 0  # replies to come that are lost
     alive: bool = True
@@ -56,7 +56,7 @@ class Process:
         if self.greedy is not None:
             return Demand(1_000, self.greedy, self.greedy, self.weight)
         if not self.waiting:
-            return NOBODY
+            return NO_DEMAND
         mean = -(-sum(self.waiting) // len(self.waiting))
         return Demand(len(self.waiting), self.waiting[0], mean, self.weight)
 
@@ -90,7 +90,7 @@ class World:
         self.processes: list[Process] = []
         self.begun: list[Begun] = []
         self.on_begin: Callable[[Begun], None] = lambda begun: None
-        self.on_reply: Callable[[Reply], None] = lambda reply: None
+        self.on_reply: Callable[[LimiterReply], None] = lambda reply: None
         self._redis = redis
         self._script = redis.register_script(WORLD_SCRIPT)
         self._keys = [f"{key}:rate", f"{key}:holders"]
@@ -101,7 +101,7 @@ class World:
 
     def join(self, *, weight: int = 1, greedy: int | None = None) -> Process:
         """A new process."""
-        process = Process(f"p{len(self.processes)}", Holding(self.lease), weight=weight, greedy=greedy)
+        process = Process(f"p{len(self.processes)}", LocalAllotment(self.lease), weight=weight, greedy=greedy)
         self.processes.append(process)
         return process
 
@@ -165,7 +165,7 @@ class World:
             process.pending, process.retry_at = call, self.now + RETRY
             return
         process.pending = None
-        reply = Reply.read(numbers)
+        reply = LimiterReply.read(numbers)
         self.on_reply(reply)
         holding.answered(call, reply, self.now, self.now)
         self._serve(process)

@@ -18,12 +18,12 @@ from . import problems
 from .access import client_of, holder_of
 from .allowance import check_spending
 from .api_keys import ApiKey, Scope
+from .batch_status_view import BatchStatusView
 from .description import BatchId, component
 from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
-from .standing import Standing
 from .streams import Stream
 from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms
@@ -90,7 +90,7 @@ async def submit(
     client: Of,
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
-) -> Standing:
+) -> BatchStatusView:
     """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
     async with read_submission(request, client.settings) as (given, items):
         submitted = partial(submit_terms, client, key, given, items, response, idempotency_key=idempotency_key)
@@ -98,13 +98,13 @@ async def submit(
 
 
 @router.get("", operation_id="list_batches", summary="The latest batches, newest first")
-def batches(client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> list[Standing]:
-    return [Standing.of(view) for view in client.batches(limit)]
+def batches(client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> list[BatchStatusView]:
+    return [BatchStatusView.of(view) for view in client.batches(limit)]
 
 
 @router.get("/{batch_id}", operation_id="get_batch", summary="How a batch stands", responses=problems.UNKNOWN)
-def batch(batch_id: BatchId, client: Of, _: Reader) -> Standing:
-    return Standing.of(client.batch(batch_id).status())
+def batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
+    return BatchStatusView.of(client.batch(batch_id).status())
 
 
 @router.get(
@@ -190,10 +190,10 @@ async def report(
     summary="Begin no further item",
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
-def pause(batch_id: BatchId, client: Of, _: Operator) -> Standing:
+def pause(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     found = client.batch(batch_id)
     found.pause()
-    return Standing.of(found.status())
+    return BatchStatusView.of(found.status())
 
 
 @router.post(
@@ -202,12 +202,12 @@ def pause(batch_id: BatchId, client: Of, _: Operator) -> Standing:
     summary="Go on where it was paused",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
-def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> Standing:
+def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
     found = client.batch(batch_id)
     if budget is not None and budget.max_cost is not None:
         check_spending(key, found)
     found.resume(None if budget is None else budget.max_cost)
-    return Standing.of(found.status())
+    return BatchStatusView.of(found.status())
 
 
 @router.post(
@@ -216,10 +216,10 @@ def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | Non
     summary="End it; results are kept",
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
-def cancel(batch_id: BatchId, client: Of, _: Operator) -> Standing:
+def cancel(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     found = client.batch(batch_id)
     found.cancel()
-    return Standing.of(found.status())
+    return BatchStatusView.of(found.status())
 
 
 @router.post(
@@ -228,8 +228,8 @@ def cancel(batch_id: BatchId, client: Of, _: Operator) -> Standing:
     summary="Ask about the failed items again, in a new round",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
-def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> Standing:
+def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
     found, asked = client.batch(batch_id), again or Again()
     check_spending(key, found)
     found.retry(asked.kinds, cancelled=asked.cancelled, max_cost=asked.max_cost)
-    return Standing.of(found.status())
+    return BatchStatusView.of(found.status())

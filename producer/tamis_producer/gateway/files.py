@@ -21,8 +21,8 @@ from ..screening.identification import identify
 from . import problems
 from .access import client_of, holder_of
 from .api_keys import ApiKey, Scope
+from .batch_status_view import BatchStatusView
 from .description import component
-from .standing import Standing
 from .submission import EXAMPLE_TERMS, Terms
 from .submitting import SUBMITTED, submit_terms
 from .upload import MEDIA_TYPE, uploaded
@@ -82,7 +82,7 @@ async def submit_file(
     client: Of,
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
-) -> Standing:
+) -> BatchStatusView:
     """Copies of records are kept out and counted; the form's field `terms` is JSON."""
     async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, file):
         return await run_in_threadpool(_submitted, client, key, terms, file, idempotency_key, response)
@@ -108,7 +108,7 @@ def _submitted(
     file: UploadFile,
     idempotency_key: str | None,
     response: Response,
-) -> Standing:
+) -> BatchStatusView:
     operation, name = terms.operation, file.filename or ""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")

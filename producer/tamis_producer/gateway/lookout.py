@@ -19,7 +19,7 @@ from tamis_schemas import TamisError
 from ..client.client import Client
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
-from .standing import Standing
+from .batch_status_view import BatchStatusView
 
 LOOK_EVERY = 0.5  # s, while single batches are followed
 LIST_EVERY = 1.0  # s, while the latest batches are all that is followed
@@ -56,7 +56,7 @@ class Lookout:
     async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
         """How a batch stands, at every change; None after so many seconds without. Ends where it is not there."""
         with self._follower(self._batches, batch_id):
-            seen: Callable[[BatchView], object] = lambda view: Standing.of(view).seen  # noqa: E731
+            seen: Callable[[BatchView], object] = lambda view: BatchStatusView.of(view).seen  # noqa: E731
             async for view in self._changes(lambda look: look.batches.get(batch_id), seen, silence):
                 if view is None and batch_id in self._look.asked and batch_id not in self._look.batches:
                     return
@@ -69,7 +69,9 @@ class Lookout:
             return look.latest[:limit] if look.listed >= limit else None
 
         with self._follower(self._lists, limit):
-            async for views in self._changes(listed, lambda views: [Standing.of(one).seen for one in views], silence):
+            async for views in self._changes(
+                listed, lambda views: [BatchStatusView.of(one).seen for one in views], silence
+            ):
                 yield views
 
     async def _changes(

@@ -16,9 +16,9 @@ from ..ledger.batch_view import ServiceTraffic
 from . import problems
 from .access import client_of, holder_of
 from .api_keys import ApiKey, Scope
+from .batch_status_view import BatchStatusView
 from .lookout import Lookout
 from .progress import COMMENT, EVENTS, STREAMED
-from .standing import Standing
 from .streams import Stream
 
 router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
@@ -29,7 +29,7 @@ MOST_HOURS = 24 * 7
 
 Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
 Of = Annotated[Client, Depends(client_of)]
-_standings = TypeAdapter(list[Standing])
+_standings = TypeAdapter(list[BatchStatusView])
 
 
 class About(BaseModel):
@@ -70,11 +70,11 @@ def service_traffic(
 
 
 async def latest(lookout: Lookout, limit: int) -> AsyncGenerator[str | bytes]:
-    """`event: batches` with a list of `Standing` as JSON, the newest first, whenever one changed."""
+    """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
     async with aclosing(lookout.latest(limit, silence=SILENCE)) as looks:
         async for found in looks:
             if found is None:
                 yield COMMENT
             else:
-                standings = _standings.dump_json([Standing.of(view) for view in found]).decode()
+                standings = _standings.dump_json([BatchStatusView.of(view) for view in found]).decode()
                 yield f"event: batches\ndata: {standings}\n\n"

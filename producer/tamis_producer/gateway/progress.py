@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from uuid import UUID
 
+from .batch_status_view import BatchStatusView
 from .lookout import Lookout
-from .standing import Standing
 
 SILENCE = 15.0  # s without news, after which a comment keeps proxies from hanging up
 COMMENT = ": still there\n\n"
@@ -14,7 +14,7 @@ STREAMED = {"X-Accel-Buffering": "no"}  # proxies that know it pass each event o
 
 
 async def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | bytes]:
-    """`event: progress`, then `event: end` once nothing more will happen by itself; data is a `Standing` as JSON.
+    """`event: progress`, then `event: end` once nothing more will happen by itself; data: a `BatchStatusView`.
 
     Where the gateway stops, the stream ends without an `end`: whoever follows asks another one.
     """
@@ -24,6 +24,6 @@ async def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | byt
                 yield COMMENT
                 continue
             over = view.finished or view.stuck is not None
-            yield f"event: {'end' if over else 'progress'}\ndata: {Standing.of(view).model_dump_json()}\n\n"
+            yield f"event: {'end' if over else 'progress'}\ndata: {BatchStatusView.of(view).model_dump_json()}\n\n"
             if over:
                 return

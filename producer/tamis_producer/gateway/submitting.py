@@ -11,7 +11,7 @@ from tamis_schemas import Exclusion, Item, Source
 from ..client.client import Client
 from .allowance import check_price
 from .api_keys import ApiKey
-from .standing import Standing
+from .batch_status_view import BatchStatusView
 from .submission import Terms
 
 REPLAYED = "Idempotency-Replayed"
@@ -41,7 +41,7 @@ def submit_terms(
     label: str | None = None,
     exclusions: Mapping[int, Exclusion] | None = None,
     source: Source | None = None,
-) -> Standing:
+) -> BatchStatusView:
     """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do."""
     check_price(key, terms.model, client.settings)
     batch = client.submit(
@@ -62,4 +62,4 @@ def submit_terms(
     response.headers["Location"] = f"/v1/batches/{batch.id}"
     if batch.replayed:
         response.headers[REPLAYED] = "true"
-    return Standing.of(batch.status())
+    return BatchStatusView.of(batch.status())

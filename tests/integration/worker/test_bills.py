@@ -17,8 +17,8 @@ from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.files.price_file import known_prices
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, ItemStatus, Provenance
-from tamis_worker.engine.asking import Tally
 from tamis_worker.engine.budget import cost_of
+from tamis_worker.engine.question_runner import CallAccounting
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import connect
@@ -142,7 +142,7 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
 
     async def item(place: int) -> Outcome:
         """A question, and another where the first came to nothing; with the bill as a conversation draws it."""
-        tally = Tally()
+        tally = CallAccounting()
         options = {"service_tier": "flex"} if place % 2 else {}
         text = f"{LONG}\nRecord number {place}."
         request = ChatRequest(MODEL, (Message("user", text),), "x", SCHEMA, None, 100, options=options)

@@ -12,12 +12,12 @@ from stage.command import python_path
 from tamis_schemas import ErrorKind
 from tamis_worker.doctor.interview import Asked, interview
 from tamis_worker.doctor.sample_questions import SampleQuestion, sample_questions
-from tamis_worker.engine.asking import Patience
+from tamis_worker.engine.question_runner import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import CallError
 from tamis_worker.llm.llm import Llm
 
-QUESTIONS = sample_questions("m", Patience(RetryPolicy(max_calls=5, deadline=900), 0.0, max_output_tokens=1024))
+QUESTIONS = sample_questions("m", CallPolicy(RetryPolicy(max_calls=5, deadline=900), 0.0, max_output_tokens=1024))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from celery.worker.consumer.delayed_delivery import DelayedDelivery
 _DELAYS = f"{DelayedDelivery.__module__}:{DelayedDelivery.__name__}"
 
 
-class PromptConsumer(Consumer):  # type: ignore[misc] # Celery ships no types
+class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships no types
     """Of every worker; a broker other than RabbitMQ has no such queues anyway."""
 
     class Blueprint(Consumer.Blueprint):  # type: ignore[misc]

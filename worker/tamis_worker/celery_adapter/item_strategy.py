@@ -26,9 +26,9 @@ from ..engine.evaluate import NotBegun
 from ..event_loop.loop import LoopThread
 from ..ledger.claims import ItemKey
 from .acknowledge import acknowledge, settle
-from .consumer import PromptConsumer
-from .mailbox import Post, SocketPost
-from .redis_channel import receive_with_care
+from .consumer import ConsumerWithoutDelayQueues
+from .mailbox import Mailbox, ThreadMailbox
+from .redis_channel import install_resilient_qos
 
 EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5  # seconds
@@ -113,9 +113,9 @@ class Deliveries:
         self._evaluate = evaluate
         self._stop_within = stop_within
         self._stopped_at: float | None = None  # when it began to stop; `time.monotonic`
-        self._arrived: Post[Delivery] = Post(lambda: loop.call_soon(self._take))
+        self._arrived: Mailbox[Delivery] = Mailbox(lambda: loop.call_soon(self._take))
         self._tasks: set[asyncio.Task[None]] = set()
-        self.finished: SocketPost[Delivery] = SocketPost()
+        self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
         self._unsettled: set[Delivery] = set()  # that came over the present connection
         self._unacknowledged: list[Delivery] = []  # of those that are settled: the broker did not answer
         self.taken = 0  # messages so far
@@ -138,7 +138,7 @@ class Deliveries:
 
     def install(self, app: Celery) -> None:
         """Have the workers of an application settle; each of its item tasks takes this object as its `Strategy`."""
-        app.conf.worker_consumer = f"{PromptConsumer.__module__}:{PromptConsumer.__name__}"
+        app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
         app.steps["consumer"].add(type("Settling", (_Settling,), {"deliveries": self}))
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
@@ -291,7 +291,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
             raise ConfigurationError(
                 "the worker needs Celery's event loop, which this platform or broker does not have"
             )
-        receive_with_care(consumer.task_consumer.channel, self.deliveries.holds_back, self.deliveries.refused)
+        install_resilient_qos(consumer.task_consumer.channel, self.deliveries.holds_back, self.deliveries.refused)
         consumer.hub.add_reader(self.deliveries.finished, self.deliveries.settle)
         eventer = consumer.event_dispatcher
         # By the dozen and at every turn of the hub, events cost more than the items that they tell of.

@@ -11,7 +11,7 @@ T = TypeVar("T")
 LETTERS = 4096  # bytes read at once from the bell; each is one ring
 
 
-class Post(Generic[T]):
+class Mailbox(Generic[T]):
     """Things put in by one thread, taken out by another, which is rung for once until it has come."""
 
     def __init__(self, ring: Callable[[], object]) -> None:
@@ -35,7 +35,7 @@ class Post(Generic[T]):
         return taken
 
 
-class SocketPost(Post[T]):
+class ThreadMailbox(Mailbox[T]):
     """Rings by a socket, so that an event loop can wait for it."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from redis.exceptions import ResponseError
 log = logging.getLogger(__name__)
 
 
-def receive_with_care(channel: Any, holds_back: Callable[[], bool], refused: Callable[[Exception], None]) -> None:
+def install_resilient_qos(channel: Any, holds_back: Callable[[], bool], refused: Callable[[Exception], None]) -> None:
     """Have a consumer's channel take nothing while `holds_back()`, and survive what Redis refuses.
 
     `refused` is told of such a refusal. Before the first message; channels of other brokers stay as they are.
@@ -26,7 +26,7 @@ def receive_with_care(channel: Any, holds_back: Callable[[], bool], refused: Cal
         return
     usual = channel.qos
     usual.restore_unacked_once()  # nothing is there yet; without this, it would be done at the end of the process
-    channel._qos = _CarefulQoS(channel, usual.prefetch_count, holds_back, refused)
+    channel._qos = _ResilientQoS(channel, usual.prefetch_count, holds_back, refused)
     read = channel.handlers["BRPOP"]
 
     def read_with_care(**options: Any) -> Any:
@@ -39,7 +39,7 @@ def receive_with_care(channel: Any, holds_back: Callable[[], bool], refused: Cal
     channel.handlers["BRPOP"] = read_with_care
 
 
-class _CarefulQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
+class _ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
     """What was delivered and is not acknowledged, in this process and, where it takes that, in Redis."""
 
     def __init__(
@@ -60,10 +60,10 @@ class _CarefulQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no t
             QoS.append(self, message, delivery_tag)
 
     def ack(self, delivery_tag: str) -> None:
-        self._let_go(delivery_tag, lambda: super(_CarefulQoS, self).ack(delivery_tag))
+        self._let_go(delivery_tag, lambda: super(_ResilientQoS, self).ack(delivery_tag))
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
-        self._let_go(delivery_tag, lambda: super(_CarefulQoS, self).reject(delivery_tag, requeue))
+        self._let_go(delivery_tag, lambda: super(_ResilientQoS, self).reject(delivery_tag, requeue))
 
     def _let_go(self, delivery_tag: str, how: Callable[[], None]) -> None:
         """What cannot be acknowledged comes again; its connection may be gone, of which kombu knows no error."""

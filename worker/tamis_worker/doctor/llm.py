@@ -11,7 +11,7 @@ from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 
 from ..config.settings import WorkerSettings
-from ..engine.asking import Patience
+from ..engine.question_runner import CallPolicy
 from ..llm.api_key import KeySource, NoKey, key_source
 from ..llm.chat import CallError
 from ..llm.llm import Llm
@@ -59,7 +59,7 @@ def examine_llm(
         if urlsplit(url).username:
             yield failure(SUBJECT, f"user and password in the URL of {endpoint.base_url} cannot be sent", NO_USER)
             return
-        questions = sample_questions(endpoint.model, Patience.of(settings), settings.steering)
+        questions = sample_questions(endpoint.model, CallPolicy.of(settings), settings.steering)
         prices = known_prices(settings.prices)
         tell(f"listing the models of {endpoint.base_url}")
         came = asyncio.run(_ask(url, settings, questions, call, tell, learn))

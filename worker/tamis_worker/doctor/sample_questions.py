@@ -12,8 +12,8 @@ from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from .. import operations
-from ..engine.asking import Patience
 from ..engine.conversation import chat_request
+from ..engine.question_runner import CallPolicy
 from ..llm.chat import ChatRequest
 
 
@@ -26,7 +26,7 @@ class SampleQuestion:
     parse: Callable[[object], Any]  # of decoded JSON; each operation reads a type of its own
 
 
-def sample_questions(model: str, patience: Patience, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
+def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
     """One question of each operation's shape, a short one first. The records are made up."""
     return tuple(_first_question(operation, item, model, patience, steering) for operation, item in _samples())
 
@@ -51,7 +51,7 @@ def _samples() -> list[tuple[Operation, Item]]:
 
 
 def _first_question(
-    operation: Operation, item: Item, model: str, patience: Patience, steering: Steering
+    operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> SampleQuestion:
     course = operations.course(operation, item)
     question = next(course)[0]

@@ -28,11 +28,11 @@ from tamis_schemas.ledger import batches, llm_cache, results
 
 from .. import operations
 from ..config.settings import WorkerSettings
-from ..engine.asking import Patience, fingerprint
 from ..engine.conversation import chat_request
+from ..engine.question_runner import CallPolicy, fingerprint
 from ..limiter.token_estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from ..llm.chat import ChatRequest
-from ..operations.dialogue import NoEvaluation, Question
+from ..operations.program import EvaluationFailed, Question
 from .prompt_beginning import beginning_of
 from .workers_model import latest_model, workers_model
 
@@ -82,7 +82,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     asked_of = workers_model(planned.model, settings, lambda: _latest(settings))
     model = asked_of.name or ""
     prices = known_prices(settings.prices)
-    patience = Patience.of(settings)
+    patience = CallPolicy.of(settings)
     steering = planned.steering.over(settings.steering)
     tier = steering.tier
     rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
@@ -144,7 +144,7 @@ def _latest(settings: WorkerSettings) -> str | None:
 
 
 def _first_round(
-    operation: Operation, item: Item, model: str, patience: Patience, steering: Steering
+    operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> Iterator[_Asked]:
     """Nothing where the item has nothing to ask about, or is decided without a call."""
     if operations.lacks_content(operation, item):
@@ -152,7 +152,7 @@ def _first_round(
     fitted = operations.fitted(operation, item, patience.max_prompt_chars)
     course = operations.course(operation, fitted.item, shown=fitted.shown)
     questions: tuple[Question[object], ...] = ()
-    with suppress(StopIteration, NoEvaluation):
+    with suppress(StopIteration, EvaluationFailed):
         questions = next(course)
     course.close()
     for question in questions:

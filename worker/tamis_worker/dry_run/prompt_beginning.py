@@ -9,7 +9,7 @@ from .. import operations
 from ..limiter.token_estimates import CHARACTERS_PER_TOKEN
 from ..llm.chat import ChatRequest
 from ..llm.prompt_cache import MINIMUM, characters_in_common
-from ..operations.dialogue import Question
+from ..operations.program import Question
 
 
 def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:

@@ -22,7 +22,7 @@ from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..ledger.batches import BatchTerms
 from ..ledger.refusals import refusal_words
-from ..ledger.spending import Change, Spending, Standing
+from ..ledger.spending import BudgetChange, BudgetState, Spending
 from ..llm.chat import Answer, CallError, Reply
 from .backpressure import Backpressure
 from .group_commit import GroupCommit
@@ -33,7 +33,7 @@ CHARACTERS_OF_TOKEN = 2  # at least, of a prompt; English has four, and the sche
 
 log = logging.getLogger(__name__)
 
-Changes: TypeAlias = GroupCommit[Change, Standing]
+Changes: TypeAlias = GroupCommit[BudgetChange, BudgetState]
 
 
 class OverBudget(Exception):
@@ -84,7 +84,7 @@ class Budget:
         self._patience = patience
         self._flex_patience = patience if flex_patience is None else flex_patience
         self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
-        self._open: set[asyncio.Task[Standing]] = set()
+        self._open: set[asyncio.Task[BudgetState]] = set()
 
     async def start(self) -> None:
         """Begin to write."""
@@ -175,8 +175,8 @@ class Budget:
             except TimeoutError:
                 pass  # other workers' calls are seen in the ledger only
 
-    async def _try(self, reservation: Reservation) -> Standing:
-        change = Change(reservation.batch_id, reserve=reservation.amount)
+    async def _try(self, reservation: Reservation) -> BudgetState:
+        change = BudgetChange(reservation.batch_id, reserve=reservation.amount)
         task = asyncio.ensure_future(self._changes.submit(change))
         try:
             return await asyncio.shield(task)
@@ -184,19 +184,19 @@ class Budget:
             task.add_done_callback(lambda done: self._nobodys(reservation, done))
             raise
 
-    def _nobodys(self, reservation: Reservation, done: "asyncio.Future[Standing]") -> None:
+    def _nobodys(self, reservation: Reservation, done: "asyncio.Future[BudgetState]") -> None:
         """Whoever asked for it is gone: what was granted all the same goes back."""
         if not done.cancelled() and done.exception() is None and done.result().granted:
             self.give_back(reservation)
 
-    def _settled(self, reservation: Reservation, cost: Decimal) -> "asyncio.Task[Standing]":
-        change = Change(reservation.batch_id, release=reservation.amount, spend=cost)
+    def _settled(self, reservation: Reservation, cost: Decimal) -> "asyncio.Task[BudgetState]":
+        change = BudgetChange(reservation.batch_id, release=reservation.amount, spend=cost)
         task = asyncio.create_task(self._changes.submit(change))
         self._open.add(task)
         task.add_done_callback(lambda done: self._is_settled(reservation.batch_id, done))
         return task
 
-    def _is_settled(self, batch_id: UUID, done: "asyncio.Task[Standing]") -> None:
+    def _is_settled(self, batch_id: UUID, done: "asyncio.Task[BudgetState]") -> None:
         self._open.discard(done)
         if not done.cancelled() and (error := done.exception()) is not None:
             log.error(
@@ -240,7 +240,7 @@ def reserved_tokens(characters: Sequence[int]) -> int:
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 
-def _words(standing: Standing, amount: Decimal) -> str:
+def _words(standing: BudgetState, amount: Decimal) -> str:
     held = f" and {dollars(standing.reserved)} held for calls whose end is not known" if standing.reserved else ""
     return (
         f"{dollars(standing.spent)} of {dollars(standing.max_cost)} is spent{held}; the next call may cost "

@@ -11,9 +11,9 @@ from ..ledger.transcripts import CallsOfClaim
 from ..llm.chat import ChatRequest
 from ..llm.prompt_cache import cache_options
 from ..operations import Decided, Failure
-from ..operations.dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered
+from ..operations.program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered
 from ..telemetry.chat import ChatSpan
-from .asking import Asker, Patience, Tally, fingerprint
+from .question_runner import CallAccounting, CallPolicy, QuestionRunner, fingerprint
 from .transcript import TranscriptWriter
 
 
@@ -22,8 +22,8 @@ class Conversation:
 
     def __init__(
         self,
-        asker: Asker,
-        patience: Patience,
+        asker: QuestionRunner,
+        patience: CallPolicy,
         terms: BatchTerms,
         model: str,
         transcript: TranscriptWriter | None = None,
@@ -34,11 +34,11 @@ class Conversation:
         self._patience = patience
         self._terms = terms
         self._model = model
-        self._tally = Tally()
+        self._tally = CallAccounting()
         self._first_key: str | None = None
         self._questions = 0
 
-    async def run(self, course: Course) -> Decided | Failure:
+    async def run(self, course: OperationProgram) -> Decided | Failure:
         """What the course comes to. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
         try:
             questions = next(course)
@@ -47,7 +47,7 @@ class Conversation:
         except StopIteration as ended:
             evaluation: Decided = ended.value
             return evaluation
-        except NoEvaluation as ended:
+        except EvaluationFailed as ended:
             return Failure(ended.kind, ended.message)
         finally:
             course.close()
@@ -77,7 +77,7 @@ class Conversation:
             deviations=self._tally.deviations,
         )
 
-    async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
+    async def _readings(self, questions: Sequence[Question[Any]]) -> tuple[QuestionResult, ...]:
         self._questions += len(questions)
         try:
             if len(questions) == 1:
@@ -86,7 +86,7 @@ class Conversation:
         finally:
             self._tally.end_round()
 
-    async def _side_by_side(self, questions: Sequence[Question[Any]]) -> tuple[Reading, ...]:
+    async def _side_by_side(self, questions: Sequence[Question[Any]]) -> tuple[QuestionResult, ...]:
         tasks = [asyncio.create_task(self._reading(question)) for question in questions]
         try:
             # Where one is halted, the calls of the others are finished all the same: their answers are kept.
@@ -98,7 +98,7 @@ class Conversation:
                 if task.done() and not task.cancelled():
                     task.exception()  # of several that were halted, one is told
 
-    async def _reading(self, question: Question[Any]) -> Reading:
+    async def _reading(self, question: Question[Any]) -> QuestionResult:
         request = chat_request(question, self._model, self._patience, self._terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
@@ -118,7 +118,7 @@ class Conversation:
 
 
 def chat_request(
-    question: Question[Any], model: str, patience: Patience, steering: Steering = NO_STEERING
+    question: Question[Any], model: str, patience: CallPolicy, steering: Steering = NO_STEERING
 ) -> ChatRequest:
     """A question as it is put to a model: what determines its answer, and so its key in the cache."""
     set_to = patience.temperature

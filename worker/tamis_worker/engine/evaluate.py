@@ -15,19 +15,19 @@ from tamis_schemas import ErrorKind, Provenance
 from tamis_schemas.batches import wire
 
 from .. import operations
-from ..ledger.batches import BatchTerms, TermsOfBatches
+from ..ledger.batches import BatchConfigCache, BatchTerms
 from ..ledger.claims import Claim, ItemKey
 from ..ledger.outcomes import Outcome, refused
 from ..ledger.refusals import refusal_words
 from ..ledger.transcripts import CallsOfClaim
 from ..operations import Decided, Failure
 from ..telemetry import submission
-from ..telemetry.measures import NOBODY, Measures
-from .asking import Asker, Patience
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
+from .batch_interrupts import BatchInterrupts, Halted
 from .conversation import Conversation
 from .group_commit import GroupCommit
-from .halting import Halted, Halting
+from .question_runner import CallPolicy, QuestionRunner
 from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended
@@ -81,16 +81,16 @@ class Evaluator:
     def __init__(
         self,
         writers: Writers,
-        terms: TermsOfBatches,
-        asker: Asker,
-        halting: Halting,
+        terms: BatchConfigCache,
+        asker: QuestionRunner,
+        halting: BatchInterrupts,
         *,
         default_model: str,
-        patience: Patience,
+        patience: CallPolicy,
         redact: Callable[[str], str] = str,
         transcripts: bool = True,
         backpressure: Backpressure | None = None,
-        measures: Measures = NOBODY,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """`redact` takes secrets out of a text, whoever wrote it; without `transcripts` no call is put down."""
         self._schemas = SchemaTexts() if transcripts else None
@@ -145,7 +145,7 @@ class Evaluator:
         return True
 
     async def _traced(self, claim: Claim, since: int) -> None:
-        way = _Way(since)
+        way = _ItemSpan(since)
         try:
             await self._evaluate(claim, way)
         finally:
@@ -154,7 +154,7 @@ class Evaluator:
             way.span.end()
             self._measures.item(way.operation, way.outcome, (tracing.now() - since) / 1e9)
 
-    async def _evaluate(self, claim: Claim, way: "_Way") -> None:
+    async def _evaluate(self, claim: Claim, way: "_ItemSpan") -> None:
         key = claim.key
         try:
             terms = await self._terms.of(key.batch_id)
@@ -237,7 +237,7 @@ def _label(claim: Claim) -> str:
     return wire.item_label(str(claim.key.batch_id), claim.key.index, claim.item_id)
 
 
-class _Way:
+class _ItemSpan:
     """What is told of the way of one item, by its span and by the figures."""
 
     def __init__(self, since: int) -> None:

@@ -14,7 +14,7 @@ from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 
 from ..event_loop.loop import end_tasks
-from ..telemetry.measures import NOBODY
+from ..telemetry.measures import NULL_MEASURES
 from .backpressure import Backpressure, Server
 
 Entry = TypeVar("Entry")
@@ -66,7 +66,7 @@ class GroupCommit(Generic[Entry, Reply]):
         self._last = 0.0  # when the last entry came
         self._interval = 1.0  # s between two entries, on average
         self._began: float | None = None  # when the present try to write began
-        self.measures = NOBODY  # told of each group; may be replaced at any time
+        self.measures = NULL_MEASURES  # told of each group; may be replaced at any time
 
     async def start(self) -> None:
         """Begin to write."""

@@ -19,7 +19,7 @@ SPACING = 0.5  # seconds between two refusals: a key server that stumbles for a 
 FRESH = 60.0  # seconds; an answer that is older says nothing of the key as it is now
 
 
-class Access:
+class KeyCircuitBreaker:
     """Of one model; one per worker process, on one event loop."""
 
     def __init__(self, *, patience: float = PATIENCE, spacing: float = SPACING, fresh: float = FRESH) -> None:
@@ -102,7 +102,7 @@ class Turn:
 
     __slots__ = ("_access", "_refused_before", "began")
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: KeyCircuitBreaker) -> None:
         self._access = access
         self._refused_before = 0
         self.began = 0.0  # by the loop's clock; 0: the call has not begun

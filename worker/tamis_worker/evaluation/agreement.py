@@ -7,7 +7,7 @@ from typing import Any
 
 from tamis_schemas import Evaluation
 
-from .said import PLACES, GivenExtraction, category, extractions_of, score, without
+from .metric_result import PLACES, GivenExtraction, category, extractions_of, score, without
 
 AGREEMENT, PATTERN = "multi_source_agreement", "agreement_pattern"
 

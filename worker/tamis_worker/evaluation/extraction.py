@@ -6,7 +6,7 @@ from tamis_schemas import Evaluation, Extraction
 
 from .agreement import CONFLICTING, MAJORITY, MIXED, UNANIMOUS, agreement_pattern
 from .grounding import says
-from .said import GivenExtraction, category, extractions_of, score, without
+from .metric_result import GivenExtraction, category, extractions_of, score, without
 
 CONFIDENCE, VALIDATION = "aggregated_confidence", "semantic_validation"
 

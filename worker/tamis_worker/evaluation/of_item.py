@@ -7,7 +7,7 @@ from tamis_schemas import Evaluation, Extraction, RecallAnswer, Retrieved
 from tamis_schemas.answers.evaluation import MetricType
 
 from . import agreement, extraction, precision, recall, relevance
-from .said import without
+from .metric_result import without
 
 log = logging.getLogger(__name__)
 

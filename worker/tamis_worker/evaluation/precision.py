@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tamis_schemas import Evaluation
 
-from .said import PLACES, GivenExtraction, extractions_of, score, without
+from .metric_result import PLACES, GivenExtraction, extractions_of, score, without
 
 LABEL = "context_precision"
 TOP = 10

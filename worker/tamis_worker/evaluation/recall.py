@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from tamis_schemas import Chunk, Evaluation, RecallAnswer, Retrieval
 from tamis_schemas.records.chunk import BM25, KNN, distinct
 
-from .said import (
+from .metric_result import (
     PLACES,
     GivenChunk,
     GivenExtraction,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tamis_schemas import Chunk, Evaluation
 from tamis_schemas.records.chunk import BM25, KNN
 
-from .said import GivenChunk, chunks_of, score, without
+from .metric_result import GivenChunk, chunks_of, score, without
 
 LABEL = "context_relevance"
 

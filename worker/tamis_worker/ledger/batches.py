@@ -1,6 +1,6 @@
 """What every item of a batch shares: its operation, its model and its means.
 
-Only the priority ever changes, so the rest is read once; `TermsOfBatches.follow` is told of the priority.
+Only the priority ever changes, so the rest is read once; `BatchConfigCache.follow` is told of the priority.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class BatchTerms:
     steering: Steering = NO_STEERING  # the batch's over the worker's own
 
 
-class TermsOfBatches:
+class BatchConfigCache:
     """Looks terms up by batch and remembers the last ones."""
 
     def __init__(self, engine: AsyncEngine, steering: Steering = NO_STEERING) -> None:

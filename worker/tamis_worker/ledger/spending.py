@@ -17,7 +17,7 @@ from .connection import transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BudgetChange:
     """What one call changes in its batch's spending: a reservation before it, a settlement after it."""
 
     batch_id: UUID
@@ -27,7 +27,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetState:
     """A batch's spending after a group of changes, and whether this one's reservation was granted."""
 
     granted: bool
@@ -75,7 +75,7 @@ class _Doubt:
     """A group that may have been committed: the reply to its commit did not come."""
 
     transaction: str
-    standings: Sequence[Standing]
+    standings: Sequence[BudgetState]
 
 
 class Spending:
@@ -88,7 +88,7 @@ class Spending:
         self._engine = engine
         self._doubt: _Doubt | None = None
 
-    async def change(self, changes: Sequence[Change]) -> Sequence[Standing]:
+    async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
         """How the batch of each change stands afterwards, in their order. Raises `LedgerUnavailable`."""
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
@@ -119,6 +119,6 @@ class Spending:
             return str((await connection.execute(_ENDED, {"transaction": name})).scalar_one())
 
 
-def _standing(number: int, row: Row[tuple[object, ...]]) -> Standing:
+def _standing(number: int, row: Row[tuple[object, ...]]) -> BudgetState:
     most = Decimal("Infinity") if row.max_cost is None else row.max_cost
-    return Standing(granted=number <= row.last, max_cost=most, spent=row.spent, reserved=row.reserved)
+    return BudgetState(granted=number <= row.last, max_cost=most, spent=row.spent, reserved=row.reserved)

@@ -14,9 +14,9 @@ from collections import deque
 from dataclasses import dataclass, replace
 
 from .gcra import AHEAD, GRACE
-from .observed_limits import Hearing
+from .observed_limits import ObservedLimits
 from .rate_headers import RateHeaders
-from .script import Call, Known, Limits, Memory, Reply
+from .script import LimiterReply, LimiterRequest, Limits, SharedLimit, SharedLimitState
 
 # All times are in seconds.
 GATHER = 0.01  # between two calls of the script; what happens meanwhile goes into one
@@ -44,10 +44,10 @@ class _Permit:
     tokens: int
 
 
-NOBODY = Demand()
+NO_DEMAND = Demand()
 
 
-class Holding:
+class LocalAllotment:
     """Of one process, for one limit. `lease` is how long Redis keeps what it holds while it is silent."""
 
     def __init__(self, lease: float) -> None:
@@ -62,7 +62,7 @@ class Holding:
         self._ripe: deque[float] = deque()  # when they became due
         self._coming = 0  # tokens of permits that are not due yet
         self._purse = 0  # tokens of permits that are ripe, or were never used
-        self._memory = Memory()
+        self._memory = SharedLimitState()
 
         # To be told.
         self._settle = 0
@@ -70,7 +70,7 @@ class Holding:
         self._unpaced_tokens = 0
         self._succeeded = 0
         self._cut = False
-        self._hearing = Hearing()
+        self._hearing = ObservedLimits()
         self._news = False
 
         self._sent_at = self._answered_at = -math.inf
@@ -159,7 +159,7 @@ class Holding:
         return self._concurrency
 
     @property
-    def requests(self) -> Known:
+    def requests(self) -> SharedLimit:
         """What all processes know of the limit on requests, as last heard."""
         return self._memory.requests
 
@@ -217,7 +217,7 @@ class Holding:
 
     # What to say, and what was said
 
-    def call(self, name: str, now: float, demand: Demand, limits: Limits) -> Call:
+    def call(self, name: str, now: float, demand: Demand, limits: Limits) -> LimiterRequest:
         """What to tell and to ask now. What is told is told once: it must arrive, see `untold`."""
         self._ripen(now)
         if now < self._blocked_until:
@@ -240,7 +240,7 @@ class Holding:
             first = max(0, demand.head - self._purse) if demand.waiting else 0
         turn = math.ceil(self._ends * AHEAD)
         steady = self._begins >= STEADY and stock + ask <= demand.waiting
-        call = Call(
+        call = LimiterRequest(
             name=name,
             lease=self._lease,
             slots=self.slots,
@@ -264,13 +264,13 @@ class Holding:
         self._sent_at = now
         return call
 
-    def untold(self, call: Call) -> None:
+    def untold(self, call: LimiterRequest) -> None:
         """Nobody knows whether a call has arrived. To owe twice is safe, to be given back twice is not."""
         self._settle += max(0, call.settle)
         self._cut = self._cut or call.cut
         self._news = True
 
-    def answered(self, call: Call, reply: Reply, asked_at: float, now: float) -> None:
+    def answered(self, call: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
         """Take over what was granted: `asked_at` and `now` are when that try was made, and when its answer came."""
         self.slots += reply.more
         self._keep = reply.keep
@@ -310,7 +310,7 @@ class Holding:
             self._slots_at = now + self._poll
             self._poll = min(2 * self._poll, LAST_POLL)
 
-    def memory(self, now: float) -> Memory:
+    def memory(self, now: float) -> SharedLimitState:
         """What to tell a server that has forgotten."""
         known, since = self._memory, now - self._answered_at
         if not known.epoch:
@@ -318,10 +318,10 @@ class Holding:
         requests, tokens = (replace(one, lead=max(0.0, one.lead - since)) for one in (known.requests, known.tokens))
         return replace(known, requests=requests, tokens=tokens)
 
-    def farewell(self, name: str) -> Call:
+    def farewell(self, name: str) -> LimiterRequest:
         """The last call: everything is given back."""
         self._void_permits()
-        return Call(name=name, lease=0.0, settle=self._settle - self._purse)
+        return LimiterRequest(name=name, lease=0.0, settle=self._settle - self._purse)
 
     def _ripen(self, now: float) -> None:
         ahead, ripe = self._ahead, self._ripe

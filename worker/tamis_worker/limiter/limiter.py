@@ -24,10 +24,10 @@ from tamis_producer.transport.broker import what_is_wrong
 from tamis_schemas import Priority
 
 from ..event_loop.loop import end_tasks
-from .allotment import NOBODY, Demand, Holding
+from .allotment import NO_DEMAND, Demand, LocalAllotment
 from .fair_queue import Waiter, WaitingLine
 from .rate_headers import RateHeaders
-from .script import SCRIPT, Call, Limits, Reply
+from .script import SCRIPT, LimiterReply, LimiterRequest, Limits
 
 __all__ = ["Limiter", "Limits", "Permit"]
 
@@ -63,7 +63,7 @@ class Limiter:
         self._names = (f"{tag}-{number}" for tag in [secrets.token_hex(4)] for number in count())
 
         self._line = WaitingLine[Permit]()
-        self._holding = Holding(lease)
+        self._holding = LocalAllotment(lease)
         self._out: set[Permit] = set()
         self._blocks_to_tell: list[asyncio.Future[None]] = []
 
@@ -210,7 +210,7 @@ class Limiter:
     def _demand(self) -> Demand:
         line = self._line
         head = line.head() if line else None
-        return NOBODY if head is None else Demand(len(line), head.estimate, line.mean, line.weight)
+        return NO_DEMAND if head is None else Demand(len(line), head.estimate, line.mean, line.weight)
 
     def _serve(self) -> None:
         """Begin what may begin."""
@@ -278,7 +278,7 @@ class Limiter:
         self._have_told(blocks)
         self._serve()
 
-    async def _reply_to(self, call: Call) -> Reply:
+    async def _reply_to(self, call: LimiterRequest) -> LimiterReply:
         """The script's answer, however long Redis is away."""
         pause = FIRST_RETRY
         while True:
@@ -296,9 +296,9 @@ class Limiter:
         if self._away:
             log.warning("calls are granted again: the limiter's Redis works")
         self._away = False
-        return Reply.read(numbers)
+        return LimiterReply.read(numbers)
 
-    def _arguments(self, call: Call) -> list[str | int]:
+    def _arguments(self, call: LimiterRequest) -> list[str | int]:
         now, holding = self._clock(), self._holding
         return call.arguments(self._holder, self.limits, holding.own_block(now), holding.memory(now))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .gcra import FOREIGN_FROM, NEW_WINDOW
 from .rate_headers import RateHeaders
-from .script import NOTHING, Heard, Known, Said
+from .script import NO_REPORT, LimitReport, LimitReports, SharedLimit
 
 # Seconds.
 MINUTE = 60.0
@@ -16,11 +16,11 @@ BUCKET_LIKE = 3.0  # as near is a bucket's word on when it is full again
 CONFIRM = 60.0  # what the endpoint still says of its limits is told again, before it is forgotten
 
 
-class Hearing:
+class ObservedLimits:
     """Of one process. What is known to all is an argument: it is what the script answered last."""
 
     def __init__(self) -> None:
-        self._requests = self._tokens = NOTHING
+        self._requests = self._tokens = NO_REPORT
         self._confirmed = False
         self._confirmed_at = float("-inf")
 
@@ -29,7 +29,7 @@ class Hearing:
         """True where a limit was heard that has not been told."""
         return bool(self._requests.limit or self._tokens.limit)
 
-    def note(self, rate: RateHeaders, age: float, requests: Known, tokens: Known) -> None:
+    def note(self, rate: RateHeaders, age: float, requests: SharedLimit, tokens: SharedLimit) -> None:
         """Take an answer into account whose call began `age` seconds ago."""
         self._confirmed = True
         if rate.limit_requests is not None:
@@ -41,26 +41,28 @@ class Hearing:
                 self._tokens, rate.limit_tokens, rate.remaining_tokens, rate.reset_tokens, age, tokens
             )
 
-    def lowers(self, requests: Known, tokens: Known) -> bool:
+    def lowers(self, requests: SharedLimit, tokens: SharedLimit) -> bool:
         """True where a limit was heard that is lower than the known one."""
         return 0 < self._requests.limit < (requests.limit or float("inf")) or 0 < self._tokens.limit < (
             tokens.limit or float("inf")
         )
 
-    def tell(self, now: float, requests: Known, tokens: Known) -> Heard:
+    def tell(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
         """What is to be told, once."""
-        heard = Heard(self._requests, self._tokens)
+        heard = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now
-            heard = Heard(
+            heard = LimitReports(
                 replace(heard.requests, limit=heard.requests.limit or requests.limit),
                 replace(heard.tokens, limit=heard.tokens.limit or tokens.limit),
             )
-        self._requests = self._tokens = NOTHING
+        self._requests = self._tokens = NO_REPORT
         return heard
 
 
-def _noted(said: Said, limit: int, remaining: int | None, reset: float | None, age: float, known: Known) -> Said:
+def _noted(
+    said: LimitReport, limit: int, remaining: int | None, reset: float | None, age: float, known: SharedLimit
+) -> LimitReport:
     if reset is not None and reset > LONGEST:
         return said
     if limit != known.limit and limit != said.limit:

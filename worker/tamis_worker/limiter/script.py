@@ -56,7 +56,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LimitReport:
     """What an endpoint said of one of its limits that is new. Times are in seconds."""
 
     limit: int = 0  # per minute; 0: nothing new
@@ -66,40 +66,40 @@ class Said:
     windowed: bool = False  # it counts by windows of a minute, not in a bucket that refills
 
 
-NOTHING = Said()
+NO_REPORT = LimitReport()
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class LimitReports:
     """What an endpoint said since the last call of the script."""
 
-    requests: Said = NOTHING
-    tokens: Said = NOTHING
+    requests: LimitReport = NO_REPORT
+    tokens: LimitReport = NO_REPORT
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SharedLimit:
     """What all processes know of one limit."""
 
     lead: float = 0.0  # seconds that are paid for already
     limit: int = 0  # the endpoint's own; 0: not known
     own: int = 0  # granted in the last minute, to all processes
-    windowed: bool = False  # see `Said`
+    windowed: bool = False  # see `LimitReport`
     bucket: int = 0  # if it is a bucket: what our own calls have taken out of it
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class SharedLimitState:
     """What all shared when a process was last answered; also for a server that has forgotten it."""
 
     epoch: int = 0  # of the server's keys; another one means that they were wiped
     cap: int = 0  # on calls in flight; 0: none
-    requests: Known = field(default=Known())
-    tokens: Known = field(default=Known())
+    requests: SharedLimit = field(default=SharedLimit())
+    tokens: SharedLimit = field(default=SharedLimit())
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LimiterRequest:
     """What is told and asked. Sent again unchanged where no reply comes: the script knows it by its name.
 
     A *slot* is the right to have a call in flight, kept from call to call. A *permit* is the right to begin one, at
@@ -122,9 +122,9 @@ class Call:
     unpaced_tokens: int = 0
     succeeded: int = 0  # calls
     cut: bool = False  # the endpoint said that it has too much
-    heard: Heard = field(default=Heard())
+    heard: LimitReports = field(default=LimitReports())
 
-    def arguments(self, holder: str, limits: Limits, block: float, memory: Memory) -> list[str | int]:
+    def arguments(self, holder: str, limits: Limits, block: float, memory: SharedLimitState) -> list[str | int]:
         """As the script takes them; `block` is how many seconds nobody is to be granted anything."""
         heard = self.heard
         return [
@@ -159,7 +159,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class LimiterReply:
     """What is answered. Times are seconds from now."""
 
     more: int  # slots, beyond those that were told
@@ -169,15 +169,15 @@ class Reply:
     wait: float | None  # until asking for more permits makes sense; None: any time
     blocked: float  # nothing may begin for so long
     concurrency: int  # the limit in force for all processes together
-    memory: Memory
+    memory: SharedLimitState
     delays: tuple[float, ...]  # when the permits are due; negative: they were due before
 
     @classmethod
-    def read(cls, numbers: Sequence[int]) -> "Reply":
+    def read(cls, numbers: Sequence[int]) -> "LimiterReply":
         """From the script's answer."""
         more, keep, contended, paced, wait, blocked, concurrency, epoch, cap = numbers[:9]
         requests, tokens = (
-            Known(lead / MICROSECONDS, limit, own, bool(windowed), bucket)
+            SharedLimit(lead / MICROSECONDS, limit, own, bool(windowed), bucket)
             for lead, limit, own, windowed, bucket in (numbers[9:14], numbers[14:19])
         )
         return cls(
@@ -188,7 +188,7 @@ class Reply:
             wait=None if wait < 0 else wait / MICROSECONDS,
             blocked=blocked / MICROSECONDS,
             concurrency=concurrency,
-            memory=Memory(epoch, cap, requests, tokens),
+            memory=SharedLimitState(epoch, cap, requests, tokens),
             delays=tuple(delay / MICROSECONDS for delay in numbers[_FIRST_DELAY - 1 :]),
         )
 
@@ -197,9 +197,9 @@ def _microseconds(seconds: float) -> int:
     return math.ceil(seconds * MICROSECONDS)
 
 
-def _said(said: Said) -> tuple[int, ...]:
+def _said(said: LimitReport) -> tuple[int, ...]:
     return said.limit, said.taken, _microseconds(said.lasts), _microseconds(said.ago), int(said.windowed)
 
 
-def _known(known: Known) -> tuple[int, ...]:
+def _known(known: SharedLimit) -> tuple[int, ...]:
     return _microseconds(known.lead), known.limit, known.own, int(known.windowed)

@@ -27,7 +27,7 @@ AGAIN = 1.0  # s; a worker whose ledger comes back says at once that it lives, b
 log = logging.getLogger(__name__)
 
 
-class Presence:
+class LeaseKeeper:
     """Of one worker process, on its loop. `look` makes the report; `lease` in seconds."""
 
     def __init__(

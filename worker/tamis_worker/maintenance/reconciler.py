@@ -24,7 +24,7 @@ from ..engine.backpressure import Backpressure
 from ..ledger import recovery
 from ..ledger.connection import transaction
 from ..ledger.shards import Closing, close_cancelled, close_shard
-from ..telemetry.measures import NOBODY, Measures
+from ..telemetry.measures import NULL_MEASURES, Measures
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Reconciler:
         grace: float,
         max_claims: int,
         backpressure: Backpressure,
-        measures: Measures = NOBODY,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """`worker`: the one that sweeps."""
         self._measures = measures

@@ -20,13 +20,13 @@ from ..evaluation.recall import RECALL_THRESHOLD
 from . import answer, citing, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .answer_model import Decided, Failure, InvalidAnswer
-from .dialogue import Course
 from .fitting import Fitted, fitted
+from .program import OperationProgram
 
 __all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content", "may_ask_again"]
 
 # How each operation is asked about an item; the first argument is the operation itself.
-COURSES: dict[type[OperationKind], Callable[..., Course]] = {
+COURSES: dict[type[OperationKind], Callable[..., OperationProgram]] = {
     Filter: filter_.course,
     Score: score.course,
     Extract: extract.course,
@@ -35,7 +35,7 @@ COURSES: dict[type[OperationKind], Callable[..., Course]] = {
     Judge: judge.course,
     Answer: answer.course,
 }
-COURSES_OVER_CHUNKS: dict[type[OperationKind], Callable[..., Course]] = {  # of those with `reads_chunks`
+COURSES_OVER_CHUNKS: dict[type[OperationKind], Callable[..., OperationProgram]] = {  # of those with `reads_chunks`
     Extract: extract.course_over_chunks,
     ExtractFields: extract_fields.course_over_chunks,
 }
@@ -53,7 +53,7 @@ def may_ask_again(operation: Operation, item: Item) -> bool:
 
 def course(
     operation: Operation, item: Item, *, shown: Item | None = None, recall_threshold: float = RECALL_THRESHOLD
-) -> Course:
+) -> OperationProgram:
     """The questions to ask about one item, and what their answers come to.
 
     `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself. Of an item

@@ -24,7 +24,7 @@ from .answer_model import (
     validated,
 )
 from .answer_prompt import evaluation_messages, generation_messages, prepare_feedback
-from .dialogue import Answered, Course, NoEvaluation, Question, Reading, Unanswered, asked
+from .program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered, asked
 
 # Every attempt beside the first: at temperature 0, side by side, they would be one answer paid for several times.
 VARIED_TEMPERATURE = 0.8
@@ -62,14 +62,14 @@ class _Scored:
     evaluation: AnswerEvaluation
 
 
-def course(operation: Answer, item: Item, *, shown: Item | None = None) -> Course:
+def course(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """Iterate until an answer reaches the threshold; else the best of all attempts, the first of equally good ones.
 
     An attempt that fails is kept with its kind of error; the next iteration has the last feedback that there was.
     `shown` is the item as it is sent; None: whole.
 
     Raises:
-        NoEvaluation: of the last attempt's kind, where no attempt was both generated and evaluated.
+        EvaluationFailed: of the last attempt's kind, where no attempt was both generated and evaluated.
     """
     history: list[IterationData] = []
     feedback: str | None = None
@@ -91,7 +91,7 @@ def course(operation: Answer, item: Item, *, shown: Item | None = None) -> Cours
     if final is None:
         last = history[-1]
         message = f"none of {len(history)} attempts could be evaluated; the last: {last.error}"
-        raise NoEvaluation(last.error_kind or ErrorKind.INTERNAL, message)
+        raise EvaluationFailed(last.error_kind or ErrorKind.INTERNAL, message)
     return _evaluation(operation, final, history, number)
 
 
@@ -113,7 +113,7 @@ def parse_evaluation(data: object) -> AnswerEvaluation:
 
 def _iteration(
     operation: Answer, item: Item, number: int, feedback: str | None
-) -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], list[IterationData]]:
+) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], list[IterationData]]:
     """The attempts of one iteration, evaluated where they were generated."""
     told = generation_messages(operation, item, feedback)
     drafts = yield from asked(

@@ -19,7 +19,7 @@ from ..evaluation import grounding, of_item
 from . import recall_question
 from .answer_model import Decided
 from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE, shown_chunks
-from .dialogue import Answered, Course, Question, Unanswered, answered, asked
+from .program import Answered, OperationProgram, Question, Unanswered, answered, asked
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def tokens(fields: int) -> int:
 
 def course(
     question: Question[Sourced], wanted: Wanted, found: Retrieved, shown: Item, *, recall_threshold: float
-) -> Course:
+) -> OperationProgram:
     """The extraction, its metrics, and the question about recall where they ask for it.
 
     No failure of that question touches the result. `shown` is the item as it is sent, with its chunks as fields.

@@ -25,8 +25,8 @@ from .answer_model import (
 )
 from .cited_course import Sourced, Wanted, tokens
 from .cited_course import course as cited_course
-from .dialogue import Course, Question, asks_once
-from .prompt import SYSTEM_END, callers_words, source_data, user_message
+from .program import OperationProgram, Question, asks_once
+from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
 
@@ -49,7 +49,9 @@ class _CitingAnswer(_Answer):
     extractions: list[citing.Cited]
 
 
-def course_over_chunks(operation: Extract, found: Retrieved, shown: Item, *, recall_threshold: float) -> Course:
+def course_over_chunks(
+    operation: Extract, found: Retrieved, shown: Item, *, recall_threshold: float
+) -> OperationProgram:
     """The extraction of an item with chunks: with what is cited, and what the metrics say of it."""
     question = Question(
         messages(operation, shown, cites=True),
@@ -65,7 +67,7 @@ def course_over_chunks(operation: Extract, found: Retrieved, shown: Item, *, rec
 
 def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
     """System and user message for one item; an enum's values are listed after the instruction."""
-    asked = callers_words(operation.instruction)
+    asked = escape_headings(operation.instruction)
     if operation.enum_values:
         asked = "\n".join([asked, "", "Allowed values:", *(f"- {value}" for value in operation.enum_values)])
     return (

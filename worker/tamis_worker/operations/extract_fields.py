@@ -22,8 +22,8 @@ from .answer_model import (
 )
 from .cited_course import Sourced, Wanted, tokens
 from .cited_course import course as cited_course
-from .dialogue import Course, Question, asks_once
-from .prompt import SYSTEM_END, callers_words, source_data, user_message
+from .program import OperationProgram, Question, asks_once
+from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
 _TASK = """\
 You are an extraction function that extracts structured data.
@@ -45,7 +45,9 @@ class _CitingAnswer(_Answer):
     extractions: dict[str, list[citing.Cited]]
 
 
-def course_over_chunks(operation: ExtractFields, found: Retrieved, shown: Item, *, recall_threshold: float) -> Course:
+def course_over_chunks(
+    operation: ExtractFields, found: Retrieved, shown: Item, *, recall_threshold: float
+) -> OperationProgram:
     """The extraction of an item with chunks: with what is cited for each field, and what the metrics say of it."""
     names = list(operation.json_schema["properties"])
     question = Question(
@@ -66,7 +68,7 @@ def course_over_chunks(operation: ExtractFields, found: Retrieved, shown: Item, 
 
 def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
     """System and user message for one item; field instructions stand in the order of the schema's properties."""
-    sections = [source_data(item), f"## Overall Instructions\n{callers_words(operation.instructions)}"]
+    sections = [source_data(item), f"## Overall Instructions\n{escape_headings(operation.instructions)}"]
     given = operation.field_instructions or {}
     lines = [
         f"- {one_line(name)}: {one_line(given[name])}" for name in operation.json_schema["properties"] if name in given

@@ -8,8 +8,8 @@ from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..llm.chat import Message, Schema
 from .answer_model import Decided, StrictAnswer, explained_schema, explanation, validated
-from .dialogue import asks_once
-from .prompt import SYSTEM_END, callers_words, source_data, user_message
+from .program import asks_once
+from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
 SYSTEM = f"""\
 You are a classification function that answers yes/no questions about data.
@@ -29,7 +29,7 @@ def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
     """System and user message for one item."""
     return (
         Message("system", SYSTEM),
-        Message("user", user_message(source_data(item), f"## Instruction\n{callers_words(operation.criteria)}")),
+        Message("user", user_message(source_data(item), f"## Instruction\n{escape_headings(operation.criteria)}")),
     )
 
 

@@ -40,8 +40,8 @@ from .answer_model import (
     object_schema,
     validated,
 )
-from .dialogue import Course, single
 from .inclusion_status import conclude
+from .program import OperationProgram, single
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
@@ -94,7 +94,7 @@ class _Answer(StrictAnswer):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-def course(operation: Inclusion, item: Item, *, shown: Item) -> Course:
+def course(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
     """One question; the quotes of its answer are looked for in the whole item, not only in what is shown."""
     read = partial(parse, operation, item)
     shape, tokens = response_schema(operation), answer_tokens(operation)

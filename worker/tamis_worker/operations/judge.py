@@ -22,7 +22,6 @@ from .answer_model import (
     object_schema,
     validated,
 )
-from .dialogue import Course, NoEvaluation, Question, answered
 from .evidence import (
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,
@@ -46,6 +45,7 @@ from .evidence_judge import (
 )
 from .judge_client import JudgeClient
 from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
+from .program import EvaluationFailed, OperationProgram, Question, answered
 
 __all__ = [
     "JUDGE_SYSTEM_PROMPT",
@@ -98,13 +98,13 @@ class _Answer(StrictAnswer):
     is_valid: bool
 
 
-def course(operation: Judge, item: Item, *, shown: Item | None = None) -> Course:
+def course(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """First, without a call, the check of what is cited; then the judge is asked once.
 
     `shown` is the item as it is sent; None: whole. What is cited is checked in the item itself.
 
     Raises:
-        NoEvaluation: NO_CONTENT where the item is no classification, else the kind of the judge's failure.
+        EvaluationFailed: NO_CONTENT where the item is no classification, else the kind of the judge's failure.
     """
     given = _classification(item)
     noun = CitedNoun.of(operation.noun, operation.plural)
@@ -123,7 +123,7 @@ def course(operation: Judge, item: Item, *, shown: Item | None = None) -> Course
 
 
 def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
-    """System and user message for one classification. Raises `NoEvaluation` where the item is none."""
+    """System and user message for one classification. Raises `EvaluationFailed` where the item is none."""
     given = _classification(item)
     prompt = judge_prompt(
         value=given.value,
@@ -170,9 +170,9 @@ def _classification(item: Item) -> _Classification:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         problem = f"{first['loc'][0]}: {first['msg']}"
-        raise NoEvaluation(ErrorKind.NO_CONTENT, f"{problem}; {_WANTED}") from error
+        raise EvaluationFailed(ErrorKind.NO_CONTENT, f"{problem}; {_WANTED}") from error
     if given.value is None or (isinstance(given.value, str) and not given.value.strip()):
-        raise NoEvaluation(ErrorKind.NO_CONTENT, f"value: missing or blank; {_WANTED}")
+        raise EvaluationFailed(ErrorKind.NO_CONTENT, f"value: missing or blank; {_WANTED}")
     return given
 
 

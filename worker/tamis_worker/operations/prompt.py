@@ -48,7 +48,7 @@ def user_message(*sections: str) -> str:
     return "\n\n".join(sections)
 
 
-def callers_words(text: str) -> str:
+def escape_headings(text: str) -> str:
     """The caller's words with their lines as they are, except that none can begin a heading."""
     lines = [line.rstrip() for line in text.splitlines()]
     return "\n".join(f"\\{line.lstrip()}" if line.lstrip().startswith("#") else line for line in lines)

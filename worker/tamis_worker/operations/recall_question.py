@@ -10,8 +10,8 @@ from tamis_schemas import Item, RecallAnswer
 from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line, shown_value
 from .answer_model import InvalidAnswer, StrictAnswer, object_schema, validated
-from .dialogue import Question
-from .prompt import DATA_RULE, callers_words, source_data, user_message
+from .program import Question
+from .prompt import DATA_RULE, escape_headings, source_data, user_message
 
 SHOWN = 10  # chunks, the first ones (spec 4)
 VALUE_LENGTH = 300  # characters of a value that is shown
@@ -64,7 +64,7 @@ def recall_question(
         value = values.get(name)
         told = "nothing was found" if value is None else shown_value(value)[:VALUE_LENGTH]
         shown[f"extracted value of {one_line(name)}" if name else "extracted value"] = told
-    instruction = f"## Instruction\n{callers_words(asked_for)}"
+    instruction = f"## Instruction\n{escape_headings(asked_for)}"
     lines = [f"- {one_line(f'{name}: {words}' if words else name)}" for name, words in fields.items()]
     parts = ["\n".join(["## Fields", *lines])] if not single else []
     return Question(

@@ -17,8 +17,8 @@ from .answer_model import (
     explanation,
     validated,
 )
-from .dialogue import asks_once
-from .prompt import SYSTEM_END, callers_words, source_data, user_message
+from .program import asks_once
+from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
 ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other can be answered
 
@@ -38,7 +38,7 @@ class _Answer(StrictAnswer):
 def messages(operation: Score, item: Item) -> tuple[Message, ...]:
     """System and user message for one item; range and interval stand after the criteria."""
     rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
-    instruction = "\n".join(["## Instruction", callers_words(operation.criteria), "", *_scale(operation)])
+    instruction = "\n".join(["## Instruction", escape_headings(operation.criteria), "", *_scale(operation)])
     return (
         Message("system", "\n".join([*rules, "", SYSTEM_END])),
         Message("user", user_message(source_data(item), instruction)),

@@ -27,29 +27,29 @@ from tamis_schemas.ledger.revisions import demand
 
 from ..celery_adapter.item_strategy import Deliveries
 from ..config.settings import WorkerSettings
-from ..engine.asking import Asker, Patience
 from ..engine.backpressure import Backpressure, Server
+from ..engine.batch_interrupts import BatchInterrupts
 from ..engine.broker_probe import BrokerProbe
 from ..engine.budget import Budget
 from ..engine.cache import Cache
 from ..engine.capacity import Capacity
 from ..engine.evaluate import Evaluator, Return, Writers
 from ..engine.group_commit import GroupCommit
-from ..engine.halting import Halting
+from ..engine.question_runner import CallPolicy, QuestionRunner
 from ..event_loop.loop import LoopThread, end_tasks
 from ..ledger import pauses
-from ..ledger.batches import TermsOfBatches
+from ..ledger.batches import BatchConfigCache
 from ..ledger.claims import Claims, lost
 from ..ledger.connection import connect
 from ..ledger.dialects import LedgerDialects
 from ..ledger.outcomes import Outcome, record
-from ..ledger.returns import give_back
+from ..ledger.release_claims import give_back
 from ..ledger.shards import close_cancelled
 from ..ledger.spending import Spending
 from ..ledger.transcripts import KnownPrompts
 from ..limiter.limiter import Limits
 from ..limiter.limits import Limiters
-from ..liveness.lease_keeper import Presence
+from ..liveness.lease_keeper import LeaseKeeper
 from ..liveness.vitals import Vitals
 from ..llm.api_key import key_source
 from ..llm.dialect_store import endpoint_name
@@ -60,7 +60,7 @@ from ..maintenance.retention import Retention
 from ..telemetry.chat import Server as LlmServer
 from ..telemetry.exposition import Exposition
 from ..telemetry.gauges import ASKED_WITHIN, Present, QueueDepths
-from ..telemetry.measures import NOBODY, Measures
+from ..telemetry.measures import NULL_MEASURES, Measures
 from ..telemetry.metrics import Metrics
 from ..webhooks.deliverer import Deliverer
 
@@ -97,7 +97,7 @@ class Runtime:
         self._known_prompts = KnownPrompts()
         self._capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
         self.metrics = None if settings.metrics_port is None else Metrics(redact=self._redact)
-        self._measures: Measures = self.metrics or NOBODY
+        self._measures: Measures = self.metrics or NULL_MEASURES
         self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
         self.deliveries = Deliveries(
             self._loop,
@@ -114,7 +114,7 @@ class Runtime:
             concurrency=settings.concurrency,
             answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
         )
-        self._halting = Halting(self._pause)
+        self._halting = BatchInterrupts(self._pause)
         self._background: list[asyncio.Task[None]] = []
         self._exposition: Exposition | None = None
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
@@ -151,7 +151,7 @@ class Runtime:
         settings = self.settings
         self.engine = connect(settings.database)
         self._groups_engine = connect(settings.database, single_statements=True)
-        self._presence = Presence(
+        self._presence = LeaseKeeper(
             self.engine,
             _redis_of_broker(settings.broker),
             self.vitals.report,
@@ -195,7 +195,7 @@ class Runtime:
             returns=GroupCommit("returns", self._give_back, backpressure=self.backpressure),
         )
         await self._writers.start()
-        patience = Patience.of(settings)
+        patience = CallPolicy.of(settings)
         self._cache = Cache(self._groups_engine, self.backpressure, days=settings.cache_days)
         await self._cache.start()
         self._budget = Budget(
@@ -206,7 +206,7 @@ class Runtime:
             backpressure=self.backpressure,
         )
         await self._budget.start()
-        asker = Asker(
+        asker = QuestionRunner(
             self._llm,
             self._limiters,
             patience.retry,
@@ -219,7 +219,7 @@ class Runtime:
             server=LlmServer.of(self._endpoint),
             measures=self._measures,
         )
-        self._terms = TermsOfBatches(self._groups_engine, settings.steering)
+        self._terms = BatchConfigCache(self._groups_engine, settings.steering)
         self.evaluator = Evaluator(
             self._writers,
             self._terms,

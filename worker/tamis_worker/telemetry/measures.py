@@ -31,4 +31,4 @@ class Measures:
         """The reconciler set things going again."""
 
 
-NOBODY = Measures()
+NULL_MEASURES = Measures()

@@ -10,7 +10,7 @@ import redis
 from kombu import Connection
 from kombu.transport.virtual import QoS
 
-from tamis_worker.celery_adapter.redis_channel import receive_with_care
+from tamis_worker.celery_adapter.redis_channel import install_resilient_qos
 from tamis_worker.embedded.valkey import Valkey
 
 
@@ -22,7 +22,7 @@ class Consumer:
         self.channel: Any = self.connection.default_channel
         self.held_back = False
         self.refusals: list[Exception] = []
-        receive_with_care(self.channel, lambda: self.held_back, self.refusals.append)
+        install_resilient_qos(self.channel, lambda: self.held_back, self.refusals.append)
         self.channel.queue_declare("letters")
         self.connection.Producer(serializer="json").publish({"n": 1}, routing_key="letters")
 
@@ -83,7 +83,7 @@ def test_the_number_of_messages_in_flight_is_bounded_as_before(server: Valkey) -
     connection = Connection(server.url)
     channel: Any = connection.default_channel
     channel.basic_qos(prefetch_count=1)
-    receive_with_care(channel, lambda: False, lambda error: None)
+    install_resilient_qos(channel, lambda: False, lambda error: None)
     QoS.append(channel.qos, object(), "tag")
     assert not channel.qos.can_consume()
     QoS.ack(channel.qos, "tag")

@@ -24,7 +24,7 @@ from tamis_schemas import EvaluationResult, LedgerUnavailable, Provenance, Usage
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_schemas.ledger.revisions import MIGRATIONS
 from tamis_worker.embedded.postgres import Postgres
-from tamis_worker.ledger import claims, heartbeat, outcomes, returns
+from tamis_worker.ledger import claims, heartbeat, outcomes, release_claims
 from tamis_worker.ledger.claims import ItemKey
 from tamis_worker.ledger.connection import connect, transaction
 from tamis_worker.ledger.shards import Closing, close_shard
@@ -52,7 +52,7 @@ def as_before(module: ModuleType, **statements: str) -> ModuleType:
 
 CLAIMS = as_before(claims, _CLAIM=release_before.CLAIM, _LOST=release_before.LOST_CLAIMS)
 OUTCOMES = as_before(outcomes, _RECORD=release_before.RECORD)
-RETURNS = as_before(returns, _GIVE_BACK=release_before.GIVE_BACK)
+RETURNS = as_before(release_claims, _GIVE_BACK=release_before.GIVE_BACK)
 RELEASES = {"old": (CLAIMS, OUTCOMES), "new": (claims, outcomes)}
 
 
@@ -182,7 +182,7 @@ async def test_what_the_release_before_says_has_the_same_effect_on_the_new_table
     assert taken is not None
     assert (taken.fence, taken.payload) == (2, {"title": "t0"})
     assert list(await OUTCOMES.record(engine, [decided(OUTCOMES, one) for one in mine])) == [False, True, True, True]
-    assert await returns.give_back(engine, [taken]) == [True]
+    assert await release_claims.give_back(engine, [taken]) == [True]
     # Sweeps: of a dead worker's claims, and of messages that were lost.
     await CLAIMS.claim(engine, of_old[:1], worker="gone", max_claims=5)
     async with transaction(engine) as connection:

@@ -17,7 +17,7 @@ from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.ledger.returns import give_back
+from tamis_worker.ledger.release_claims import give_back
 from tamis_worker.ledger.shards import close_cancelled, close_shard
 from tamis_worker.operations import Decided, Failure
 

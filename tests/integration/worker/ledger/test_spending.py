@@ -18,7 +18,7 @@ from tamis_producer import Client
 from tamis_schemas import Filter, LedgerUnavailable
 from tamis_worker.ledger import spending
 from tamis_worker.ledger.connection import transaction
-from tamis_worker.ledger.spending import Change, Spending
+from tamis_worker.ledger.spending import BudgetChange, Spending
 
 D = Decimal
 
@@ -37,7 +37,7 @@ async def standing(engine: AsyncEngine, batch_id: UUID) -> tuple[Decimal, Decima
 
 async def test_the_longest_run_of_reservations_that_fits_is_granted(engine: AsyncEngine, client: Client) -> None:
     batch = budgeted(client, "1.00")
-    standings = await Spending(engine).change([Change(batch, reserve=D(x)) for x in ("0.4", "0.5", "0.2", "0.1")])
+    standings = await Spending(engine).change([BudgetChange(batch, reserve=D(x)) for x in ("0.4", "0.5", "0.2", "0.1")])
     # 0.4 + 0.5 = 0.9; with 0.2 it would be 1.1, and what stands behind it is not let past
     assert [one.granted for one in standings] == [True, True, False, False]
     assert await standing(engine, batch) == (D(0), D("0.9"))
@@ -47,23 +47,23 @@ async def test_the_longest_run_of_reservations_that_fits_is_granted(engine: Asyn
 async def test_a_budget_can_be_used_to_the_last_nanodollar(engine: AsyncEngine, client: Client) -> None:
     batch = budgeted(client, "0.000000003")
     one = D("0.000000001")
-    standings = await Spending(engine).change([Change(batch, reserve=one) for _ in range(4)])
+    standings = await Spending(engine).change([BudgetChange(batch, reserve=one) for _ in range(4)])
     assert [each.granted for each in standings] == [True, True, True, False]
 
 
 async def test_settlements_of_a_group_make_room_for_its_reservations(engine: AsyncEngine, client: Client) -> None:
     batch = budgeted(client, "1.00")
     writer = Spending(engine)
-    await writer.change([Change(batch, reserve=D("0.9"))])
-    reserve = Change(batch, reserve=D("0.7"))
-    settle = Change(batch, release=D("0.9"), spend=D("0.3"))
+    await writer.change([BudgetChange(batch, reserve=D("0.9"))])
+    reserve = BudgetChange(batch, reserve=D("0.7"))
+    settle = BudgetChange(batch, release=D("0.9"), spend=D("0.3"))
     assert [one.granted for one in await writer.change([reserve, settle])] == [True, True]
     assert await standing(engine, batch) == (D("0.3"), D("0.7"))
 
 
 async def test_batches_do_not_share_budgets(engine: AsyncEngine, client: Client) -> None:
     rich, poor = budgeted(client, "10"), budgeted(client, "0.1")
-    changes = [Change(poor, reserve=D(1)), Change(rich, reserve=D(1)), Change(poor, reserve=D("0.1"))]
+    changes = [BudgetChange(poor, reserve=D(1)), BudgetChange(rich, reserve=D(1)), BudgetChange(poor, reserve=D("0.1"))]
     standings = await Spending(engine).change(changes)
     # the poor one's second request stands behind its first one, which does not fit: 1 + 0.1 > 0.1
     assert [one.granted for one in standings] == [False, True, False]
@@ -73,10 +73,10 @@ async def test_batches_do_not_share_budgets(engine: AsyncEngine, client: Client)
 async def test_what_was_overspent_is_told_and_nothing_more_is_granted(engine: AsyncEngine, client: Client) -> None:
     batch = budgeted(client, "1")
     writer = Spending(engine)
-    await writer.change([Change(batch, reserve=D("0.9"))])
-    await writer.change([Change(batch, release=D("0.9"), spend=D("1.2"))])  # a prompt longer than thought
+    await writer.change([BudgetChange(batch, reserve=D("0.9"))])
+    await writer.change([BudgetChange(batch, release=D("0.9"), spend=D("1.2"))])  # a prompt longer than thought
     assert await standing(engine, batch) == (D("1.2"), D(0))
-    assert [one.granted for one in await writer.change([Change(batch, reserve=D("0.000000001"))])] == [False]
+    assert [one.granted for one in await writer.change([BudgetChange(batch, reserve=D("0.000000001"))])] == [False]
 
 
 async def test_many_workers_at_once_never_reserve_more_than_there_is(engine: AsyncEngine, client: Client) -> None:
@@ -90,11 +90,11 @@ async def test_many_workers_at_once_never_reserve_more_than_there_is(engine: Asy
         writer = Spending(engine)
         for _ in range(25):
             amount = D(draw.randrange(1, 40)) / 1000
-            (reply,) = await writer.change([Change(batch, reserve=amount)])
+            (reply,) = await writer.change([BudgetChange(batch, reserve=amount)])
             highest = max(highest, reply.spent + reply.reserved)
             if reply.granted:
                 granted.append(amount / 2)
-                await writer.change([Change(batch, release=amount, spend=amount / 2)])
+                await writer.change([BudgetChange(batch, release=amount, spend=amount / 2)])
 
     await asyncio.gather(*(worker() for _ in range(5)))
     assert highest <= 1
@@ -128,8 +128,8 @@ async def test_a_lost_reply_neither_lowers_nor_doubles_anything(
     batch = budgeted(client, "1.00")
     writer, lost = Spending(engine), Lost(monkeypatch)
     groups = [
-        [Change(batch, reserve=D("0.3")), Change(batch, reserve=D("0.2"))],
-        [Change(batch, release=D("0.3"), spend=D("0.1"))],
+        [BudgetChange(batch, reserve=D("0.3")), BudgetChange(batch, reserve=D("0.2"))],
+        [BudgetChange(batch, release=D("0.3"), spend=D("0.1"))],
     ]
     for group in groups:
         lost.after, lost.before = (1, 0) if committed else (0, 1)
@@ -147,8 +147,8 @@ async def test_replies_lost_again_and_again_end_in_one_write(
     lost.after = 3  # the group's, and those of two questions what became of it
     for _ in range(3):
         with pytest.raises(LedgerUnavailable):
-            await writer.change([Change(batch, reserve=D("0.3"))])
-    await writer.change([Change(batch, reserve=D("0.3"))])
+            await writer.change([BudgetChange(batch, reserve=D("0.3"))])
+    await writer.change([BudgetChange(batch, reserve=D("0.3"))])
     assert await standing(engine, batch) == (D(0), D("0.3"))
 
 
@@ -170,7 +170,7 @@ async def test_the_law_spent_and_reserved_never_pass_the_budget_and_nothing_is_l
         for amount, settles in group:
             release = in_flight.pop(0) if settles and in_flight else D(0)
             spent += release / 2
-            changes.append(Change(batch, reserve=amount, release=release, spend=release / 2))
+            changes.append(BudgetChange(batch, reserve=amount, release=release, spend=release / 2))
         standings = await writer.change(changes)
         fits, free = [], most - spent - sum(in_flight)
         for change in changes:  # the same in plain words: from the first on, as long as they fit

@@ -13,7 +13,7 @@ from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.ledger.returns import give_back
+from tamis_worker.ledger.release_claims import give_back
 from tamis_worker.ledger.transcripts import CallsOfClaim, KnownPrompts
 from tamis_worker.operations import Decided, Failure
 

@@ -19,7 +19,7 @@ from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
 from tamis_worker.limiter.gcra import AHEAD, request_pace, token_pace
 from tamis_worker.limiter.limiter import Limiter, Limits, Permit
-from tamis_worker.limiter.script import SCRIPT, Call, Memory, Reply
+from tamis_worker.limiter.script import SCRIPT, LimiterReply, LimiterRequest, SharedLimitState
 
 SOON = 10.0  # seconds; a bound for what takes milliseconds on a quiet machine
 NOT_YET = 0.3  # seconds in which nothing may happen
@@ -441,9 +441,9 @@ class RawHolder:
         settle: int = 0,
         name: str | None = None,
         lease: float = 15,
-    ) -> Reply:
+    ) -> LimiterReply:
         self.calls += 1
-        call = Call(
+        call = LimiterRequest(
             name=name or f"n-{self.calls}",
             lease=lease,
             slots=self.held,
@@ -455,9 +455,9 @@ class RawHolder:
         )
         numbers = await self.redis.register_script(SCRIPT)(
             keys=[f"{self.key}:rate", f"{self.key}:holders"],
-            args=call.arguments(self.name, self.limits, 0.0, Memory()),
+            args=call.arguments(self.name, self.limits, 0.0, SharedLimitState()),
         )
-        return Reply.read(numbers)
+        return LimiterReply.read(numbers)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -19,7 +19,7 @@ from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
 from tamis_worker.limiter.gcra import AHEAD, request_pace, token_pace
 from tamis_worker.limiter.rate_headers import RateHeaders
-from tamis_worker.limiter.script import LIMIT_KEPT, Limits, Reply
+from tamis_worker.limiter.script import LIMIT_KEPT, LimiterReply, Limits
 
 MINUTE = 60.0
 LEASE = 6.0  # s
@@ -156,7 +156,7 @@ class Machine(RuleBasedStateMachine):
         self.limits.append(InForce(now, lower_rpm, lower_tpm))
         self.world.run(0.6)  # others hear of it with their next call; what they were granted before is theirs
 
-    def note(self, reply: Reply) -> None:
+    def note(self, reply: LimiterReply) -> None:
         now = self.world.now
         if reply.blocked > 0:
             assert not reply.more

@@ -14,8 +14,8 @@ from nursery import shared
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake import read_records
 from tamis_schemas import Inclusion, Item, SearchCriteria, Usage
-from tamis_worker.engine.asking import Patience
 from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.question_runner import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, ChatRequest
 from tamis_worker.llm.llm import Llm
@@ -28,7 +28,7 @@ CRITERIA = SearchCriteria(
     inclusion_criteria=[f"The record meets condition {n}, which takes some ten words to say" for n in range(10)],
     exclusion_criteria=[f"The record is of kind {n}, which nobody wants to read about" for n in range(5)],
 )
-PATIENCE = Patience(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
+PATIENCE = CallPolicy(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,12 @@
 import select
 import threading
 
-from tamis_worker.celery_adapter.mailbox import Post, SocketPost
+from tamis_worker.celery_adapter.mailbox import Mailbox, ThreadMailbox
 
 
 def test_one_ring_for_everything_until_it_is_taken() -> None:
     rings: list[None] = []
-    post: Post[int] = Post(lambda: rings.append(None))
+    post: Mailbox[int] = Mailbox(lambda: rings.append(None))
     for thing in range(5):
         post.put(thing)
     assert len(rings) == 1
@@ -20,7 +20,7 @@ def test_one_ring_for_everything_until_it_is_taken() -> None:
 
 
 def test_a_socket_post_is_readable_exactly_while_something_is_in() -> None:
-    post: SocketPost[str] = SocketPost()
+    post: ThreadMailbox[str] = ThreadMailbox()
     assert not select.select([post], [], [], 0)[0]
     post.put("a")
     post.put("b")
@@ -31,7 +31,7 @@ def test_a_socket_post_is_readable_exactly_while_something_is_in() -> None:
 
 
 def test_waiting_ends_with_the_first_thing() -> None:
-    post: SocketPost[str] = SocketPost()
+    post: ThreadMailbox[str] = ThreadMailbox()
     thread = threading.Thread(target=post.put, args=("a",))
     thread.start()
     post.wait(30)
@@ -43,7 +43,7 @@ def test_waiting_ends_with_the_first_thing() -> None:
 
 
 def test_nothing_is_lost_between_two_threads() -> None:
-    post: SocketPost[int] = SocketPost()
+    post: ThreadMailbox[int] = ThreadMailbox()
     many = 20_000
     thread = threading.Thread(target=lambda: [post.put(n) for n in range(many)])
     thread.start()

@@ -4,10 +4,10 @@ import json
 
 from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker.doctor.sample_questions import sample_questions
-from tamis_worker.engine.asking import Patience
+from tamis_worker.engine.question_runner import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 
-PATIENCE = Patience(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
+PATIENCE = CallPolicy(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
 
 
 def test_each_operation_is_asked_once() -> None:

@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from tamis_schemas import ErrorKind, Filter, Pause, Prices, Steering, Tier, Usage
-from tamis_worker.engine.asking import Asker, Tally
+from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.capacity import Capacity
-from tamis_worker.engine.halting import Halted, Halting
-from tamis_worker.engine.key_circuit_breaker import Access
+from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
+from tamis_worker.engine.question_runner import CallAccounting, QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
@@ -90,14 +90,14 @@ class Asking:
     def __init__(self, *replies: Reply, steering: Steering, first: float = 0.01) -> None:
         self.world: Any = World(replies)
         self.terms = BatchTerms(uuid4(), Filter(criteria="Is it?"), None, budgeted=True, steering=steering)
-        self.halting = Halting(self._pause)
+        self.halting = BatchInterrupts(self._pause)
         self.capacity = Capacity(most=2, usual=120.0, first=first, longest=first)
-        self.tally = Tally()
+        self.tally = CallAccounting()
         w = self.world
-        self.asker = Asker(
+        self.asker = QuestionRunner(
             *(w, w, POLICY, self.halting, w, w, Prices({})),
             sleep=w.sleep,
-            access=lambda: Access(spacing=0.0),
+            access=lambda: KeyCircuitBreaker(spacing=0.0),
             capacity=self.capacity,
         )
 

@@ -21,7 +21,6 @@ from tamis_schemas import (
     Usage,
 )
 from tamis_worker.engine import budget as module
-from tamis_worker.engine.asking import Tally
 from tamis_worker.engine.budget import (
     Budget,
     OverBudget,
@@ -31,8 +30,9 @@ from tamis_worker.engine.budget import (
     reserved_tokens,
     usage_of,
 )
+from tamis_worker.engine.question_runner import CallAccounting
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.ledger.spending import Change, Standing
+from tamis_worker.ledger.spending import BudgetChange, BudgetState
 from tamis_worker.llm.chat import Answer, CallError, Reply
 
 D = Decimal
@@ -55,7 +55,7 @@ class Row:
         self.came = asyncio.Event()  # a write has come
         self.refusal: Exception | None = None
 
-    async def change(self, changes: Sequence[Change]) -> Sequence[Standing]:
+    async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
         self.came.set()
         await self.gate.wait()
         if self.refusal is not None:
@@ -68,7 +68,7 @@ class Row:
             fit = all(fits) and self.spent + self.reserved + change.reserve <= self.max_cost
             self.reserved += change.reserve if fit else 0
             fits.append(fit)
-        return [Standing(fit, self.max_cost, self.spent, self.reserved) for fit in fits]
+        return [BudgetState(fit, self.max_cost, self.spent, self.reserved) for fit in fits]
 
 
 @pytest.fixture
@@ -338,13 +338,13 @@ def test_failed_calls_cost_what_was_counted_and_unknown_prices_are_never_nothing
 )
 def test_a_call_whose_end_nobody_knows_is_told_from_one_that_was_refused(reply: Reply, unanswered: bool) -> None:
     assert is_unanswered(reply) is unanswered
-    tally = Tally()
+    tally = CallAccounting()
     tally.note(reply, None)
     assert (tally.calls, tally.unanswered) == (1, int(unanswered))
 
 
 def test_the_tier_of_the_last_answer_is_kept_and_refusals_name_none() -> None:
-    tally = Tally()
+    tally = CallAccounting()
     tally.note(replace(ANSWERED, tier="flex"), D(0))
     tally.note(CallError(ErrorKind.RATE_LIMITED, "429", 429), D(0))
     assert tally.tier == "flex"

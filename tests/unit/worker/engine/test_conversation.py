@@ -8,27 +8,27 @@ from uuid import uuid4
 import pytest
 
 from tamis_schemas import EvaluationResult, Extract
-from tamis_worker.engine.asking import Patience, Tally
+from tamis_worker.engine.batch_interrupts import Halted
 from tamis_worker.engine.conversation import Conversation
-from tamis_worker.engine.halting import Halted
+from tamis_worker.engine.question_runner import CallAccounting, CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.operations import Decided
-from tamis_worker.operations.dialogue import Course, Question, Reading
+from tamis_worker.operations.program import OperationProgram, Question, QuestionResult
 
 TERMS = BatchTerms(uuid4(), Extract(instruction="Which design?"), model=None)
-PATIENCE = Patience(RetryPolicy(max_calls=5, deadline=900.0), temperature=0.0, max_output_tokens=100)
+PATIENCE = CallPolicy(RetryPolicy(max_calls=5, deadline=900.0), temperature=0.0, max_output_tokens=100)
 
 
 def asking(*words: str) -> Question[Any]:
     return Question((Message("user", " ".join(words)),), "extract", {}, parse=lambda data: data)
 
 
-def rounds(*questions: tuple[str, ...]) -> Course:
+def rounds(*questions: tuple[str, ...]) -> OperationProgram:
     """Each tuple is asked side by side, one tuple after the other."""
 
-    def course() -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], Decided]:
+    def course() -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]:
         for words in questions:
             yield tuple(asking(word) for word in words)
         return Decided(EvaluationResult(value="a trial", confidence=0.9))
@@ -36,7 +36,7 @@ def rounds(*questions: tuple[str, ...]) -> Course:
     return course()
 
 
-class Asker:
+class QuestionRunner:
     """Answers each question when it is told to; `halted` are given back instead."""
 
     def __init__(self, *, halted: tuple[str, ...] = (), seconds: dict[str, float] | None = None) -> None:
@@ -48,7 +48,14 @@ class Asker:
         self.deviations: dict[str, tuple[str, ...]] = {}
 
     async def ask(
-        self, request: ChatRequest, parse: object, tally: Tally, terms: BatchTerms, *, key: object, **more: object
+        self,
+        request: ChatRequest,
+        parse: object,
+        tally: CallAccounting,
+        terms: BatchTerms,
+        *,
+        key: object,
+        **more: object,
     ) -> str:
         word = request.messages[0].content
         self.worked.append(tally.worked)
@@ -66,7 +73,7 @@ def conversation(asker: Any) -> Conversation:
 
 
 async def test_where_one_question_is_halted_the_calls_of_the_others_are_finished() -> None:
-    asker = Asker(halted=("b", "d"))
+    asker = QuestionRunner(halted=("b", "d"))
     run = asyncio.create_task(conversation(asker).run(rounds(("a", "b", "c", "d"))))
     await asyncio.wait([run], timeout=0.05)
     assert not run.done()
@@ -77,7 +84,7 @@ async def test_where_one_question_is_halted_the_calls_of_the_others_are_finished
 
 
 async def test_a_conversation_that_is_cancelled_cancels_its_questions() -> None:
-    asker = Asker()
+    asker = QuestionRunner()
     run = asyncio.create_task(conversation(asker).run(rounds(("a", "b"))))
     await asyncio.sleep(0)
     run.cancel()
@@ -88,14 +95,14 @@ async def test_a_conversation_that_is_cancelled_cancels_its_questions() -> None:
 
 
 async def test_questions_side_by_side_take_as_long_as_the_longest_of_them() -> None:
-    asker = Asker(seconds={"a": 1.0, "b": 3.0, "c": 2.0, "d": 5.0})
+    asker = QuestionRunner(seconds={"a": 1.0, "b": 3.0, "c": 2.0, "d": 5.0})
     asker.in_flight.set()
     await conversation(asker).run(rounds(("a", "b"), ("c",), ("d",)))
     assert asker.worked == [0.0, 0.0, 3.0, 5.0]  # max(1, 3), and 2 more
 
 
 async def test_the_provenance_holds_what_was_otherwise_in_any_of_the_answers() -> None:
-    asker = Asker()
+    asker = QuestionRunner()
     asker.deviations = {"a": ("an array",), "c": ("extra key 'n' left out", "an array")}
     asker.in_flight.set()
     held = conversation(asker)

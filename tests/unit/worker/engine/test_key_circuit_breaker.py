@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tamis_schemas import ErrorKind, Usage
-from tamis_worker.engine.key_circuit_breaker import Access
+from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
 from tamis_worker.llm.chat import Answer, CallError, Reply
 
 ANSWER = Answer("{}", "m", Usage(), "stop", 1)
@@ -19,11 +19,11 @@ BUSY = CallError(ErrorKind.RATE_LIMITED, "429", status=429)
 
 
 @pytest.fixture
-def access() -> Access:
-    return Access(patience=60.0, spacing=0.0)
+def access() -> KeyCircuitBreaker:
+    return KeyCircuitBreaker(patience=60.0, spacing=0.0)
 
 
-async def call(access: Access, reply: Reply) -> int:
+async def call(access: KeyCircuitBreaker, reply: Reply) -> int:
     """One call with this reply; how many in a row were refused like it."""
     with await access.turn() as turn:
         turn.begin()
@@ -39,7 +39,7 @@ async def settled() -> None:
 class Endpoint:
     """Calls that stay in flight until they are answered."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: KeyCircuitBreaker) -> None:
         self._access = access
         self.in_flight: list[asyncio.Future[Reply]] = []
         self.calls = 0
@@ -59,7 +59,7 @@ class Endpoint:
 
 
 @pytest.fixture
-def endpoint(access: Access) -> Endpoint:
+def endpoint(access: KeyCircuitBreaker) -> Endpoint:
     return Endpoint(access)
 
 
@@ -97,11 +97,11 @@ async def test_refusals_let_one_after_the_other_in_and_are_counted(endpoint: End
         (TOO_LONG, 3),  # may be said before anybody looks at the key
     ],
 )
-async def test_an_answer_begins_the_count_anew(access: Access, between: Reply, then: int) -> None:
+async def test_an_answer_begins_the_count_anew(access: KeyCircuitBreaker, between: Reply, then: int) -> None:
     assert [await call(access, reply) for reply in (BAD_KEY, BAD_KEY, between, BAD_KEY)] == [1, 2, 0, then]
 
 
-async def test_whoever_waits_is_let_in_as_soon_as_the_answer_is_heard(access: Access) -> None:
+async def test_whoever_waits_is_let_in_as_soon_as_the_answer_is_heard(access: KeyCircuitBreaker) -> None:
     with await access.turn() as turn:
         turn.begin()
         second = asyncio.create_task(access.turn())
@@ -113,7 +113,7 @@ async def test_whoever_waits_is_let_in_as_soon_as_the_answer_is_heard(access: Ac
 
 
 async def test_an_answer_to_a_call_that_began_before_a_refusal_does_not_open_the_gate(
-    access: Access, endpoint: Endpoint
+    access: KeyCircuitBreaker, endpoint: Endpoint
 ) -> None:
     await call(access, ANSWER)
     flying = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
@@ -126,18 +126,18 @@ async def test_an_answer_to_a_call_that_began_before_a_refusal_does_not_open_the
 
 
 @pytest.mark.parametrize("reply", [TOO_LONG, BUSY, REFUSED], ids=lambda reply: reply.kind.value)
-async def test_an_error_of_the_request_shows_that_the_key_is_taken(access: Access, reply: Reply) -> None:
+async def test_an_error_of_the_request_shows_that_the_key_is_taken(access: KeyCircuitBreaker, reply: Reply) -> None:
     await call(access, reply)
     assert access.turn_at_once() is not None
 
 
 @pytest.mark.parametrize("reply", [DOWN, FORBIDDEN, BAD_KEY], ids=lambda reply: reply.kind.value)
-async def test_an_error_of_the_endpoint_shows_nothing_of_the_key(access: Access, reply: Reply) -> None:
+async def test_an_error_of_the_endpoint_shows_nothing_of_the_key(access: KeyCircuitBreaker, reply: Reply) -> None:
     await call(access, reply)
     assert access.turn_at_once() is None
 
 
-async def test_a_403_that_may_be_one_items_fault_closes_nothing_and_is_counted(access: Access) -> None:
+async def test_a_403_that_may_be_one_items_fault_closes_nothing_and_is_counted(access: KeyCircuitBreaker) -> None:
     await call(access, ANSWER)
     assert [await call(access, FORBIDDEN) for _ in range(3)] == [1, 2, 3]
     assert access.turn_at_once() is not None
@@ -146,7 +146,7 @@ async def test_a_403_that_may_be_one_items_fault_closes_nothing_and_is_counted(a
 
 
 async def test_an_old_answer_says_nothing_of_the_key_as_it_is_now() -> None:
-    endpoint = Endpoint(Access(patience=60.0, spacing=0.0, fresh=0.0))
+    endpoint = Endpoint(KeyCircuitBreaker(patience=60.0, spacing=0.0, fresh=0.0))
     tasks = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
     for made in (1, 2, 3):
         await settled()
@@ -155,12 +155,12 @@ async def test_an_old_answer_says_nothing_of_the_key_as_it_is_now() -> None:
     assert [task.result() for task in tasks] == [0, 0, 0]
 
 
-async def test_a_refusal_after_a_long_pause_is_the_next_in_the_row(access: Access) -> None:
+async def test_a_refusal_after_a_long_pause_is_the_next_in_the_row(access: KeyCircuitBreaker) -> None:
     assert [await call(access, BAD_KEY) for _ in range(4)] == [1, 2, 3, 4]  # one call, and the batch is paused again
 
 
 async def test_whoever_waits_too_long_behind_one_call_goes_beside_it() -> None:
-    endpoint = Endpoint(Access(patience=0.0, spacing=0.0))
+    endpoint = Endpoint(KeyCircuitBreaker(patience=0.0, spacing=0.0))
     tasks = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
     await settled()
     assert endpoint.calls == 3
@@ -169,7 +169,7 @@ async def test_whoever_waits_too_long_behind_one_call_goes_beside_it() -> None:
     assert [task.result() for task in tasks] == [0, 0, 0]
 
 
-async def test_a_turn_whose_call_is_not_made_goes_to_the_next(access: Access) -> None:
+async def test_a_turn_whose_call_is_not_made_goes_to_the_next(access: KeyCircuitBreaker) -> None:
     first = await access.turn()
     second = asyncio.create_task(access.turn())
     await settled()
@@ -181,7 +181,7 @@ async def test_a_turn_whose_call_is_not_made_goes_to_the_next(access: Access) ->
 
 
 async def test_a_turn_that_is_cancelled_while_it_waits_for_its_time_goes_to_the_next() -> None:
-    access = Access(patience=60.0, spacing=30.0)
+    access = KeyCircuitBreaker(patience=60.0, spacing=30.0)
     await call(access, BAD_KEY)
     first = asyncio.create_task(access.turn())
     second = asyncio.create_task(access.turn())

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tamis_schemas import NO_STEERING, ErrorKind, Steering, Tier, Usage
-from tamis_worker.engine.asking import Patience, Tally, fingerprint
 from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.question_runner import CallAccounting, CallPolicy, fingerprint
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
-from tamis_worker.operations.dialogue import Question
+from tamis_worker.operations.program import Question
 
-PATIENCE = Patience(RetryPolicy(5, 900.0), temperature=0.0, max_output_tokens=100, flex_timeout=900.0)
+PATIENCE = CallPolicy(RetryPolicy(5, 900.0), temperature=0.0, max_output_tokens=100, flex_timeout=900.0)
 QUESTION: Question[Any] = Question((Message("user", "Is it?"),), "filter", {}, parse=lambda data: data)
 REQUEST = ChatRequest(
     "gpt-5-mini",
@@ -101,7 +101,7 @@ def test_the_case_of_a_headers_name_and_the_order_of_fields_make_no_other_key() 
 
 
 def test_an_item_is_billed_at_the_tier_that_its_last_answer_named() -> None:
-    tally = Tally()
+    tally = CallAccounting()
     answer = Answer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
     told = []
     for reply in (

@@ -7,7 +7,7 @@ import pytest
 from tamis_schemas import Extract, ExtractionDetail
 from tamis_worker.operations import course
 from tamis_worker.operations.answer_model import Decided
-from tamis_worker.operations.dialogue import Answered
+from tamis_worker.operations.program import Answered
 
 TEXTS = (
     "We enrolled 1,250 adults in nine hospitals.",

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tamis_worker.limiter.allotment import FRESH, NOBODY, Demand, Holding
+from tamis_worker.limiter.allotment import FRESH, NO_DEMAND, Demand, LocalAllotment
 from tamis_worker.limiter.gcra import AHEAD, GRACE
-from tamis_worker.limiter.script import Limits, Memory, Reply
+from tamis_worker.limiter.script import LimiterReply, Limits, SharedLimitState
 
 LIMITS = Limits(6_000, None, 10)
 NOW = 1_000.0
 
 
 def granted(
-    holding: Holding,
+    holding: LocalAllotment,
     *,
     slots: int = 0,
     delays: tuple[float, ...] = (),
@@ -22,16 +22,16 @@ def granted(
     blocked: float = 0.0,
     at: float = NOW,
     came: float | None = None,
-    demand: Demand = NOBODY,
+    demand: Demand = NO_DEMAND,
 ) -> None:
     """One conversation with Redis."""
     call = holding.call("c", at, demand, LIMITS)
-    reply = Reply(slots, keep, False, paced, None, blocked, 10, Memory(), delays)
+    reply = LimiterReply(slots, keep, False, paced, None, blocked, 10, SharedLimitState(), delays)
     holding.answered(call, reply, at, at if came is None else came)
 
 
 def test_a_call_needs_a_slot_and_a_permit_that_is_due() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     assert not holding.take(0, NOW)
     granted(holding, slots=1, delays=(0.2,))
     assert not holding.take(0, NOW + 0.1)
@@ -41,14 +41,14 @@ def test_a_call_needs_a_slot_and_a_permit_that_is_due() -> None:
 
 
 def test_a_permit_is_void_when_its_time_is_long_over() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, delays=(0.0, 0.0))
     assert holding.take(0, NOW + GRACE)
     assert not holding.take(0, NOW + GRACE + 0.01)
 
 
 def test_an_answer_that_was_read_late_does_not_move_appointments() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, delays=(0.0, 0.4), came=NOW + 5.0)  # the process was stopped meanwhile
     assert not holding.take(0, NOW + 5.0)
 
@@ -57,28 +57,28 @@ def test_an_answer_that_was_read_late_does_not_move_appointments() -> None:
 def test_an_answer_moves_appointments_by_its_way_and_by_no_more_than_a_tenth_of_a_second(
     came: float, due: float
 ) -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=1, delays=(0.2,), came=NOW + came)
     assert holding.next_permit(NOW + came) == pytest.approx(NOW + due)
 
 
 @pytest.mark.parametrize("paced", [True, False])
 def test_nothing_begins_when_redis_was_not_heard_for_a_while(paced: bool) -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, delays=(AHEAD, AHEAD) if paced else (), paced=paced)
     assert holding.take(0, NOW + FRESH - 0.01)
     assert not holding.take(0, NOW + FRESH)
 
 
 def test_tokens_of_permits_are_one_purse_and_what_is_left_of_it_is_given_back() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     demand = Demand(waiting=2, head=100, mean=100)
     granted(holding, slots=3, delays=(0.0, 0.0), demand=demand)
     assert not holding.take(201, NOW)  # more than both have
     assert holding.take(150, NOW)
     assert not holding.take(51, NOW)
     assert holding.take(20, NOW)
-    assert holding.call("next", NOW + 0.5, NOBODY, LIMITS).settle == -30
+    assert holding.call("next", NOW + 0.5, NO_DEMAND, LIMITS).settle == -30
 
 
 @pytest.mark.parametrize(
@@ -91,20 +91,20 @@ def test_tokens_of_permits_are_one_purse_and_what_is_left_of_it_is_given_back() 
     ],
 )
 def test_a_call_gives_its_slot_back_and_settles_its_tokens(
-    ended: Callable[[Holding], None], settled: tuple[int, int]
+    ended: Callable[[LocalAllotment], None], settled: tuple[int, int]
 ) -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=1, delays=(0.0,), demand=Demand(waiting=1, head=100, mean=100))
     assert holding.take(100, NOW)
     ended(holding)
     assert (holding.slots, holding.out) == (1, 0)
-    call = holding.call("next", NOW + 0.1, NOBODY, LIMITS)
+    call = holding.call("next", NOW + 0.1, NO_DEMAND, LIMITS)
     assert (call.settle, call.succeeded) == settled
-    assert holding.call("after it", NOW + 0.2, NOBODY, LIMITS).settle == 0  # told once
+    assert holding.call("after it", NOW + 0.2, NO_DEMAND, LIMITS).settle == 0  # told once
 
 
 def test_a_call_larger_than_what_is_in_hand_asks_for_the_rest() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, delays=(0.0,), demand=Demand(waiting=1, head=100, mean=100))
     assert not holding.take(400, NOW)
     asked = holding.call("next", NOW + 0.1, Demand(waiting=1, head=400, mean=400), LIMITS)
@@ -112,31 +112,31 @@ def test_a_call_larger_than_what_is_in_hand_asks_for_the_rest() -> None:
 
 
 def test_a_slot_goes_from_call_to_call_unless_others_are_owed_it() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, paced=False)
     assert holding.take(0, NOW)
     assert holding.take(0, NOW)
     holding.give(0, 0)
     assert holding.take(0, NOW)
     granted(holding, keep=1, paced=False)
-    assert holding.due(NOW, NOBODY) > NOW + 0.01
+    assert holding.due(NOW, NO_DEMAND) > NOW + 0.01
     holding.give(0, 0)
     assert not holding.take(0, NOW)
     assert (holding.slots, holding.out) == (1, 1)
-    assert holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)  # it is told at once
+    assert holding.due(NOW, NO_DEMAND) == pytest.approx(NOW + 0.01)  # it is told at once
     holding.give(0, 0)
     assert holding.take(0, NOW)
 
 
 def test_a_slot_whose_permit_is_not_due_yet_is_not_let_go() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=1, delays=(0.3,))
     granted(holding, keep=0, at=NOW + 0.1)
     assert holding.take(0, NOW + 0.3)
 
 
 def test_what_rested_for_a_second_is_given_back() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=5, paced=False)
     assert holding.take(0, NOW)
     granted(holding, paced=False, at=NOW + 0.5)
@@ -148,7 +148,7 @@ def test_what_rested_for_a_second_is_given_back() -> None:
 
 def test_what_was_needed_for_a_moment_did_not_rest() -> None:
     """Of four slots one is in flight; two more are for a moment, so that one has rested."""
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=4, paced=False)
     assert holding.take(0, NOW)
     granted(holding, paced=False, at=NOW + 1.0)  # a second begins
@@ -165,7 +165,7 @@ def test_what_was_needed_for_a_moment_did_not_rest() -> None:
 
 
 def test_slots_that_rested_are_kept_for_those_who_wait_now() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=4)
     granted(holding, at=NOW + 1.0)
     granted(holding, at=NOW + 2.0, demand=Demand(waiting=3))
@@ -173,7 +173,7 @@ def test_slots_that_rested_are_kept_for_those_who_wait_now() -> None:
 
 
 def test_slots_that_have_just_come_did_not_rest() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=1, paced=False)
     assert holding.take(0, NOW)
     granted(holding, paced=False, at=NOW + 1.0)
@@ -183,17 +183,17 @@ def test_slots_that_have_just_come_did_not_rest() -> None:
 
 
 def test_a_congested_endpoint_gets_no_call_before_redis_knows() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, paced=False)
     holding.congested()
     assert not holding.take(0, NOW)
-    assert holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)  # and Redis is told at once
+    assert holding.due(NOW, NO_DEMAND) == pytest.approx(NOW + 0.01)  # and Redis is told at once
     granted(holding, paced=False)
     assert holding.take(0, NOW)
 
 
 def test_a_block_is_never_shortened_and_lasts_where_redis_has_forgotten_it() -> None:
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     granted(holding, slots=2, paced=False)
     holding.block(NOW + 5.0)
     holding.block(NOW + 1.0)

@@ -5,34 +5,34 @@ from dataclasses import replace
 
 import pytest
 
-from tamis_worker.limiter.allotment import FRESH, NOBODY, Demand, Holding
+from tamis_worker.limiter.allotment import FRESH, NO_DEMAND, Demand, LocalAllotment
 from tamis_worker.limiter.rate_headers import RateHeaders
-from tamis_worker.limiter.script import Call, Known, Limits, Memory, Reply
+from tamis_worker.limiter.script import LimiterReply, LimiterRequest, Limits, SharedLimit, SharedLimitState
 
 LIMITS = Limits(6_000, None, 10)
 NOW = 1_000.0
-NOTHING = Reply(0, None, False, True, None, 0.0, 10, Memory(), ())
+NOTHING = LimiterReply(0, None, False, True, None, 0.0, 10, SharedLimitState(), ())
 FREE = replace(NOTHING, paced=False)  # no rate is limited
 ONE = Demand(waiting=1, head=100, mean=100)
 SIZED = replace(NOTHING, more=1, delays=(0.0,))
 TWO = replace(NOTHING, more=1, delays=(0.0, 0.0))
 
 
-def answered(reply: Reply, demand: Demand = NOBODY, *, times: int = 1) -> Holding:
+def answered(reply: LimiterReply, demand: Demand = NO_DEMAND, *, times: int = 1) -> LocalAllotment:
     """What a process holds after so many such answers, the last of them at `NOW`."""
-    holding = Holding(15.0)
+    holding = LocalAllotment(15.0)
     for _ in range(times):
         holding.answered(holding.call("c", NOW, demand, LIMITS), reply, NOW, NOW)
     return holding
 
 
-def begun(calls: int, reply: Reply) -> Holding:
+def begun(calls: int, reply: LimiterReply) -> LocalAllotment:
     holding = answered(reply)
     assert all(holding.take(0, NOW) for _ in range(calls))
     return holding
 
 
-def after(holding: Holding, *events: Callable[[Holding], object]) -> Holding:
+def after(holding: LocalAllotment, *events: Callable[[LocalAllotment], object]) -> LocalAllotment:
     for event in events:
         event(holding)
     return holding
@@ -41,17 +41,17 @@ def after(holding: Holding, *events: Callable[[Holding], object]) -> Holding:
 @pytest.mark.parametrize(
     ("what", "holding", "demand", "at", "due"),
     [
-        ("nothing is held: a third of the lease", answered(NOTHING), NOBODY, 0.0, 5.0),
-        ("news: at once, with what else comes", after(answered(NOTHING), Holding.tell), NOBODY, 0.0, 0.01),
-        ("an idle slot is given back after its rest", answered(replace(FREE, more=1)), NOBODY, 0.0, 1.0),
-        ("one call in flight", begun(1, replace(FREE, more=1)), NOBODY, 0.0, 5.0),
-        ("calls go on: before what is held is old", begun(2, replace(FREE, more=2)), NOBODY, 0.0, 0.5),
-        ("an end is told", after(begun(1, TWO), lambda h: h.give(0, 0), lambda h: h.take(0, NOW)), NOBODY, 0.0, 1.0),
-        ("so are tokens beyond an estimate", after(begun(1, TWO), lambda h: h.void(1)), NOBODY, 0.0, 1.0),
-        ("tokens are left over", after(answered(SIZED, ONE), lambda h: h.take(70, NOW)), NOBODY, 0.0, 1.0),
-        ("none are left over", after(answered(SIZED, ONE), lambda h: h.take(100, NOW)), NOBODY, 0.0, 5.0),
-        ("others wait for the idle slot", answered(replace(FREE, more=1, contended=True)), NOBODY, 0.0, 0.01),
-        ("others wait, we have none", answered(replace(NOTHING, contended=True)), NOBODY, 0.0, 0.25),
+        ("nothing is held: a third of the lease", answered(NOTHING), NO_DEMAND, 0.0, 5.0),
+        ("news: at once, with what else comes", after(answered(NOTHING), LocalAllotment.tell), NO_DEMAND, 0.0, 0.01),
+        ("an idle slot is given back after its rest", answered(replace(FREE, more=1)), NO_DEMAND, 0.0, 1.0),
+        ("one call in flight", begun(1, replace(FREE, more=1)), NO_DEMAND, 0.0, 5.0),
+        ("calls go on: before what is held is old", begun(2, replace(FREE, more=2)), NO_DEMAND, 0.0, 0.5),
+        ("an end is told", after(begun(1, TWO), lambda h: h.give(0, 0), lambda h: h.take(0, NOW)), NO_DEMAND, 0.0, 1.0),
+        ("so are tokens beyond an estimate", after(begun(1, TWO), lambda h: h.void(1)), NO_DEMAND, 0.0, 1.0),
+        ("tokens are left over", after(answered(SIZED, ONE), lambda h: h.take(70, NOW)), NO_DEMAND, 0.0, 1.0),
+        ("none are left over", after(answered(SIZED, ONE), lambda h: h.take(100, NOW)), NO_DEMAND, 0.0, 5.0),
+        ("others wait for the idle slot", answered(replace(FREE, more=1, contended=True)), NO_DEMAND, 0.0, 0.01),
+        ("others wait, we have none", answered(replace(NOTHING, contended=True)), NO_DEMAND, 0.0, 0.25),
         ("others wait, and so do we", answered(replace(FREE, more=1, contended=True)), ONE, 0.0, 0.25),
         ("a block ends", answered(replace(NOTHING, more=1, blocked=0.4), ONE), ONE, 0.0, 0.4),
         ("a permit was not asked for yet", answered(replace(NOTHING, more=1)), ONE, 0.0, 0.01),
@@ -76,7 +76,7 @@ def after(holding: Holding, *events: Callable[[Holding], object]) -> Holding:
     ],
 )
 def test_redis_is_asked_when_it_can_change_something(
-    what: str, holding: Holding, demand: Demand, at: float, due: float
+    what: str, holding: LocalAllotment, demand: Demand, at: float, due: float
 ) -> None:
     assert holding.due(NOW + at, demand) == pytest.approx(NOW + due), what
 
@@ -95,7 +95,7 @@ def test_the_next_permit_is_waited_for_only_where_a_call_could_use_it() -> None:
 @pytest.mark.parametrize(
     ("what", "reply", "demand", "asked"),
     [
-        ("nobody waits", NOTHING, NOBODY, {"want": 0, "ask": 0, "first": 0, "each": 0, "weight": 1, "lack": 0}),
+        ("nobody waits", NOTHING, NO_DEMAND, {"want": 0, "ask": 0, "first": 0, "each": 0, "weight": 1, "lack": 0}),
         (
             "three wait, of whom the next is larger",
             NOTHING,
@@ -123,7 +123,7 @@ def test_the_next_permit_is_waited_for_only_where_a_call_could_use_it() -> None:
         ),
     ],
 )
-def test_what_is_lacking_is_asked_for(what: str, reply: Reply, demand: Demand, asked: dict[str, int]) -> None:
+def test_what_is_lacking_is_asked_for(what: str, reply: LimiterReply, demand: Demand, asked: dict[str, int]) -> None:
     holding = answered(reply, demand)
     call = holding.call("next", NOW, demand, LIMITS)
     assert {name: getattr(call, name) for name in asked} == asked, what
@@ -141,10 +141,10 @@ def test_what_is_lacking_is_asked_for(what: str, reply: Reply, demand: Demand, a
 )
 def test_idle_slots_that_others_are_owed_go_at_once(slots: int, out: int, keep: int, permits: int, left: int) -> None:
     holding = begun(out, replace(FREE, more=slots))
-    call = holding.call("next", NOW, NOBODY, LIMITS)
+    call = holding.call("next", NOW, NO_DEMAND, LIMITS)
     holding.answered(call, replace(NOTHING, keep=keep, delays=(0.1,) * permits), NOW, NOW)
     assert holding.slots == left
-    assert (holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)) is (left < slots)  # and it is told
+    assert (holding.due(NOW, NO_DEMAND) == pytest.approx(NOW + 0.01)) is (left < slots)  # and it is told
 
 
 @pytest.mark.parametrize(("contended", "waiting", "told"), [(True, 0, 1), (True, 1, 2), (True, 5, 3), (False, 0, 3)])
@@ -164,7 +164,7 @@ def test_appointments_are_kept_in_their_order_and_a_new_one_ends_the_wait_for_it
 def test_a_block_that_redis_lifts_is_over() -> None:
     holding = answered(replace(FREE, more=1, blocked=5.0))
     assert not holding.take(0, NOW)
-    holding.answered(holding.call("c", NOW, NOBODY, LIMITS), FREE, NOW, NOW)
+    holding.answered(holding.call("c", NOW, NO_DEMAND, LIMITS), FREE, NOW, NOW)
     assert holding.take(0, NOW)
 
 
@@ -190,23 +190,23 @@ def test_calls_that_follow_each_other_fast_are_granted_ahead() -> None:
 def test_what_may_have_been_lost_is_owed_again_and_never_given_back_twice() -> None:
     owing = answered(NOTHING)
     for settle, again in ((30, 30), (-30, 0)):
-        owing.untold(Call("lost", 15.0, settle=settle))
-        assert owing.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)
-        assert owing.call("next", NOW, NOBODY, LIMITS).settle == again
-    owing.untold(Call("lost", 15.0, cut=True))
-    assert owing.call("next", NOW, NOBODY, LIMITS).cut
+        owing.untold(LimiterRequest("lost", 15.0, settle=settle))
+        assert owing.due(NOW, NO_DEMAND) == pytest.approx(NOW + 0.01)
+        assert owing.call("next", NOW, NO_DEMAND, LIMITS).settle == again
+    owing.untold(LimiterRequest("lost", 15.0, cut=True))
+    assert owing.call("next", NOW, NO_DEMAND, LIMITS).cut
 
 
 def test_trouble_is_told_until_it_has_arrived() -> None:
     holding = answered(replace(FREE, more=1))
     holding.congested()
-    lost = holding.call("lost", NOW, NOBODY, LIMITS)
+    lost = holding.call("lost", NOW, NO_DEMAND, LIMITS)
     holding.untold(lost)
-    call = holding.call("next", NOW, NOBODY, LIMITS)
+    call = holding.call("next", NOW, NO_DEMAND, LIMITS)
     assert (lost.cut, call.cut) == (True, True)
     assert not holding.take(0, NOW)
     holding.answered(call, FREE, NOW, NOW)
-    assert not holding.call("last", NOW, NOBODY, LIMITS).cut
+    assert not holding.call("last", NOW, NO_DEMAND, LIMITS).cut
     assert holding.take(0, NOW)
 
 
@@ -214,9 +214,9 @@ def test_a_block_voids_permits_and_their_tokens_go_back() -> None:
     holding = answered(replace(NOTHING, more=2, delays=(0.0, 0.4)), ONE)  # 100 tokens each
     holding.block(NOW + 0.2)
     assert holding.blocked(NOW + 0.05) == pytest.approx(0.15)
-    assert holding.call("next", NOW + 0.1, NOBODY, LIMITS).settle == -200
-    assert holding.call("once", NOW + 0.1, NOBODY, LIMITS).settle == 0
-    holding.answered(Call("next", 15.0), NOTHING, NOW + 0.1, NOW + 0.2)
+    assert holding.call("next", NOW + 0.1, NO_DEMAND, LIMITS).settle == -200
+    assert holding.call("once", NOW + 0.1, NO_DEMAND, LIMITS).settle == 0
+    holding.answered(LimiterRequest("next", 15.0), NOTHING, NOW + 0.1, NOW + 0.2)
     assert (holding.blocked(NOW + 0.2), holding.take(0, NOW + 0.4)) == (0.0, False)
 
 
@@ -229,18 +229,18 @@ def test_whoever_leaves_gives_everything_back() -> None:
 
 
 def test_what_all_know_is_remembered_for_a_server_that_forgets() -> None:
-    known = Memory(7, 5, Known(lead=2.0, limit=60), Known(lead=0.5, limit=900))
+    known = SharedLimitState(7, 5, SharedLimit(lead=2.0, limit=60), SharedLimit(lead=0.5, limit=900))
     holding = answered(replace(NOTHING, concurrency=5, memory=known))
     assert (holding.concurrency, holding.requests) == (5, known.requests)
-    later = replace(known, requests=Known(lead=1.0, limit=60), tokens=Known(lead=0.0, limit=900))
+    later = replace(known, requests=SharedLimit(lead=1.0, limit=60), tokens=SharedLimit(lead=0.0, limit=900))
     assert holding.memory(NOW + 1.0) == later
-    assert answered(NOTHING).memory(NOW + 1.0) == Memory()
+    assert answered(NOTHING).memory(NOW + 1.0) == SharedLimitState()
 
 
 def test_a_limit_that_is_heard_holds_before_redis_knows_it() -> None:
     holding = answered(replace(FREE, more=1))
     holding.heard(RateHeaders(60, 59, 1.0), 0.1)
     assert not holding.take(0, NOW)
-    assert holding.due(NOW, NOBODY) == pytest.approx(NOW + 0.01)
-    call = holding.call("next", NOW, NOBODY, LIMITS)
+    assert holding.due(NOW, NO_DEMAND) == pytest.approx(NOW + 0.01)
+    call = holding.call("next", NOW, NO_DEMAND, LIMITS)
     assert call.heard.requests.limit == 60

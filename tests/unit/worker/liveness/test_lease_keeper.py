@@ -10,7 +10,7 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.liveness import lease_keeper as module
-from tamis_worker.liveness.lease_keeper import Presence
+from tamis_worker.liveness.lease_keeper import LeaseKeeper
 
 LEASE = 0.4  # s
 BOUND = 10.0  # s
@@ -41,7 +41,7 @@ class Postgres:
 
 @asynccontextmanager
 async def held(postgres: Postgres) -> AsyncIterator[None]:
-    presence = Presence(
+    presence = LeaseKeeper(
         None,  # type: ignore[arg-type] # what would use it is replaced
         None,
         lambda: None,  # type: ignore[arg-type, return-value]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tamis_schemas import Inclusion, Item, SearchCriteria
-from tamis_worker.engine.asking import Patience, fingerprint
 from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.question_runner import CallPolicy, fingerprint
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.dialect import Dialect, Refusal, Rung, after_refusal, body
@@ -31,7 +31,7 @@ LONG = Message("system", "x" * ENOUGH)
 SHORT = Message("system", "x" * (ENOUGH - 1))
 RECORD = Message("user", "## Source Data\ntitle: Mice")
 
-PATIENCE = Patience(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
+PATIENCE = CallPolicy(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)
 
 
 def key(model: str = "m", *messages: Message) -> str:

@@ -12,7 +12,7 @@ from tamis_schemas import ErrorKind
 from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
 from tamis_worker.operations import answer, answer_prompt
-from tamis_worker.operations.dialogue import Question, Unanswered
+from tamis_worker.operations.program import Question, Unanswered
 
 GIVEN: dict[str, Any] = {
     "instruct": "Explain quantum computing",

@@ -25,7 +25,7 @@ from tamis_worker.evaluation import recall
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import course, extract, extract_fields, fitted
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
-from tamis_worker.operations.dialogue import Answered, NoEvaluation, Question, Unanswered
+from tamis_worker.operations.program import Answered, EvaluationFailed, Question, Unanswered
 
 SIZE = Extract(instruction="How many were enrolled?", output_type="number")
 FIELDS = ExtractFields(
@@ -307,7 +307,7 @@ def test_a_question_about_recall_that_fails_leaves_the_result_as_it_is(kind: Err
 
 def test_a_failed_extraction_is_the_items_error() -> None:
     asking, _ = begun(SIZE, ITEM)
-    with pytest.raises(NoEvaluation, match="timeout"):
+    with pytest.raises(EvaluationFailed, match="timeout"):
         asking.send((Unanswered(ErrorKind.TIMEOUT, "late"),))
 
 

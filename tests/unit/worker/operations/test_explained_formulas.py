@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tamis_producer.explanation.because import because
 from tamis_schemas import Inclusion, ItemResult, ItemStatus, Judge, Operation, SearchCriteria
 from tamis_worker.operations import Decided, inclusion, judge
-from tamis_worker.operations.dialogue import Answered
 from tamis_worker.operations.evidence import QUALITY_OF
 from tamis_worker.operations.judge import parse
+from tamis_worker.operations.program import Answered
 
 SCREENING = Inclusion(criteria=SearchCriteria(research_question="q", inclusion_criteria=["Adults", "A trial", "Walks"]))
 RECORD = {"title": "Adults who walk uphill", "abstract": "A controlled trial of 40 hills and their walkers."}

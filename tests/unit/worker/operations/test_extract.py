@@ -13,7 +13,7 @@ from tamis_schemas.operations.extract import Extract
 from tamis_worker.llm.schema_dialect import bounded, portable
 from tamis_worker.operations import extract
 from tamis_worker.operations.answer_model import InvalidAnswer
-from tamis_worker.operations.prompt import SYSTEM_END, callers_words
+from tamis_worker.operations.prompt import SYSTEM_END, escape_headings
 from tamis_worker.quotes.not_present import means_not_present
 
 DESIGNS = ["RCT", "cohort", "case-control", "meta-analysis", "other"]
@@ -204,7 +204,7 @@ def test_whatever_is_answered_the_value_is_what_was_written_or_refused(operation
 
 @given(st.text(st.sampled_from("#ab \n\r\t\x0b\x0c\x1c\x85\u2028\u2029\u3000"), max_size=40))
 def test_no_words_of_a_caller_begin_a_heading_and_none_is_lost(text: str) -> None:
-    kept = callers_words(text)
+    kept = escape_headings(text)
     assert not [line for line in kept.splitlines() if line.lstrip().startswith("#")]
     assert kept.replace("\\", "").split() == text.split()
     assert len(kept.splitlines()) <= len(text.splitlines())

@@ -11,7 +11,7 @@ from tamis_schemas import ErrorKind
 from tamis_schemas.answers.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
 from tamis_worker.operations import judge
-from tamis_worker.operations.dialogue import Unanswered
+from tamis_worker.operations.program import Unanswered
 
 GUIDELINES = "Age needs a stated age.\n- Products are no evidence."
 JUDGE = Judge(guidelines=GUIDELINES)

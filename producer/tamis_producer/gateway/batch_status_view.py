@@ -11,7 +11,7 @@ from ..ledger.batch_view import BatchView
 Seen: TypeAlias = tuple[str, BatchStatus, int, Counts, Pause | None, str | None]
 
 
-class Standing(BaseModel):
+class BatchStatusView(BaseModel):
     """One consistent read of a batch, with what follows from it."""
 
     model_config = ConfigDict(frozen=True)

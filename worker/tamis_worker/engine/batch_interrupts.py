@@ -47,7 +47,7 @@ class _Wait:
     item: Item | None  # None: not claimed yet
 
 
-class Halting:
+class BatchInterrupts:
     """One per worker process; used on the worker's loop only."""
 
     def __init__(self, write: Write) -> None:

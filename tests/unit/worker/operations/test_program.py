@@ -17,7 +17,7 @@ from tamis_worker import operations
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations import inclusion
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
-from tamis_worker.operations.dialogue import Answered, Course, NoEvaluation, Question, Unanswered, asked
+from tamis_worker.operations.program import Answered, EvaluationFailed, OperationProgram, Question, Unanswered, asked
 
 FILTER = Filter(criteria="Is it?")
 INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it work?", inclusion_criteria=["humans"]))
@@ -34,14 +34,14 @@ def question(name: str) -> Question[int]:
     return Question((), name, {}, number)
 
 
-def sum_of(*names: str) -> Course:
+def sum_of(*names: str) -> OperationProgram:
     """Asks for numbers side by side and gives the sum of those that it got."""
     readings = yield from asked(*(question(name) for name in names))
     numbers = [reading.value for reading in readings if isinstance(reading, Answered)]
     return Decided(EvaluationResult(value=sum(numbers)))
 
 
-def one_question(operation: Operation) -> Course:
+def one_question(operation: Operation) -> OperationProgram:
     return operations.course(operation, ITEM)
 
 
@@ -106,6 +106,6 @@ def test_a_reading_too_few_is_a_fault_of_whoever_asks() -> None:
 
 
 def test_the_failure_of_a_course_reaches_whoever_plays_it() -> None:
-    failure = NoEvaluation(ErrorKind.TIMEOUT, "too late")
-    with pytest.raises(NoEvaluation, match="timeout: too late"):
+    failure = EvaluationFailed(ErrorKind.TIMEOUT, "too late")
+    with pytest.raises(EvaluationFailed, match="timeout: too late"):
         raise failure

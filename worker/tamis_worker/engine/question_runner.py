@@ -27,9 +27,10 @@ from ..llm.prompt_cache import PARAMETERS, Breakpoint
 from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
-from ..telemetry.measures import NOBODY, Measures
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Next, Wait
 from .backpressure import Backpressure
+from .batch_interrupts import BatchInterrupts, Halted
 from .budget import (
     Budget,
     OverBudget,
@@ -41,8 +42,7 @@ from .budget import (
 )
 from .cache import Cache
 from .capacity import SERVICE_TIER, Capacity, Place, Waited, free_place, is_flex
-from .halting import Halted, Halting
-from .key_circuit_breaker import Access, Turn
+from .key_circuit_breaker import KeyCircuitBreaker, Turn
 from .reply_reading import ReadContent, read_content, read_reply
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Patience:
+class CallPolicy:
     """How much an item may ask for."""
 
     retry: RetryPolicy
@@ -67,7 +67,7 @@ class Patience:
     cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
 
     @classmethod
-    def of(cls, settings: WorkerSettings) -> "Patience":
+    def of(cls, settings: WorkerSettings) -> "CallPolicy":
         """As the settings say."""
         return cls(
             retry=RetryPolicy(max_calls=settings.max_calls, deadline=settings.item_deadline),
@@ -81,7 +81,7 @@ class Patience:
 
 
 @dataclass
-class Tally:
+class CallAccounting:
     """What one item has cost so far, over all of its questions."""
 
     calls: int = 0  # that reached the endpoint
@@ -124,7 +124,7 @@ class Tally:
             self.tier = reply.tier
 
 
-class Asker:
+class QuestionRunner:
     """Asks questions under the shared limit; one per worker process."""
 
     def __init__(
@@ -132,7 +132,7 @@ class Asker:
         llm: Llm,
         limiters: Limiters,
         policy: RetryPolicy,
-        halting: Halting,
+        halting: BatchInterrupts,
         cache: Cache,
         budget: Budget,
         prices: Prices,
@@ -140,9 +140,9 @@ class Asker:
         backpressure: Backpressure | None = None,
         capacity: Capacity | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        access: Callable[[], Access] = Access,
+        access: Callable[[], KeyCircuitBreaker] = KeyCircuitBreaker,
         server: Server = UNKNOWN,
-        measures: Measures = NOBODY,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """`sleep` waits between two calls, in seconds; `access` makes the gate of a model that is asked first.
 
@@ -161,14 +161,14 @@ class Asker:
         self._capacity = capacity or Capacity()
         self._sleep = sleep
         self._new_access = access
-        self._access: dict[str, Access] = {}  # by model
+        self._access: dict[str, KeyCircuitBreaker] = {}  # by model
         self._estimates = TokenEstimates()
 
     async def ask(
         self,
         request: ChatRequest,
         parse: Callable[[object], T],
-        tally: Tally,
+        tally: CallAccounting,
         terms: BatchTerms,
         *,
         key: str | None,
@@ -216,7 +216,7 @@ class Asker:
         key: str,
         request: ChatRequest,
         parse: Callable[[object], T],
-        tally: Tally,
+        tally: CallAccounting,
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
         """The cache's answer; None where there is none that can be used: a release may have read answers otherwise."""
@@ -239,7 +239,7 @@ class Asker:
         asked: ChatRequest,
         attempt: Attempt[T],
         parse: Callable[[object], T],
-        tally: Tally,
+        tally: CallAccounting,
         terms: BatchTerms,
         transcript: QuestionTranscript | None,
     ) -> Next[T]:
@@ -290,7 +290,7 @@ class Asker:
             with self._halting.interruptible(terms.batch_id):
                 await self._backpressure.clear_for_calls()
 
-    async def _place(self, request: ChatRequest, tally: Tally, terms: BatchTerms) -> Place:
+    async def _place(self, request: ChatRequest, tally: CallAccounting, terms: BatchTerms) -> Place:
         """Before anything is reserved: an item that waits for capacity holds nothing up."""
         if (at_once := self._capacity.place_at_once(request, tally.waited)) is not None:
             return at_once

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tamis_schemas import LedgerUnavailable, Pause, PauseKind
-from tamis_worker.engine.halting import Halted, Halting
+from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 
 A, B = uuid4(), uuid4()
 BAD_KEY = Pause(kind=PauseKind.AUTHENTICATION, message="401")
@@ -43,11 +43,11 @@ def ledger() -> Ledger:
 
 
 @pytest.fixture
-def halting(ledger: Ledger) -> Halting:
-    return Halting(ledger.write)
+def halting(ledger: Ledger) -> BatchInterrupts:
+    return BatchInterrupts(ledger.write)
 
 
-async def waiting(halting: Halting, batch_id: UUID) -> "asyncio.Task[str]":
+async def waiting(halting: BatchInterrupts, batch_id: UUID) -> "asyncio.Task[str]":
     """An item of the batch that waits for ever, unless it is halted."""
 
     async def item() -> str:
@@ -67,7 +67,7 @@ async def ended(task: "asyncio.Task[str]") -> str:
     return await asyncio.wait_for(task, BOUND)
 
 
-async def test_a_stopping_worker_ends_every_wait_and_those_to_come(halting: Halting) -> None:
+async def test_a_stopping_worker_ends_every_wait_and_those_to_come(halting: BatchInterrupts) -> None:
     tasks = [await waiting(halting, A), await waiting(halting, B)]
     halting.stop()
     assert [await ended(task) for task in tasks] == ["halted", "halted"]
@@ -75,7 +75,7 @@ async def test_a_stopping_worker_ends_every_wait_and_those_to_come(halting: Halt
         pass
 
 
-async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: Halting, ledger: Ledger) -> None:
+async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: BatchInterrupts, ledger: Ledger) -> None:
     paused, running = await waiting(halting, A), await waiting(halting, B)
     ledger.halted = {A}
     await halting.look(ledger.not_running)
@@ -86,7 +86,9 @@ async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: Halti
     assert await ended(running) == "halted"
 
 
-async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_asked_for_it(halting: Halting) -> None:
+async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_asked_for_it(
+    halting: BatchInterrupts,
+) -> None:
     async def item(index: int) -> str:
         async def question() -> None:
             with halting.interruptible(A):
@@ -117,7 +119,7 @@ async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_a
     await asyncio.gather(kept, coming, return_exceptions=True)
 
 
-async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(halting: Halting) -> None:
+async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(halting: BatchInterrupts) -> None:
     with halting.held(A, halting.moment, index=1):
         halting.lose([(A, 1)])  # while a call is in flight
         with pytest.raises(Halted), halting.interruptible(A):
@@ -126,7 +128,7 @@ async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(ha
         pass
 
 
-async def test_what_is_not_interruptible_is_finished(halting: Halting, ledger: Ledger) -> None:
+async def test_what_is_not_interruptible_is_finished(halting: BatchInterrupts, ledger: Ledger) -> None:
     answer = asyncio.Event()
 
     async def call() -> str:
@@ -143,7 +145,7 @@ async def test_what_is_not_interruptible_is_finished(halting: Halting, ledger: L
 
 
 async def test_a_claim_asked_for_after_the_halt_and_granted_proves_that_the_batch_runs(
-    halting: Halting, ledger: Ledger
+    halting: BatchInterrupts, ledger: Ledger
 ) -> None:
     with halting.held(A, halting.moment, index=0):
         ledger.halted = {A}
@@ -152,7 +154,7 @@ async def test_a_claim_asked_for_after_the_halt_and_granted_proves_that_the_batc
         pass
 
 
-async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: Halting, ledger: Ledger) -> None:
+async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: BatchInterrupts, ledger: Ledger) -> None:
     with halting.held(A, halting.moment, index=0):
         asked = halting.moment
         ledger.halted = {A}
@@ -162,7 +164,7 @@ async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: Halting
 
 
 async def test_an_answer_of_the_ledger_that_is_older_than_a_claim_halts_nothing(
-    halting: Halting, ledger: Ledger
+    halting: BatchInterrupts, ledger: Ledger
 ) -> None:
     async def resumed_meanwhile(batch_ids: Collection[UUID]) -> Collection[UUID]:
         nonlocal item
@@ -178,7 +180,7 @@ async def test_an_answer_of_the_ledger_that_is_older_than_a_claim_halts_nothing(
     item.cancel()
 
 
-async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_it(halting: Halting) -> None:
+async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_it(halting: BatchInterrupts) -> None:
     async def paused_meanwhile(batch_ids: Collection[UUID]) -> Collection[UUID]:
         await halting.pause(A, BAD_KEY)
         return set()
@@ -189,7 +191,7 @@ async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_
             pass
 
 
-async def test_a_batch_that_runs_again_is_halted_no_more(halting: Halting, ledger: Ledger) -> None:
+async def test_a_batch_that_runs_again_is_halted_no_more(halting: BatchInterrupts, ledger: Ledger) -> None:
     with halting.held(A, halting.moment, index=0):
         ledger.halted = {A}
         await halting.look(ledger.not_running)
@@ -199,7 +201,7 @@ async def test_a_batch_that_runs_again_is_halted_no_more(halting: Halting, ledge
             pass
 
 
-async def test_nothing_is_asked_where_nothing_is_held(halting: Halting, ledger: Ledger) -> None:
+async def test_nothing_is_asked_where_nothing_is_held(halting: BatchInterrupts, ledger: Ledger) -> None:
     assert await halting.look(ledger.not_running) == []
     with halting.held(A, halting.moment, index=0):
         await halting.look(ledger.not_running)
@@ -208,7 +210,9 @@ async def test_nothing_is_asked_where_nothing_is_held(halting: Halting, ledger: 
     assert ledger.asked == [{A}, {A}]
 
 
-async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(halting: Halting, ledger: Ledger) -> None:
+async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(
+    halting: BatchInterrupts, ledger: Ledger
+) -> None:
     ledger.halted = {A}
     with halting.held(A, halting.moment, index=0):
         assert await halting.look(ledger.not_running) == []
@@ -216,19 +220,19 @@ async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(haltin
     assert await halting.look(ledger.not_running) == []
 
 
-async def test_of_many_that_pause_a_batch_at_once_one_writes(halting: Halting, ledger: Ledger) -> None:
+async def test_of_many_that_pause_a_batch_at_once_one_writes(halting: BatchInterrupts, ledger: Ledger) -> None:
     with halting.held(A, halting.moment, index=0):
         await asyncio.gather(*(halting.pause(A, BAD_KEY) for _ in range(50)))
     assert ledger.pauses == [(A, BAD_KEY)]
 
 
-async def test_a_pause_waits_for_a_ledger_that_is_away(halting: Halting, ledger: Ledger) -> None:
+async def test_a_pause_waits_for_a_ledger_that_is_away(halting: BatchInterrupts, ledger: Ledger) -> None:
     ledger.away = 2
     await asyncio.wait_for(halting.pause(A, BAD_KEY), BOUND)
     assert ledger.pauses == [(A, BAD_KEY)]
 
 
-async def test_where_the_ledger_is_away_nothing_is_halted(halting: Halting) -> None:
+async def test_where_the_ledger_is_away_nothing_is_halted(halting: BatchInterrupts) -> None:
     async def away(batch_ids: Collection[UUID]) -> Collection[UUID]:
         raise LedgerUnavailable("away")
 
@@ -240,7 +244,7 @@ async def test_where_the_ledger_is_away_nothing_is_halted(halting: Halting) -> N
     item.cancel()
 
 
-async def test_a_task_that_somebody_else_cancels_is_cancelled(halting: Halting) -> None:
+async def test_a_task_that_somebody_else_cancels_is_cancelled(halting: BatchInterrupts) -> None:
     task = await waiting(halting, A)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

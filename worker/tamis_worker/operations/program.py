@@ -48,11 +48,11 @@ class Unanswered:
     message: str
 
 
-Reading: TypeAlias = Answered[Any] | Unanswered  # one course asks questions of several types
-Course: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Reading, ...], Decided]
+QuestionResult: TypeAlias = Answered[Any] | Unanswered  # one course asks questions of several types
+OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]
 
 
-class NoEvaluation(Exception):
+class EvaluationFailed(Exception):
     """A course ended without an evaluation: the item's error, by its kind."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
@@ -63,7 +63,7 @@ class NoEvaluation(Exception):
 
 def asked(
     *questions: Question[T],
-) -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], tuple[Answered[T] | Unanswered, ...]]:
+) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], tuple[Answered[T] | Unanswered, ...]]:
     """The readings of questions asked side by side, in their order. No questions: no readings, and nothing is asked."""
     if not questions:
         return ()
@@ -73,14 +73,14 @@ def asked(
     return readings
 
 
-def answered(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[Reading, ...], T]:
-    """What one question was answered with. Raises `NoEvaluation` with the kind of its error where it was not."""
+def answered(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
+    """What one question was answered with. Raises `EvaluationFailed` with the kind of its error where it was not."""
     (reading,) = yield from asked(question)
     match reading:
         case Answered(value=value):
             return value
         case Unanswered(kind=kind, message=message):
-            raise NoEvaluation(kind, message)
+            raise EvaluationFailed(kind, message)
 
 
 def single(
@@ -90,7 +90,7 @@ def single(
     parse: Callable[[object], Decided],
     *,
     tokens: int = 0,
-) -> Course:
+) -> OperationProgram:
     """The course of an operation whose one question gives the evaluation."""
     return (yield from answered(Question(messages, schema_name, schema, parse, tokens=tokens)))
 
@@ -99,10 +99,10 @@ def asks_once(
     messages: Callable[[Asking, Item], tuple[Message, ...]],
     response_schema: Callable[[Asking], Schema],
     parse: Callable[[Asking, object], Decided],
-) -> Callable[..., Course]:
+) -> Callable[..., OperationProgram]:
     """The course, for `COURSES`, of an operation that asks one question about an item; its answer is the evaluation."""
 
-    def course(operation: Asking, item: Item, *, shown: Item) -> Course:
+    def course(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
         return single(messages(operation, shown), name, shape, partial(parse, operation))
 

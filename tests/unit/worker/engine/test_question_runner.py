@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
-from tamis_worker.engine.asking import MOST_DEVIATIONS, Asker, Tally
 from tamis_worker.engine.backpressure import Backpressure, Server
-from tamis_worker.engine.halting import Halted, Halting
-from tamis_worker.engine.key_circuit_breaker import Access
+from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
+from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
+from tamis_worker.engine.question_runner import MOST_DEVIATIONS, CallAccounting, QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
@@ -103,18 +103,18 @@ class Asking:
     def __init__(self, replies: Iterable[Reply], policy: RetryPolicy = POLICY) -> None:
         self.endpoint: Any = Endpoint(replies)  # plays all the parts that an asker speaks to
         self.pauses: list[Pause] = []
-        self.halting = Halting(self._pause)
+        self.halting = BatchInterrupts(self._pause)
         e = self.endpoint
-        self.asker = Asker(
-            e, e, policy, self.halting, e, e, Prices({}), sleep=e.sleep, access=lambda: Access(spacing=0.0)
+        self.asker = QuestionRunner(
+            e, e, policy, self.halting, e, e, Prices({}), sleep=e.sleep, access=lambda: KeyCircuitBreaker(spacing=0.0)
         )
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
         self.pauses.append(pause)
         return True
 
-    async def ask(self, tally: Tally | None = None) -> bool | Failure:
-        return await self.asker.ask(REQUEST, parse, tally or Tally(), TERMS, key=None)
+    async def ask(self, tally: CallAccounting | None = None) -> bool | Failure:
+        return await self.asker.ask(REQUEST, parse, tally or CallAccounting(), TERMS, key=None)
 
 
 async def test_a_useful_answer_is_one_call_and_gives_its_permit_back() -> None:
@@ -131,7 +131,7 @@ SHAPED = replace(
 
 async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used_and_of_no_other() -> None:
     asking = Asking([answer('{"value": "maybe", "note": "x"}'), answer('[{"Value": "True"}]')])
-    tally = Tally()
+    tally = CallAccounting()
     assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key=None) is True
     assert tally.deviations == (
         "taken out of an array of one",
@@ -143,7 +143,7 @@ async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used
 async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> None:
     asking = Asking([])
     asking.endpoint.kept = answer('{"value": "true", "more": 1}')
-    tally = Tally()
+    tally = CallAccounting()
     assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key="k") is True
     assert (tally.cached, tally.calls) == (1, 0)
     assert tally.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
@@ -156,7 +156,7 @@ async def test_words_around_an_answer_are_told_to_the_model_which_is_asked_once_
 
 
 def test_the_deviations_of_an_item_are_kept_once_each_and_so_many_at_most() -> None:
-    tally = Tally()
+    tally = CallAccounting()
     for n in range(2 * MOST_DEVIATIONS):
         tally.answered(("the same", f"another {n}"))
     assert tally.deviations[:3] == ("the same", "another 0", "another 1")
@@ -240,7 +240,7 @@ async def test_a_batch_paused_before_is_paused_again_after_one_call() -> None:
 
 async def test_an_item_whose_deadline_is_over_asks_no_further_question() -> None:
     asking = Asking([answer()])
-    failure = await asking.ask(Tally(worked=900.0))
+    failure = await asking.ask(CallAccounting(worked=900.0))
     assert isinstance(failure, Failure)
     assert failure.kind is ErrorKind.TIMEOUT
     assert asking.endpoint.calls == []
@@ -250,7 +250,7 @@ async def test_an_item_whose_deadline_is_over_asks_no_further_question() -> None
 async def test_earlier_questions_count_towards_the_items_deadline(worked: float, calls: int) -> None:
     slow = CallError(ErrorKind.TIMEOUT, "slow", latency_ms=2000)  # 899 + 2 > 900: no second call
     asking = Asking([slow, answer()])
-    await asking.ask(Tally(worked=worked))
+    await asking.ask(CallAccounting(worked=worked))
     assert len(asking.endpoint.calls) == calls
 
 
@@ -275,7 +275,7 @@ def test_no_sequence_of_errors_makes_a_question_cost_more_than_its_bounds(
 ) -> None:
     """At most `max_calls` that may be paid for and three refused ones; no call begins once the deadline is over."""
     asking = Asking([*replies, *[answer()] * 40], policy)
-    tally = Tally()
+    tally = CallAccounting()
     try:
         ended = asyncio.run(asking.ask(tally))
     except Halted:
@@ -325,17 +325,17 @@ class InLine(Endpoint):
         self.permits -= 1
 
 
-def asker_with(ledger: Ledger, endpoint: Any) -> tuple[Asker, Halting]:
+def asker_with(ledger: Ledger, endpoint: Any) -> tuple[QuestionRunner, BatchInterrupts]:
     async def pause(batch_id: UUID, pause: Pause) -> bool:
         return True
 
-    halting = Halting(pause)
+    halting = BatchInterrupts(pause)
     e = endpoint
-    asker = Asker(
+    asker = QuestionRunner(
         *(e, e, POLICY, halting, e, e, Prices({})),
         backpressure=ledger.backpressure,
         sleep=e.sleep,
-        access=lambda: Access(spacing=0.0),
+        access=lambda: KeyCircuitBreaker(spacing=0.0),
     )
     return asker, halting
 
@@ -349,7 +349,7 @@ async def test_no_call_is_begun_while_its_answer_could_not_be_written() -> None:
     ledger, endpoint = Ledger(), Endpoint([answer()])
     asker, _ = asker_with(ledger, endpoint)
     ledger.goes()
-    asked = asyncio.create_task(asker.ask(REQUEST, parse, Tally(), TERMS, key=None))
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, CallAccounting(), TERMS, key=None))
     await turns()
     assert (len(endpoint.calls), endpoint.permits) == (0, 0)
     ledger.comes()
@@ -367,7 +367,7 @@ async def test_a_retry_waits_for_the_ledger_too_and_the_wait_is_no_part_of_the_d
 
     endpoint = Failing([CallError(ErrorKind.SERVER, "500", status=500), answer()])
     asker, _ = asker_with(ledger, endpoint)
-    tally = Tally()
+    tally = CallAccounting()
     asked = asyncio.create_task(asker.ask(REQUEST, parse, tally, TERMS, key=None))
     await turns()
     assert len(endpoint.calls) == 1
@@ -382,7 +382,7 @@ async def test_a_permit_that_comes_after_the_ledger_went_is_given_back_unused() 
     ledger = Ledger()
     endpoint = InLine([answer()], ledger)
     asker, _ = asker_with(ledger, endpoint)
-    asked = asyncio.create_task(asker.ask(REQUEST, parse, Tally(), TERMS, key=None))
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, CallAccounting(), TERMS, key=None))
     await turns()
     assert (len(endpoint.calls), endpoint.permits, endpoint.voided) == (0, 0, 1)
     ledger.comes()
@@ -394,7 +394,7 @@ async def test_a_worker_that_stops_does_not_wait_for_the_ledger_to_begin_a_call(
     ledger, endpoint = Ledger(), Endpoint([])
     asker, halting = asker_with(ledger, endpoint)
     ledger.goes()
-    asked = asyncio.create_task(asker.ask(REQUEST, parse, Tally(), TERMS, key=None))
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, CallAccounting(), TERMS, key=None))
     await turns()
     halting.stop()
     with pytest.raises(Halted):
@@ -410,7 +410,7 @@ async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_ca
         used.append(tokens)
 
     asking.endpoint.release = release
-    tally = Tally()
+    tally = CallAccounting()
     for _ in range(3):
         assert await asking.ask(tally) is True
     # "Is it?" has 6 characters and took 15 tokens. In the place of 2 x 10^11 stands the estimate from the call before.
