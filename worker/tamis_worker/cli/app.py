@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -41,6 +42,8 @@ __all__ = [
 
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
+
+INTERRUPT_AGAIN_AFTER = 0.01  # s, by which the finaliser has ended that swallowed the interrupt
 
 MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
 
@@ -84,6 +87,7 @@ def run() -> None:
     threading.excepthook = lambda args: _print_exception(
         redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
     )
+    sys.unraisablehook = partial(_print_unraisable, redact)
     # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
@@ -161,3 +165,12 @@ def _print_exception(
 ) -> None:
     """As Python prints what nobody caught: messages of libraries hold URLs, and these hold passwords."""
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
+
+
+def _print_unraisable(redact: Redaction, args: "sys.UnraisableHookArgs") -> None:
+    """Print it likewise; but a Ctrl-C that came while an object was finalised comes again, where it can be raised."""
+    if issubclass(args.exc_type, KeyboardInterrupt):
+        main = threading.main_thread().ident or 0
+        threading.Timer(INTERRUPT_AGAIN_AFTER, signal.pthread_kill, (main, signal.SIGINT)).start()
+    else:
+        _print_exception(redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback)
