@@ -62,7 +62,7 @@ class _Scored:
     evaluation: AnswerEvaluation
 
 
-def course(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
+def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """Iterate until an answer reaches the threshold; else the best of all attempts, the first of equally good ones.
 
     An attempt that fails is kept with its kind of error; the next iteration has the last feedback that there was.

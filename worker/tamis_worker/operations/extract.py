@@ -23,8 +23,7 @@ from .answer_model import (
     explanation,
     validated,
 )
-from .cited_course import Sourced, Wanted, tokens
-from .cited_course import course as cited_course
+from .cited_program import Sourced, Wanted, cited_program, tokens
 from .program import OperationProgram, Question, asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
@@ -49,7 +48,7 @@ class _CitingAnswer(_Answer):
     extractions: list[citing.Cited]
 
 
-def course_over_chunks(
+def program_over_chunks(
     operation: Extract, found: Retrieved, shown: Item, *, recall_threshold: float
 ) -> OperationProgram:
     """The extraction of an item with chunks: with what is cited, and what the metrics say of it."""
@@ -62,7 +61,7 @@ def course_over_chunks(
     )
     by_presence = frozenset({""} if operation.output_type == "enum" else ())
     wanted = Wanted(operation.instruction, {"": ""}, single=True, by_presence=by_presence)
-    return cited_course(question, wanted, found, shown, recall_threshold=recall_threshold)
+    return cited_program(question, wanted, found, shown, recall_threshold=recall_threshold)
 
 
 def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
@@ -88,7 +87,7 @@ def parse(operation: Extract, data: object) -> Decided:
     return Decided(_result(operation, validated(_Answer, data)))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: Extract, found: Retrieved, data: object) -> Sourced:

@@ -20,8 +20,7 @@ from .answer_model import (
     object_schema,
     validated,
 )
-from .cited_course import Sourced, Wanted, tokens
-from .cited_course import course as cited_course
+from .cited_program import Sourced, Wanted, cited_program, tokens
 from .program import OperationProgram, Question, asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
@@ -45,7 +44,7 @@ class _CitingAnswer(_Answer):
     extractions: dict[str, list[citing.Cited]]
 
 
-def course_over_chunks(
+def program_over_chunks(
     operation: ExtractFields, found: Retrieved, shown: Item, *, recall_threshold: float
 ) -> OperationProgram:
     """The extraction of an item with chunks: with what is cited for each field, and what the metrics say of it."""
@@ -63,7 +62,7 @@ def course_over_chunks(
         {name: given.get(name, "") for name in names},
         by_presence=frozenset(n for n in names if field_schema.is_of_listed_values(operation.json_schema, n)),
     )
-    return cited_course(question, wanted, found, shown, recall_threshold=recall_threshold)
+    return cited_program(question, wanted, found, shown, recall_threshold=recall_threshold)
 
 
 def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
@@ -94,7 +93,7 @@ def parse(operation: ExtractFields, data: object) -> Decided:
     return Decided(_result(operation, validated(_Answer, data)))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: ExtractFields, found: Retrieved, data: object) -> Sourced:

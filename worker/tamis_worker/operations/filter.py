@@ -45,4 +45,4 @@ def parse(operation: Filter, data: object) -> Decided:
     return Decided(EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)

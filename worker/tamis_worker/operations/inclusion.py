@@ -94,7 +94,7 @@ class _Answer(StrictAnswer):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-def course(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
+def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
     """One question; the quotes of its answer are looked for in the whole item, not only in what is shown."""
     read = partial(parse, operation, item)
     shape, tokens = response_schema(operation), answer_tokens(operation)

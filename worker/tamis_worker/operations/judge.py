@@ -56,13 +56,13 @@ __all__ = [
     "EvidenceEvaluation",
     "JudgeClient",
     "adjust_confidence_with_evidence_quality",
-    "course",
     "evaluate_evidence_quality",
     "evaluate_evidence_quality_async",
     "evaluate_evidence_quality_batch",
     "evaluate_evidence_quality_batch_async",
     "messages",
     "parse",
+    "program",
     "response_schema",
     "should_block_classification",
 ]
@@ -98,7 +98,7 @@ class _Answer(StrictAnswer):
     is_valid: bool
 
 
-def course(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
+def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """First, without a call, the check of what is cited; then the judge is asked once.
 
     `shown` is the item as it is sent; None: whole. What is cited is checked in the item itself.

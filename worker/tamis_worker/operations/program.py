@@ -1,8 +1,8 @@
-"""A dialogue: an operation's questions about one item, asked by whoever runs its course.
+"""An operation's program: its questions about one item, and what their answers come to.
 
-A course is a generator. It yields the questions that may be asked side by side, is sent one reading per question in the
-same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries and
-the repair of unusable answers belong to whoever asks.
+A program is a generator. It yields the questions that may be asked side by side, is sent one result per question in
+the same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries
+and the repair of unusable answers belong to whoever asks.
 """
 
 from collections.abc import Callable, Generator
@@ -48,12 +48,12 @@ class Unanswered:
     message: str
 
 
-QuestionResult: TypeAlias = Answered[Any] | Unanswered  # one course asks questions of several types
+QuestionResult: TypeAlias = Answered[Any] | Unanswered  # one program asks questions of several types
 OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]
 
 
 class EvaluationFailed(Exception):
-    """A course ended without an evaluation: the item's error, by its kind."""
+    """A program ended without an evaluation: the item's error, by its kind."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         self.kind = kind
@@ -91,7 +91,7 @@ def single(
     *,
     tokens: int = 0,
 ) -> OperationProgram:
-    """The course of an operation whose one question gives the evaluation."""
+    """The program of an operation whose one question gives the evaluation."""
     return (yield from answered(Question(messages, schema_name, schema, parse, tokens=tokens)))
 
 
@@ -100,10 +100,10 @@ def asks_once(
     response_schema: Callable[[Asking], Schema],
     parse: Callable[[Asking, object], Decided],
 ) -> Callable[..., OperationProgram]:
-    """The course, for `COURSES`, of an operation that asks one question about an item; its answer is the evaluation."""
+    """The program of an operation that asks one question about an item, whose answer is the evaluation."""
 
-    def course(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
+    def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
         return single(messages(operation, shown), name, shape, partial(parse, operation))
 
-    return course
+    return program

@@ -63,7 +63,7 @@ def parse(operation: Score, data: object) -> Decided:
     return Decided(EvaluationResult(value=value, confidence=answer.confidence, reasoning=reasoning))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)
 
 
 def written(value: float) -> str:

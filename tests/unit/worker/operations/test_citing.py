@@ -23,7 +23,7 @@ from tamis_schemas import (
 )
 from tamis_worker.evaluation import recall
 from tamis_worker.llm.schema_dialect import bounded, portable
-from tamis_worker.operations import course, extract, extract_fields, fitted
+from tamis_worker.operations import extract, extract_fields, fitted, program_of
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 from tamis_worker.operations.program import Answered, EvaluationFailed, Question, Unanswered
 
@@ -51,7 +51,7 @@ SECOND = FOUND | {"chunk_number": 2, "evidence": "They were randomised to aspiri
 
 
 def begun(operation: Operation, item: Item, **options: Any) -> tuple[Any, Question[Any]]:
-    asking = course(operation, item, **options)
+    asking = program_of(operation, item, **options)
     (question,) = next(asking)
     return asking, question
 

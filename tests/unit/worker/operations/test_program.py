@@ -1,10 +1,10 @@
-"""A dialogue: questions asked side by side, one reading for each, an evaluation at the end or a kind of error."""
+"""A program: questions asked side by side, one reading for each, an evaluation at the end or a kind of error."""
 
 from typing import Any
 
 import pytest
 
-from courses import in_order, play, silent
+from programs import in_order, play, silent
 from tamis_schemas import (
     ErrorKind,
     EvaluationResult,
@@ -42,7 +42,7 @@ def sum_of(*names: str) -> OperationProgram:
 
 
 def one_question(operation: Operation) -> OperationProgram:
-    return operations.course(operation, ITEM)
+    return operations.program_of(operation, ITEM)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def one_question(operation: Operation) -> OperationProgram:
         ),
     ],
 )
-def test_an_operation_of_one_call_is_a_course_of_one_question(
+def test_an_operation_of_one_call_is_a_program_of_one_question(
     operation: Operation, module: Any, reply: object, value: object
 ) -> None:
     played = play(one_question(operation), in_order(reply))
@@ -73,7 +73,7 @@ def test_an_operation_of_one_call_is_a_course_of_one_question(
     assert asked_once.schema == module.response_schema(operation)
 
 
-def test_an_unanswered_question_ends_a_single_course_with_its_kind() -> None:
+def test_an_unanswered_question_ends_a_single_program_with_its_kind() -> None:
     played = play(one_question(FILTER), in_order(Unanswered(ErrorKind.REFUSED, "I will not")))
     assert played.failure is not None
     assert (played.failure.kind, played.failure.message) == (ErrorKind.REFUSED, "I will not")
@@ -99,13 +99,13 @@ def test_no_questions_are_not_asked() -> None:
 
 
 def test_a_reading_too_few_is_a_fault_of_whoever_asks() -> None:
-    course = sum_of("a", "b")
-    next(course)
+    program = sum_of("a", "b")
+    next(program)
     with pytest.raises(ValueError, match="2 questions, but 1 readings"):
-        course.send((Answered(1),))
+        program.send((Answered(1),))
 
 
-def test_the_failure_of_a_course_reaches_whoever_plays_it() -> None:
+def test_the_failure_of_a_program_reaches_whoever_runs_it() -> None:
     failure = EvaluationFailed(ErrorKind.TIMEOUT, "too late")
     with pytest.raises(EvaluationFailed, match="timeout: too late"):
         raise failure

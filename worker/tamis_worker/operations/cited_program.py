@@ -1,4 +1,4 @@
-"""The course of an extraction from chunks: the extraction, and where recall is in doubt a question about that."""
+"""The program of an extraction from chunks: the extraction, and where recall is in doubt a question about that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def tokens(fields: int) -> int:
     return TOKENS_OF_ANSWER + TOKENS_OF_VALUE * fields
 
 
-def course(
+def cited_program(
     question: Question[Sourced], wanted: Wanted, found: Retrieved, shown: Item, *, recall_threshold: float
 ) -> OperationProgram:
     """The extraction, its metrics, and the question about recall where they ask for it.
