@@ -2,7 +2,7 @@
 
 A request starts with everything: a strict schema, `max_tokens`, the temperature, the options. A refusal of one of these
 takes it away. A dialect only ever loses by refusals, so asking again ends: after three rungs, the budget's name, the
-temperature and the options. What answers teach stands in `lesson`.
+temperature and the options. What answers teach stands in `rung_state`.
 """
 
 import re
