@@ -2,17 +2,7 @@
 
 from collections.abc import Callable
 
-from tamis_schemas import (
-    Answer,
-    Extract,
-    ExtractFields,
-    Filter,
-    Inclusion,
-    Item,
-    Judge,
-    Operation,
-    Score,
-)
+from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score
 from tamis_schemas.operations import OperationKind
 from tamis_schemas.records.item import shown_fields
 
@@ -48,7 +38,7 @@ def lacks_content(operation: Operation, item: Item) -> bool:
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
     """True where further questions may follow from the first answers."""
-    return isinstance(operation, Answer) or citing.retrieved(operation, item) is not None
+    return isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
 
 
 def program_of(
@@ -59,8 +49,8 @@ def program_of(
     `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself. Of an item
     with chunks a model is asked about the recall of a value where an estimate of it is under the threshold.
     """
-    found = citing.retrieved(operation, item)
-    if found is not None:
-        sent = citing.chunks_as_fields(item, found) if shown is None else shown
-        return PROGRAMS_OVER_CHUNKS[type(operation)](operation, found, sent, recall_threshold=recall_threshold)
+    retrieved = citing.retrieved_for(operation, item)
+    if retrieved is not None:
+        sent = citing.chunks_as_fields(item, retrieved) if shown is None else shown
+        return PROGRAMS_OVER_CHUNKS[type(operation)](operation, retrieved, sent, recall_threshold=recall_threshold)
     return PROGRAMS[type(operation)](operation, item, shown=item if shown is None else shown)

@@ -22,7 +22,7 @@ Asking = TypeVar("Asking", bound=OperationKind)
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """What to ask, the shape of the answer, and how it is read."""
+    """A question to the model, the shape of its answer, and how it is read."""
 
     messages: tuple[Message, ...]
     schema_name: str
@@ -35,7 +35,7 @@ class Question(Generic[T]):
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """What the question's `parse` made of the answer."""
+    """The answer as the question's `parse` has read it."""
 
     value: T
 
@@ -61,29 +61,29 @@ class EvaluationFailed(Exception):
         super().__init__(f"{kind}: {message}")
 
 
-def asked(
+def ask(
     *questions: Question[T],
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], tuple[Answered[T] | Unanswered, ...]]:
-    """The readings of questions asked side by side, in their order. No questions: no readings, and nothing is asked."""
+    """Ask questions side by side; return their results in the same order. Without questions nothing is asked."""
     if not questions:
         return ()
-    readings = yield questions
-    if len(readings) != len(questions):
-        raise ValueError(f"{len(questions)} questions, but {len(readings)} readings")
-    return readings
+    results = yield questions
+    if len(results) != len(questions):
+        raise ValueError(f"{len(questions)} questions, but {len(results)} results")
+    return results
 
 
-def answered(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
-    """What one question was answered with. Raises `EvaluationFailed` with the kind of its error where it was not."""
-    (reading,) = yield from asked(question)
-    match reading:
+def ask_one(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
+    """Ask one question; return its answer. Raises `EvaluationFailed` with the kind of its error where there is none."""
+    (result,) = yield from ask(question)
+    match result:
         case Answered(value=value):
             return value
         case Unanswered(kind=kind, message=message):
             raise EvaluationFailed(kind, message)
 
 
-def single(
+def single_question(
     messages: tuple[Message, ...],
     schema_name: str,
     schema: Schema,
@@ -92,7 +92,7 @@ def single(
     tokens: int = 0,
 ) -> OperationProgram:
     """The program of an operation whose one question gives the evaluation."""
-    return (yield from answered(Question(messages, schema_name, schema, parse, tokens=tokens)))
+    return (yield from ask_one(Question(messages, schema_name, schema, parse, tokens=tokens)))
 
 
 def asks_once(
@@ -104,6 +104,6 @@ def asks_once(
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
-        return single(messages(operation, shown), name, shape, partial(parse, operation))
+        return single_question(messages(operation, shown), name, shape, partial(parse, operation))
 
     return program
