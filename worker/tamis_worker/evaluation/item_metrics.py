@@ -31,15 +31,19 @@ class ItemMetrics:
 
     def in_doubt(self, threshold: float) -> list[str]:
         """The fields whose recall a model is to judge."""
-        return [field for field, one in self._heuristics.items() if recall.escalates(one, self._warning, threshold)]
+        return [
+            field
+            for field, estimate in self._heuristics.items()
+            if recall.escalates(estimate, self._warning, threshold)
+        ]
 
     def evaluations(
-        self, answers: Mapping[str, RecallAnswer], unanswered: str = "", asked: Sequence[str] = ()
+        self, answers: Mapping[str, RecallAnswer], unanswered: str = "", in_doubt: Sequence[str] = ()
     ) -> tuple[Evaluation, ...]:
-        """All of them; `answers` are a model's on recall, `unanswered` says why there is none for a field `asked`."""
+        """All of them; `answers` are a model's on recall, `unanswered` says why a field `in_doubt` has none."""
         of_item = [_guarded(relevance.LABEL, "score", relevance.context_relevance, self._chunks), self._warning]
         for field in self._extractions:
-            reason = unanswered if field in asked else recall.NOT_ASKED
+            reason = unanswered if field in in_doubt else recall.NOT_ASKED
             for evaluation in self._of_field(field, answers.get(field), reason):
                 of_item.append(evaluation.model_copy(update={"field": field or None}))
         return tuple(of_item)

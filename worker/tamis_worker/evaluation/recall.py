@@ -6,7 +6,17 @@ from typing import Any, TypeAlias
 from tamis_schemas import Chunk, Evaluation, RecallAnswer, Retrieval
 from tamis_schemas.records.chunk import BM25, KNN, distinct
 
-from .metric_result import PLACES, ChunkLike, ExtractionLike, category, chunks_of, extractions_of, no_value, score
+from .metric_result import (
+    PLACES,
+    ChunkLike,
+    ExtractionLike,
+    as_model,
+    category,
+    chunks_of,
+    extractions_of,
+    no_value,
+    score,
+)
 
 HEURISTIC, LLM, WARNING = "context_recall_heuristic", "context_recall_llm", "recall_warning"
 HIT_RETRIEVAL_LIMIT = "HIT_RETRIEVAL_LIMIT"
@@ -36,13 +46,13 @@ def context_recall_heuristic(
     cited = {each.chunk_number for each in extractions_of(extractions) if each.chunk_number is not None}
     recall = sum(number <= available for number in cited) / available
     left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
-    recall *= left.get(_warning(chunks, _retrieval(retrieval)) or "", 1.0)
+    recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
     return score(HEURISTIC, round(recall, PLACES))
 
 
 def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
     """`HIT_RETRIEVAL_LIMIT`, else `HIGH_THRESHOLD_FILTERING`, where either is the case (spec 4)."""
-    chunks, bounds = chunks_of(chunks), _retrieval(retrieval)
+    chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
     if not chunks:
         return no_value(WARNING, "categorical", "no chunks")
     if bounds == Retrieval():
@@ -63,12 +73,7 @@ def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: 
     """The score that a model gave; `reason` says why there is no answer."""
     if answer is None:
         return no_value(LLM, "score", reason)
-    answer = answer if isinstance(answer, RecallAnswer) else RecallAnswer.model_validate(dict(answer))
-    return score(LLM, answer.score)
-
-
-def _retrieval(bounds: RetrievalLike) -> Retrieval:
-    return bounds if isinstance(bounds, Retrieval) else Retrieval.model_validate(dict(bounds or {}))
+    return score(LLM, as_model(RecallAnswer, answer).score)
 
 
 def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:

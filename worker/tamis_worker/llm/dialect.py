@@ -39,7 +39,7 @@ _UNSUPPORTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What an endpoint is known to take for a model."""
+    """The form of request that an endpoint is known to take for a model."""
 
     rung: Rung = Rung.BOUNDED  # the highest that was not refused
     budget: str = OLDER_BUDGET

@@ -11,8 +11,8 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; 
 
 def is_stream(text: str, content_type: str = "") -> bool:
     """True where a body is a stream; some endpoints send one without being asked, and some under another type."""
-    told = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
-    return told or text.startswith(("data:", "event:", "id:", ":"))
+    declared = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
+    return declared or text.startswith(("data:", "event:", "id:", ":"))
 
 
 def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
@@ -41,15 +41,15 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
         whole |= {name: value for name, value in chunk.items() if name not in CHOICES and value is not None}
         if chunk.get("error"):
             return {**whole, "error": chunk["error"]}
-        given = _first(chunk.get("choices"))
-        if given is None:
+        piece = _first(chunk.get("choices"))
+        if piece is None:
             continue
-        choice["finish_reason"] = given.get("finish_reason") or choice["finish_reason"]
-        if given.get("error"):
-            choice["error"] = given["error"]
-        if isinstance(given.get("message"), Mapping):  # an answer that was whole, sent as one event
-            message |= given["message"]
-        delta = given.get("delta")
+        choice["finish_reason"] = piece.get("finish_reason") or choice["finish_reason"]
+        if piece.get("error"):
+            choice["error"] = piece["error"]
+        if isinstance(piece.get("message"), Mapping):  # an answer that was whole, sent as one event
+            message |= piece["message"]
+        delta = piece.get("delta")
         if isinstance(delta, Mapping):
             _take(delta, message, parts, calls)
     if not ended and choice["finish_reason"] is None:
@@ -75,11 +75,11 @@ def _take(
         if not isinstance(function, Mapping):
             continue
         place = call.get("index")
-        known = calls.setdefault(place if isinstance(place, int) else len(calls), {"arguments": ""})
+        merged = calls.setdefault(place if isinstance(place, int) else len(calls), {"arguments": ""})
         if isinstance(function.get("arguments"), str):
-            known["arguments"] += function["arguments"]
+            merged["arguments"] += function["arguments"]
         elif function.get("arguments"):
-            known["arguments"] = function["arguments"]
+            merged["arguments"] = function["arguments"]
 
 
 def _events(text: str) -> Iterator[str]:

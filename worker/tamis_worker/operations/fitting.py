@@ -47,7 +47,8 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     texts = {name: shown_value(value) for name, value in fields.items()}
     named = {name: len(name) + BETWEEN for name in texts}
     left_out = _beyond(named, limit)
-    level = _level([len(texts[name]) for name in texts if name not in left_out], limit - _sum(named, left_out))
+    lengths = [len(text) for name, text in texts.items() if name not in left_out]
+    level = _level(lengths, limit - sum(length for name, length in named.items() if name not in left_out))
     shown, cut = dict(whole), {}
     for name, text in texts.items():
         if name in left_out:
@@ -80,10 +81,6 @@ def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
         else:
             taken += length
     return frozenset(out)
-
-
-def _sum(named: Mapping[str, int], left_out: frozenset[str]) -> int:
-    return sum(length for name, length in named.items() if name not in left_out)
 
 
 def _level(lengths: list[int], room: int) -> int:
