@@ -99,17 +99,11 @@ _KEY = re.compile(
 )
 
 
-def of_exception(error: Exception, *, api_key: str, now: datetime | None = None) -> CallError:
-    """The error that an exception of the `openai` package, or of what it stands on, means.
-
-    Args:
-        error: what was raised.
-        api_key: taken out of the message.
-        now: what an HTTP date in Retry-After is relative to where the answer has no Date; None: the present.
-    """
+def of_exception(error: Exception, *, api_key: str) -> CallError:
+    """The error that an exception of the `openai` package, or of what it stands on, means; without the key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
-        return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key, now=now)
+        return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
     sent = not any(isinstance(link, UNCONNECTED) for link in _chain(error))
     if _is_timeout(error):
         return CallError(ErrorKind.TIMEOUT, "no answer in time", sent=sent)
@@ -121,15 +115,7 @@ def of_exception(error: Exception, *, api_key: str, now: datetime | None = None)
     return CallError(ErrorKind.CONNECTION, message, sent=sent, obstacle=obstacle)
 
 
-def of_answer(
-    status: int,
-    error: object,
-    *,
-    text: str,
-    headers: Mapping[str, str],
-    api_key: str,
-    now: datetime | None = None,
-) -> CallError:
+def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
     """The error that an error answer means; `error` is its error object, `text` stands in where there is none."""
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
@@ -146,7 +132,7 @@ def of_answer(
         kind,
         cleaned(message, api_key),
         status=status,
-        retry_after=retry_after(headers, now),
+        retry_after=retry_after(headers),
         everyone=of_key or kind in (ErrorKind.AUTHENTICATION, ErrorKind.MODEL_NOT_FOUND),
         no_capacity=kind is ErrorKind.RATE_LIMITED and _tells_of_no_capacity(status, (*names, refusal.message)),
     )

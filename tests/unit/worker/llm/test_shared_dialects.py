@@ -118,6 +118,18 @@ async def test_a_call_that_takes_long_lets_another_one_find_out() -> None:
     await closed([first, second])
 
 
+async def test_the_end_of_a_call_wakes_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_dialects, "LOOK_AGAIN", (60.0, 60.0))
+    (dialects,) = crew(MemoryDialects(), 1)
+    with dialects.turn("m") as turn:
+        await turn.wait()
+        waiting = asyncio.create_task(item(dialects, Endpoint(only(START))))
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(10):
+        assert await waiting
+    await closed([dialects])
+
+
 async def test_a_wait_that_is_cancelled_leaves_no_lease_behind() -> None:
     store = MemoryDialects()
     first, second = crew(store, 2)

@@ -106,6 +106,12 @@ def test_an_item_without_chunks_is_asked_about_as_ever(operation: Any, item: dic
     assert question.tokens == 0
 
 
+@pytest.mark.parametrize(("operation", "values"), [(SIZE, 1), (FIELDS, 3)])
+def test_an_answer_has_tokens_for_the_extractions_of_each_value(operation: Operation, values: int) -> None:
+    _, question = begun(operation, ITEM)
+    assert question.tokens == 1_024 + 300 * values
+
+
 def test_other_operations_are_shown_chunks_as_a_field_like_any_other() -> None:
     _, question = begun(Filter(criteria="Is it?"), ITEM)
     assert f"chunks: {json.dumps(CHUNKS)}" in question.messages[1].content
