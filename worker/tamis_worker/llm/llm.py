@@ -25,7 +25,7 @@ from .key_command import NoKey
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
 from .model_list import ModelList, listed_models
 from .rung import Rung, is_below, lower
-from .rung_state import Adherence, adherence_of, below
+from .rung_state import AFTER_OTHER_SHAPE, Adherence, adherence_of
 from .shared_dialects import DialectTurn, SharedDialects
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
@@ -213,7 +213,7 @@ class Llm:
 
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
         """Others are answered well on a higher rung, which this schema is refused on: the step is its own."""
-        lower_rung = below(asked_on)
+        lower_rung = AFTER_OTHER_SHAPE.get(asked_on)
         counts = self._dialects.answer_counts(request.model, asked_on)
         if lower_rung is not None and counts.beyond_tolerance(Adherence.OTHER_SHAPE):
             about = request.model, request.schema_name

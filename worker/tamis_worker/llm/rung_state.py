@@ -36,7 +36,8 @@ GLITCHES = 0.05  # of the answers on a proven rung may be bad,
 STRAYS = 0.01  # of them may be out of bounds that were not told
 FEW = 5  # and as long as there are fewer, a handful of odd records may be all that is wrong
 _Judge = linear(Draft202012Validator)  # a caller's pattern may be hostile
-_BELOW = {
+# The rung that follows upon an answer of another shape.
+AFTER_OTHER_SHAPE = {
     Rung.BOUNDED: Rung.JSON_OBJECT,
     Rung.STRICT: Rung.JSON_OBJECT,
     Rung.JSON_OBJECT: Rung.TEXT,
@@ -119,9 +120,4 @@ def _down(rung: Rung, asked_on: Rung, adherence: Adherence) -> Rung | None:
     """The rung to which a bad answer leads; None: it leads nowhere."""
     if adherence is Adherence.OUT_OF_BOUNDS:
         return Rung.BOUNDED if rung is asked_on is Rung.STRICT else None
-    return below(asked_on) if adherence is Adherence.OTHER_SHAPE else None
-
-
-def below(rung: Rung) -> Rung | None:
-    """The rung that follows upon an answer of another shape; None: there is none."""
-    return _BELOW.get(rung)
+    return AFTER_OTHER_SHAPE.get(asked_on) if adherence is Adherence.OTHER_SHAPE else None

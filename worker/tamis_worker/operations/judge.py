@@ -101,9 +101,8 @@ def program(operation: Judge, item: Item, *, shown: Item | None = None) -> Opera
     """
     classification = _classification(item)
     noun = CitedNoun.of(operation.noun, operation.plural)
-    evidence = hallucination(
-        classification.reasoning, [classification.email_numbers, classification.cited], classification.batch_size, noun
-    )
+    cited = [classification.email_numbers, classification.cited]
+    evidence = hallucination(classification.reasoning, cited, classification.batch_size, noun)
     if evidence is None:
         evidence = yield from ask_one(
             Question(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tamis_schemas import LedgerUnavailable
-from tamis_worker.llm import bounded_store, shared_dialects
+from tamis_worker.llm import shared_dialects
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, Leased, MemoryDialects
 from tamis_worker.llm.rung import LOWEST, START, Rung
 from tamis_worker.llm.rung_state import FEW, MAX_WASTED, Adherence, RungState
@@ -320,18 +320,4 @@ async def test_without_the_store_a_process_finds_out_alone_one_by_one() -> None:
     async with asyncio.timeout(20):
         assert all(await asyncio.gather(*(item(dialects, endpoint) for _ in range(50))))
     assert (endpoint.wasted, endpoint.most) == (2, 1)
-    await dialects.close()
-
-
-async def test_a_store_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hanging(Away):
-        async def look(self, model: str) -> RungState | None:
-            await asyncio.Event().wait()
-            return None
-
-    monkeypatch.setattr(bounded_store, "STORE_WITHIN", 0.01)
-    monkeypatch.setattr(bounded_store, "CLOSED_WITHIN", 0.01)
-    dialects = SharedDialects(Hanging())
-    async with asyncio.timeout(10):
-        assert await item(dialects, Endpoint(only(START)))
     await dialects.close()
