@@ -74,13 +74,13 @@ async def _asked(llm: Llm, question: SampleQuestion, until: float) -> Asked:
         async with asyncio.timeout_at(until):
             anew = True
             while anew:
-                with llm.finding_out(request) as turn:
+                with llm.dialect_turn(request) as turn:
                     await turn.wait()
                     reply = await llm.ask(request)
                     dialect = llm.dialect_of(request)
                     call = Call(replace(dialect, rung=reply.rung or dialect.rung), reply, _problem(question, reply))
                     calls.append(call)
-                    anew = (await llm.learn(request, reply, usable=call.read)).anew
+                    anew = (await llm.learn(request, reply, usable=call.read)).ask_again
     except TimeoutError:
         calls.append(Call(llm.dialect_of(request), CallError(ErrorKind.TIMEOUT, "no answer in time")))
     given = {"temperature": request.temperature, **request.options}

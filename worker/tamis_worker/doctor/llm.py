@@ -12,8 +12,9 @@ from tamis_schemas import ConfigurationError, TamisError
 
 from ..config.settings import WorkerSettings
 from ..engine.question_runner import CallPolicy
-from ..llm.api_key import KeySource, NoKey, key_source
+from ..llm.api_key import KeySource, key_source
 from ..llm.chat import CallError
+from ..llm.key_command import NoKey
 from ..llm.llm import Llm
 from ..llm.model_list import ModelList
 from .answers import judge_answers

@@ -53,7 +53,7 @@ def _samples() -> list[tuple[Operation, Item]]:
 def _first_question(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> SampleQuestion:
-    course = operations.course(operation, item)
-    question = next(course)[0]
-    course.close()
+    program = operations.program_of(operation, item)
+    question = next(program)[0]
+    program.close()
     return SampleQuestion(operation.operation, chat_request(question, model, patience, steering), question.parse)

@@ -150,11 +150,11 @@ def _first_round(
     if operations.lacks_content(operation, item):
         return
     fitted = operations.fitted(operation, item, patience.max_prompt_chars)
-    course = operations.course(operation, fitted.item, shown=fitted.shown)
+    program = operations.program_of(operation, fitted.item, shown=fitted.shown)
     questions: tuple[Question[object], ...] = ()
     with suppress(StopIteration, EvaluationFailed):
-        questions = next(course)
-    course.close()
+        questions = next(program)
+    program.close()
     for question in questions:
         request = chat_request(question, model, patience, steering)
         yield _Asked(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))

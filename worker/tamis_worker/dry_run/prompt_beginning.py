@@ -19,5 +19,5 @@ def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
 
 def beginning_of_all(operation: Operation) -> Beginning:
     """As `beginning_of`, of an operation that asks about any record with a title."""
-    (question, *_) = next(operations.course(operation, {"title": "any"}))
+    (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

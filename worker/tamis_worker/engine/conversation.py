@@ -1,4 +1,4 @@
-"""A conversation: the questions of one item's course, asked one round after the other."""
+"""A conversation: the questions of one item's program, asked one round after the other."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from .transcript import TranscriptWriter
 
 
 class Conversation:
-    """Runs one course, and knows afterwards what it cost."""
+    """Runs one program, and knows afterwards what it cost."""
 
     def __init__(
         self,
@@ -38,19 +38,19 @@ class Conversation:
         self._first_key: str | None = None
         self._questions = 0
 
-    async def run(self, course: OperationProgram) -> Decided | Failure:
-        """What the course comes to. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
+    async def run(self, program: OperationProgram) -> Decided | Failure:
+        """What the program comes to. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
         try:
-            questions = next(course)
+            questions = next(program)
             while True:
-                questions = course.send(await self._readings(questions))
+                questions = program.send(await self._readings(questions))
         except StopIteration as ended:
             evaluation: Decided = ended.value
             return evaluation
         except EvaluationFailed as ended:
             return Failure(ended.kind, ended.message)
         finally:
-            course.close()
+            program.close()
 
     @property
     def rated(self) -> ChatSpan | None:

@@ -216,10 +216,10 @@ class Evaluator:
         conversation = Conversation(self._asker, self._patience, terms, model, transcript)
         fitted = operations.fitted(terms.operation, claim.payload, self._patience.max_prompt_chars)
         try:
-            course = operations.course(
+            program = operations.program_of(
                 terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self._patience.recall_threshold
             )
-            ended = await conversation.run(course)
+            ended = await conversation.run(program)
             if isinstance(ended, Failure):  # an endpoint may say back what it was sent
                 ended = replace(ended, message=self._redact(ended.message))
             if isinstance(ended, Decided) and ended.evaluations:

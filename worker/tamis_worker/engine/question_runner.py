@@ -251,9 +251,9 @@ class QuestionRunner:
             place,
             ChatSpan(self._server, place.request) as traced,
             await self._turn(asked.model, terms, reservation) as turn,
-            self._llm.finding_out(place.request) as finding_out,
+            self._llm.dialect_turn(place.request) as dialect_turn,
         ):
-            reply = place.heard(await self._call(finding_out, place.request, terms, turn, reservation, traced))
+            reply = place.heard(await self._call(dialect_turn, place.request, terms, turn, reservation, traced))
             refusals = turn.heard(reply)
             cost = cost_of(self._prices, asked.model, reply)
             tally.note(reply, cost)
@@ -266,7 +266,7 @@ class QuestionRunner:
             if transcript is not None:
                 transcript.called(place.request, reply, cost, error, deviations)
             self._measures.called(asked.model, "ok" if error is None else error.kind.value, reply, cost)
-            learnt = await self._llm.learn(place.request, reply, usable=error is None)
+            learned = await self._llm.learn(place.request, reply, usable=error is None)
             step = attempt.next(
                 CallOutcome(
                     reply,
@@ -274,8 +274,8 @@ class QuestionRunner:
                     seconds=place.seconds(reply),
                     jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
                     refusals=refusals,
-                    anew=learnt.anew,
-                    hopeless=learnt.hopeless,
+                    anew=learned.ask_again,
+                    hopeless=learned.hopeless,
                 )
             )
             tally.longest = max(tally.longest, attempt.took)
@@ -331,7 +331,7 @@ class QuestionRunner:
 
     async def _call(
         self,
-        finding_out: DialectTurn,
+        dialect_turn: DialectTurn,
         request: ChatRequest,
         terms: BatchTerms,
         turn: Turn,
@@ -344,7 +344,7 @@ class QuestionRunner:
         estimate = self._estimates.of(operation, request.model, characters, request.max_tokens)
         try:
             with self._halting.interruptible(terms.batch_id):
-                await finding_out.wait()
+                await dialect_turn.wait()
                 since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
                 while self._backpressure.calls_wait:  # since it stood in the line

@@ -15,7 +15,7 @@ from tamis_worker.engine.question_runner import CallAccounting, QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
-from tamis_worker.llm.llm import Learnt
+from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Failure
 
@@ -36,11 +36,11 @@ class World:
         self.told: list[str] = []
         self.broken = False
 
-    def finding_out(self, request: ChatRequest) -> DialectTurn:
+    def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
 
-    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        return Learnt()
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
+        return LearnResult()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)

@@ -28,12 +28,12 @@ def asking(*words: str) -> Question[Any]:
 def rounds(*questions: tuple[str, ...]) -> OperationProgram:
     """Each tuple is asked side by side, one tuple after the other."""
 
-    def course() -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]:
+    def program() -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]:
         for words in questions:
             yield tuple(asking(word) for word in words)
         return Decided(EvaluationResult(value="a trial", confidence=0.9))
 
-    return course()
+    return program()
 
 
 class QuestionRunner:

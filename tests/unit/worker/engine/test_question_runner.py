@@ -18,7 +18,7 @@ from tamis_worker.engine.question_runner import MOST_DEVIATIONS, CallAccounting,
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
-from tamis_worker.llm.llm import Learnt
+from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Failure, InvalidAnswer
 
@@ -49,17 +49,17 @@ class Endpoint:
     def __init__(self, replies: Iterable[Reply]) -> None:
         self._replies: Iterator[Reply] = iter(replies)
         self.calls: list[ChatRequest] = []
-        self.learnt: list[Learnt] = []  # from the replies, in order; nothing from those beyond
+        self.learned: list[LearnResult] = []  # from the replies, in order; nothing from those beyond
         self.permits = 0
         self.slept = 0.0
         self.blocked = 0.0
         self.kept: Answer | None = None
 
-    def finding_out(self, request: ChatRequest) -> DialectTurn:
+    def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
 
-    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        return self.learnt.pop(0) if self.learnt else Learnt()
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
+        return self.learned.pop(0) if self.learned else LearnResult()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)
@@ -197,7 +197,7 @@ async def test_a_stumbling_key_server_fails_nothing() -> None:
 
 async def test_a_question_that_is_asked_in_another_way_is_the_original_one_and_keeps_its_repair() -> None:
     asking = Asking([answer("talk"), answer("talk"), answer("talk"), answer()])
-    asking.endpoint.learnt = [Learnt(anew=True), Learnt(anew=True)]
+    asking.endpoint.learned = [LearnResult(ask_again=True), LearnResult(ask_again=True)]
     assert await asking.ask() is True
     first, second, third, repair = asking.endpoint.calls
     assert first == second == third == REQUEST
@@ -206,14 +206,14 @@ async def test_a_question_that_is_asked_in_another_way_is_the_original_one_and_k
 
 async def test_a_question_asked_anew_after_its_repair_tells_nothing_of_either_answer() -> None:
     asking = Asking([answer("talk"), answer("talk"), answer()])
-    asking.endpoint.learnt = [Learnt(), Learnt(anew=True)]
+    asking.endpoint.learned = [LearnResult(), LearnResult(ask_again=True)]
     assert await asking.ask() is True
     assert asking.endpoint.calls[2] == REQUEST
 
 
 async def test_asking_anew_ends_with_the_call_budget() -> None:
     asking = Asking([answer("talk")] * 9)
-    asking.endpoint.learnt = [Learnt(anew=True)] * 9
+    asking.endpoint.learned = [LearnResult(ask_again=True)] * 9
     failure = await asking.ask()
     assert isinstance(failure, Failure)
     assert failure.kind is ErrorKind.MALFORMED
@@ -222,7 +222,7 @@ async def test_asking_anew_ends_with_the_call_budget() -> None:
 
 async def test_a_hopeless_model_pauses_the_batch_with_what_it_said_and_gives_the_item_back() -> None:
     asking = Asking([answer("talk")] * 9)
-    asking.endpoint.learnt = [Learnt(hopeless="20 answers; the last one: 'talk'")]
+    asking.endpoint.learned = [LearnResult(hopeless="20 answers; the last one: 'talk'")]
     with pytest.raises(Halted):
         await asking.ask()
     assert len(asking.endpoint.calls) == 1

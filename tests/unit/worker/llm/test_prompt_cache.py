@@ -22,7 +22,7 @@ from tamis_worker.llm.prompt_cache import (
     Breakpoint,
     cache_options,
 )
-from tamis_worker.operations import course
+from tamis_worker.operations import program_of
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 SHAPE = len('{"type": "object", "properties": {}}')
@@ -133,7 +133,7 @@ def test_what_an_endpoint_refuses_is_left_out_and_nothing_else(refusal: Refusal,
 def test_a_setting_of_the_cache_changes_no_key_of_an_answer() -> None:
     criteria = SearchCriteria(research_question="Does it work?", inclusion_criteria=["x" * 200] * 15)
     item: Item = {"title": "Mice"}
-    (question,) = next(course(Inclusion(criteria=criteria), item))
+    (question,) = next(program_of(Inclusion(criteria=criteria), item))
     made = [
         chat_request(question, "m", replace(PATIENCE, cache_breakpoint=how))
         for how in (None, Breakpoint.OPENAI, Breakpoint.ANTHROPIC)

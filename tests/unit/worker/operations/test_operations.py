@@ -4,16 +4,16 @@ import pytest
 
 from tamis_schemas import Filter
 from tamis_schemas.operations import OPERATIONS
-from tamis_worker.operations import COURSES, COURSES_OVER_CHUNKS
+from tamis_worker.operations import PROGRAMS, PROGRAMS_OVER_CHUNKS
 from tamis_worker.operations.answer_model import explained_schema, explanation
 
 
-def test_every_operation_has_a_course() -> None:
-    assert set(COURSES) == set(OPERATIONS)
+def test_every_operation_has_a_program() -> None:
+    assert set(PROGRAMS) == set(OPERATIONS)
 
 
-def test_every_operation_that_reads_chunks_has_a_course_over_them() -> None:
-    assert set(COURSES_OVER_CHUNKS) == {kind for kind in OPERATIONS if kind.reads_chunks}
+def test_every_operation_that_reads_chunks_has_a_program_over_them() -> None:
+    assert set(PROGRAMS_OVER_CHUNKS) == {kind for kind in OPERATIONS if kind.reads_chunks}
 
 
 @pytest.mark.parametrize(

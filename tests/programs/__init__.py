@@ -1,4 +1,4 @@
-"""A course played to its end by a scripted model: the questions it asked, and what it came to."""
+"""A program played to its end by a scripted model: the questions it asked, and what it came to."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,14 +38,14 @@ class Played:
         return self.evaluation
 
 
-def play(course: OperationProgram, model: Model) -> Played:
-    """Run a course; the model answers one question after the other, each read by the question's own `parse`."""
+def play(program: OperationProgram, model: Model) -> Played:
+    """Run a program; the model answers one question after the other, each read by the question's own `parse`."""
     played = Played()
     try:
-        questions = next(course)
+        questions = next(program)
         while True:
             played.rounds.append(questions)
-            questions = course.send(tuple(_reading(question, model(question)) for question in questions))
+            questions = program.send(tuple(_reading(question, model(question)) for question in questions))
     except StopIteration as end:
         played.evaluation = end.value
     except EvaluationFailed as failure:
