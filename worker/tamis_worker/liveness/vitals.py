@@ -10,7 +10,6 @@ from importlib.metadata import version
 from typing import Any
 
 from celery import Celery
-from celery.worker import state
 
 from tamis_producer.ledger.worker_view import WorkerReport, WorkerState
 from tamis_producer.transport.broker import waiting_messages
@@ -89,8 +88,8 @@ class Vitals:
         return Observation(
             at=now,
             waiting=waiting,
-            taken=self._deliveries.taken + state.all_total_count[0],
-            in_flight=self._deliveries.held - self._deliveries.aside + len(state.reserved_requests),
+            taken=self._deliveries.taken,
+            in_flight=self._deliveries.in_flight,
             holding_back=self._trouble() is not None,
             turns=self._turns,
             writing=max((commit.writing for commit in self._commits), default=0.0),

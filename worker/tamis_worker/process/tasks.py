@@ -17,6 +17,7 @@ from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
 from ..celery_adapter.aggregate_strategy import checked
+from ..celery_adapter.settling import install
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from .runtime import Runtime
@@ -28,7 +29,7 @@ def register(app: Celery, runtime: Runtime) -> None:
     """Give `app` one task per operation, and the aggregate."""
 
     deliveries = runtime.deliveries
-    deliveries.install(app)
+    install(app, deliveries)
 
     # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:
