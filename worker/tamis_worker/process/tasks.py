@@ -17,7 +17,7 @@ from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
 from ..celery_adapter.aggregate_strategy import checked
-from ..celery_adapter.settling import install
+from ..celery_adapter.consumer_step import install
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from .runtime import Runtime
@@ -36,7 +36,7 @@ def register(app: Celery, runtime: Runtime) -> None:
         runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 
     def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
-        with tracing.aggregating(batch_id, round_, shard, of=getattr(task.request, tracing.HEADER, None)):
+        with tracing.aggregating(batch_id, round_, shard, of=(task.request.headers or {}).get(tracing.HEADER)):
             close(batch_id, round_, shard)
 
     def close(batch_id: str, round_: int, shard: int) -> None:
