@@ -8,6 +8,15 @@ import httpx2
 import openai
 import pytest
 
+from internals import (
+    imported,
+    on_the_page,
+    own_private_names,
+    private_attributes,
+    private_names_of_bases,
+    read,
+    sources,
+)
 from tamis_worker.llm.lean_client import LeanClient
 from tamis_worker.llm.openai_internals import CONDITIONS, broken_conditions, warn_of
 
@@ -114,3 +123,23 @@ async def test_where_every_part_is_there_the_cheap_path_is_taken_and_nothing_is_
     assert client._template is not None
     assert caplog.records == []
     await client.close()
+
+
+HOME = "worker/tamis_worker/llm/openai_internals.py"
+CLIENT = "worker/tamis_worker/llm/lean_client.py"
+
+
+def test_the_page_names_exactly_these_and_they_are_used_in_one_file() -> None:
+    assert on_the_page("openai") == {name: {HOME} for name in CONDITIONS}
+    for name in CONDITIONS:
+        assert name.split(".")[-1] in read(HOME)
+
+
+def test_nothing_else_that_is_not_public_is_used() -> None:
+    assert {(file, name) for file, name in imported("openai") if "._" in name} == {(HOME, OPTIONS)}
+    touched = {name for _, text in sources(HOME, CLIENT) for name in private_attributes(text)}
+    assert touched == {name.split(".")[-1] for name in (BUILD, ERROR)}
+
+
+def test_no_private_name_of_the_lean_client_is_one_of_the_package() -> None:
+    assert own_private_names(LeanClient) & private_names_of_bases(LeanClient) == set()
