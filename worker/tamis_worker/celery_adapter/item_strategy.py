@@ -91,7 +91,7 @@ class Deliveries:
         return min(self._aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-        """Celery's strategy: made once for each task and connection, what is given takes each message."""
+        """Return what takes each message of a task; Celery asks once for each task and connection."""
         eventer = consumer.event_dispatcher
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
@@ -123,7 +123,7 @@ class Deliveries:
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:
-        """The broker refuses to do something; on the consumer's thread."""
+        """Pass on what the broker refuses to do; on the consumer's thread."""
         self._loop.call_soon(lambda: self._refused(error))
 
     def settle(self) -> None:
@@ -151,7 +151,7 @@ class Deliveries:
             self._unacknowledged = acknowledge(late)
 
     def forget(self) -> None:
-        """The connection is lost, and with it the right to acknowledge what came over it."""
+        """Forget what came over a connection that is lost, and with it the right to acknowledge that."""
         self._unsettled.clear()
         self._unacknowledged.clear()
 
