@@ -15,13 +15,6 @@ def _() -> None:
     assert takes(TyperCommand.format_help, "self", "ctx", "formatter")
 
 
-@internal("typer.core.TyperGroup.list_commands")
-def _() -> None:
-    group = TyperGroup(name="g", commands={"b": TyperCommand("b"), "a": TyperCommand("a")})
-    assert set(group.list_commands(None)) == {"a", "b"}  # type: ignore[arg-type] # its order asks nothing of it
-    assert list(group.commands) == ["b", "a"]
-
-
 @internal("typer.core.TyperGroup.parse_args")
 def _() -> None:
     assert takes(TyperGroup.parse_args, "self", "ctx", ["an argument"])
