@@ -34,7 +34,7 @@ LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
 log = logging.getLogger(__name__)
 
 
-class Deliveries:
+class ItemStrategy:
     """Takes messages on the consumer's thread, has the items evaluated on the loop, settles on the consumer's thread.
 
     `stop_within` bounds, in seconds, how long a worker that stops waits for what is in flight.

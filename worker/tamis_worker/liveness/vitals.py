@@ -15,7 +15,7 @@ from tamis_producer.ledger.worker_view import WorkerReport, WorkerState
 from tamis_producer.transport.broker import waiting_messages
 from tamis_schemas import BrokerUnavailable
 
-from ..celery_adapter.item_strategy import Deliveries
+from ..celery_adapter.item_strategy import ItemStrategy
 from ..engine.backpressure import Trouble
 from ..engine.group_commit import GroupCommit
 from ..limiter.limits import Limiters
@@ -34,7 +34,7 @@ class Vitals:
     """Of one worker process. What is not said to be otherwise may be asked from any thread."""
 
     def __init__(
-        self, worker_id: str, app: Celery, deliveries: Deliveries, *, concurrency: int, answer_within: float
+        self, worker_id: str, app: Celery, deliveries: ItemStrategy, *, concurrency: int, answer_within: float
     ) -> None:
         """`answer_within`: seconds that the broker has to say what waits."""
         self._worker_id = worker_id

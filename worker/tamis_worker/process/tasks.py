@@ -16,7 +16,7 @@ from tamis_schemas import Unavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
-from ..celery_adapter.aggregate_strategy import checked
+from ..celery_adapter.aggregate_strategy import aggregate_strategy
 from ..celery_adapter.consumer_step import install
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
@@ -57,4 +57,4 @@ def register(app: Celery, runtime: Runtime) -> None:
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
-    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(checked))(aggregate)
+    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(aggregate_strategy))(aggregate)

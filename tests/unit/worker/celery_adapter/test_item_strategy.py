@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from celery.worker import state
 
-from tamis_worker.celery_adapter.item_strategy import MOST_ASIDE, Deliveries, goes_on
+from tamis_worker.celery_adapter.item_strategy import MOST_ASIDE, ItemStrategy, goes_on
 
 
 class Message:
@@ -36,7 +36,7 @@ class Worker:
         )
         loop: Any = SimpleNamespace(call_soon=lambda callback: None)
         evaluate: Any = None
-        self.strategy = Deliveries(loop, evaluate, stop_within=1.0, aside=lambda: self.aside)
+        self.strategy = ItemStrategy(loop, evaluate, stop_within=1.0, aside=lambda: self.aside)
         consumer = SimpleNamespace(event_dispatcher=self.eventer, connection_errors=())
         self.receive = self.strategy(SimpleNamespace(name="tamis.filter"), SimpleNamespace(), consumer)
 
