@@ -10,13 +10,12 @@ from importlib.metadata import version
 from typing import Any
 
 from celery import Celery
-from celery.worker import state
 
 from tamis_producer.ledger.worker_view import WorkerReport, WorkerState
 from tamis_producer.transport.broker import waiting_messages
 from tamis_schemas import BrokerUnavailable
 
-from ..celery_adapter.item_strategy import Deliveries
+from ..celery_adapter.item_strategy import ItemStrategy
 from ..engine.backpressure import Trouble
 from ..engine.group_commit import GroupCommit
 from ..limiter.limits import Limiters
@@ -35,7 +34,7 @@ class Vitals:
     """Of one worker process. What is not said to be otherwise may be asked from any thread."""
 
     def __init__(
-        self, worker_id: str, app: Celery, deliveries: Deliveries, *, concurrency: int, answer_within: float
+        self, worker_id: str, app: Celery, deliveries: ItemStrategy, *, concurrency: int, answer_within: float
     ) -> None:
         """`answer_within`: seconds that the broker has to say what waits."""
         self._worker_id = worker_id
@@ -89,8 +88,8 @@ class Vitals:
         return Observation(
             at=now,
             waiting=waiting,
-            taken=self._deliveries.taken + state.all_total_count[0],
-            in_flight=self._deliveries.held - self._deliveries.aside + len(state.reserved_requests),
+            taken=self._deliveries.taken,
+            in_flight=self._deliveries.in_flight,
             holding_back=self._trouble() is not None,
             turns=self._turns,
             writing=max((commit.writing for commit in self._commits), default=0.0),

@@ -9,8 +9,8 @@ from celery import Celery, signals
 
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.transport.broker import make_app
-from tamis_schemas.batches import wire
 
+from ..celery_adapter.worker import work
 from ..config.settings import WorkerSettings
 from ..liveness.alive_file import AliveFile
 from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
@@ -65,17 +65,6 @@ def _work(
     runtime.start()
     watchdog = _watchdog(runtime, settings, alive_file)
     try:
-        worker = app.Worker(
-            hostname=f"tamis-{runtime.worker_id}",
-            pool="threads",
-            concurrency=1,  # for aggregates; items need no thread, see `deliveries`
-            prefetch_multiplier=settings.concurrency,
-            queues=[*wire.ITEM_QUEUES, wire.CONTROL_QUEUE],
-            without_gossip=True,
-            without_mingle=True,
-            task_events=True,
-            loglevel=log_level,
-        )
 
         def ready(**_: object) -> None:
             log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
@@ -88,8 +77,10 @@ def _work(
 
         signals.worker_ready.connect(ready, weak=False)
         signals.worker_shutting_down.connect(shutting_down, weak=False)
-        worker.start()
-        return EXIT_STALLED if watchdog.verdict else int(worker.exitcode or 0)
+        exit_code = work(
+            app, name=f"tamis-{runtime.worker_id}", items_at_once=settings.concurrency, log_level=log_level
+        )
+        return EXIT_STALLED if watchdog.verdict else exit_code
     finally:
         runtime.stop()
         watchdog.end()

@@ -25,7 +25,7 @@ from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable, Pause
 from tamis_schemas.ledger.revisions import demand
 
-from ..celery_adapter.item_strategy import Deliveries
+from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure, Server
 from ..engine.batch_interrupts import BatchInterrupts
@@ -99,7 +99,7 @@ class Runtime:
         self.metrics = None if settings.metrics_port is None else Metrics(redact=self._redact)
         self._measures: Measures = self.metrics or NULL_MEASURES
         self._probe = BrokerProbe([settings.broker, settings.limiter], self.backpressure)
-        self.deliveries = Deliveries(
+        self.deliveries = ItemStrategy(
             self._loop,
             lambda key: self.evaluator.evaluate(key),
             stop_within=settings.longest_call + STOP_GRACE,

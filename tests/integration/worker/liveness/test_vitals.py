@@ -11,7 +11,7 @@ import pytest
 from tamis_producer import ProducerSettings
 from tamis_producer.ledger.worker_view import WorkerState
 from tamis_producer.transport.broker import make_app
-from tamis_worker.celery_adapter.item_strategy import Deliveries
+from tamis_worker.celery_adapter.item_strategy import ItemStrategy
 from tamis_worker.engine.group_commit import GroupCommit
 from tamis_worker.event_loop.loop import LoopThread
 from tamis_worker.limiter.limits import Limiters, Limits
@@ -30,7 +30,7 @@ class Trouble:
 def vitals() -> Iterator[Vitals]:
     loop = LoopThread()
     loop.start()  # these tests have a loop of their own; one that was never started could not be stopped
-    deliveries = Deliveries(loop, lambda key: asyncio.sleep(0), stop_within=1)
+    deliveries = ItemStrategy(loop, lambda key: asyncio.sleep(0), stop_within=1)
     app = make_app(NOWHERE)
     yield Vitals("w", app, deliveries, concurrency=8, answer_within=0.2)
     app.close()
