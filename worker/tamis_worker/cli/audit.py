@@ -22,7 +22,6 @@ from .app import app, err, out
 from .commands import Commands
 from .json_document import AsJson, print_json
 from .override import NOT_FOLLOWING, BatchId, Reviewer, batch_of
-from .theme import Theme
 
 DRAW = "draw"
 RANDOM_SEED_BITS = 31  # short enough to be copied by hand
@@ -45,7 +44,7 @@ audit_app = Commands(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-app.add_typer(audit_app, rich_help_panel=Theme.CHECK)
+app.add_typer(audit_app)
 
 AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.", show_default=False)]
 
@@ -56,7 +55,7 @@ def draw(
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = 50,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="The same seed draws the same sample.  [dim]default: a new one[/]"),
+        typer.Option(min=0, help="The same seed draws the same sample.  [default: a new one]"),
     ] = None,
     stratum: Annotated[
         Stratum,
@@ -65,9 +64,7 @@ def draw(
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
     ] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: audit-AUDIT.csv[/]")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: audit-AUDIT.csv]")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a sample of the excluded records, as a table that a human fills in."""

@@ -13,12 +13,11 @@ from tamis_schemas import Priority
 from .app import app, out
 from .facts import facts_of
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or how its id begins.", show_default=False)]
 
 
-@app.command(theme=Theme.STEER, examples=("tamis pause 3f2a91c0",))
+@app.command(examples=("tamis pause 3f2a91c0",))
 def pause(of: Id, as_json: AsJson = False) -> None:
     """Begin no further item; calls in flight are finished, and `tamis resume` goes on."""
     with Client() as client:
@@ -27,7 +26,7 @@ def pause(of: Id, as_json: AsJson = False) -> None:
         _say(found, "is paused; calls in flight are finished", f"tamis resume {found.id}", "goes on", as_json=as_json)
 
 
-@app.command(theme=Theme.STEER, examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
+@app.command(examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
 def resume(
     of: Id,
     max_cost: Annotated[
@@ -45,7 +44,7 @@ def resume(
         _say(found, "goes on", f"{command} {found.id} --watch", "follows it", as_json=as_json)
 
 
-@app.command(theme=Theme.STEER, examples=("tamis cancel 3f2a91c0",))
+@app.command(examples=("tamis cancel 3f2a91c0",))
 def cancel(of: Id, as_json: AsJson = False) -> None:
     """End it: what has not begun is cancelled; calls in flight are finished, and results are kept."""
     with Client() as client:
@@ -56,7 +55,7 @@ def cancel(of: Id, as_json: AsJson = False) -> None:
         _say(found, done, f"{command} {found.id}", "shows what was decided", as_json=as_json)
 
 
-@app.command(theme=Theme.STEER, examples=("tamis priority 3f2a91c0 high",))
+@app.command(examples=("tamis priority 3f2a91c0 high",))
 def priority(
     of: Id,
     level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.", show_default=False)],

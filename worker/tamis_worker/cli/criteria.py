@@ -12,11 +12,10 @@ from tamis_producer.files.criteria_template import TEMPLATE
 from tamis_producer.screening import InitialFilter
 from tamis_schemas import Inclusion, InputError, SearchCriteria
 
+from ..dry_run.prompt_beginning import beginning_of_all
 from .app import app, out
 from .commands import Commands
-from .dry_run import beginning_of
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 STANDARD_OUTPUT = Path("-")
 
@@ -26,7 +25,7 @@ criteria_app = Commands(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-app.add_typer(criteria_app, rich_help_panel=Theme.ASK)
+app.add_typer(criteria_app)
 
 
 @criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))
@@ -64,7 +63,7 @@ def check(
     criteria = read_criteria(file)
     switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
     found = doubts(criteria)
-    beginning = beginning_of(Inclusion(criteria=criteria))
+    beginning = beginning_of_all(Inclusion(criteria=criteria))
     if as_json:
         named = [one.model_dump() | {"reason": one.reason} for one in criteria.labelled()]
         told = {"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found}
@@ -87,8 +86,7 @@ def check(
         _say(f"  [bold]{example.decision}[/]  {escape(example.title)}{reason}")
     for rule, why in switched_off.items():
         _say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
-    if beginning is not None:
-        _say(f"[dim]in common[/]  {beginning.words}")
+    _say(f"[dim]in common[/]  {beginning.words}")
     for doubt in found:
         _say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())

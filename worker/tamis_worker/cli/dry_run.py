@@ -1,6 +1,5 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
@@ -13,24 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.runs.dry_run import Beginning, Planned, Rehearsal, Sample
+from tamis_producer.runs.dry_run import Planned, Rehearsal, Sample
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
-from tamis_schemas import ConfigurationError, ModelPrice, Operation, dollars
+from tamis_schemas import ModelPrice, dollars
+from tamis_schemas.extras import needs
 from tamis_schemas.values.printable import printable
 
-from . import workers_part
+from ..config.settings import WorkerSettings
 from .app import out
 from .json_document import print_json
-
-
-def beginning_of(operation: Operation) -> Beginning | None:
-    """What the prompts of all records have in common; None where no worker's part is installed."""
-    if (part := workers_part.installed()) is None:
-        return None
-    with suppress(ConfigurationError):  # the command is there, and the extra that it takes is not
-        return part.beginning_of(operation)
-    return None
 
 
 def dry_run(
@@ -52,17 +43,15 @@ def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[s
 def rehearsed(planned: Planned) -> Rehearsal:
     """What a batch would ask and cost.
 
-    Raises `ConfigurationError` where no worker's part is installed, and what submitting it would raise.
+    Raises `ConfigurationError` where what renders prompts is not installed, and what submitting it would raise.
     """
-    if (part := workers_part.installed()) is None:
-        raise ConfigurationError(
-            "--dry-run renders prompts as the workers do: it needs `tamis` as a whole: pip install 'tamis[worker]'"
-        )
+    with needs("worker"):
+        from ..dry_run.first_questions import rehearse
     if planned.items:  # what could not be submitted is not rehearsed either
         bounds = Bounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
-    return part.rehearse(planned)
+    return rehearse(planned, WorkerSettings.load())
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:

@@ -19,7 +19,6 @@ from tamis_producer.screening.duplicate_pairs import (
 
 from .app import app, err, out
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
@@ -27,7 +26,6 @@ Files = Annotated[
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis duplicates citations.ris",
         "tamis duplicates pubmed.nbib embase.ris scopus.csv -o pairs.csv",

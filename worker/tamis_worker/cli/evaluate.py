@@ -26,10 +26,10 @@ from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
 from tamis_schemas.operations import kind_of
 
-from .app import EXIT_FAILED, app, err, out
+from .app import app, err, out
+from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
 from .read import BatchId
-from .theme import Theme
 
 LISTED = 20  # records of lost evidence on the terminal
 BELOW = ("index", "id", "decision", "score", "label", "kept", "title")
@@ -54,13 +54,12 @@ LabelColumn = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The column with 1 for included, 0 for excluded.  [dim]default: label, include, included or decision[/]",
+        help="The column with 1 for included, 0 for excluded.  [default: label, include, included or decision]",
     ),
 ]
 
 
 @app.command(
-    theme=Theme.CHECK,
     examples=(
         "tamis evaluate 3f2a91c0 --labels labels.csv",
         "tamis evaluate 3f2a91c0 --labels labels.csv -o gold.html",
@@ -106,7 +105,7 @@ def evaluate(
         err.print(f"evaluation of batch {view.id} written to {output}", highlight=False, markup=False)
 
 
-@app.command(theme=Theme.CHECK, examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
+@app.command(examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
 def calibrate(
     batch_id: BatchId,
     labels: Labels,

@@ -12,13 +12,9 @@ from tamis_producer.explanation.words import sections
 
 from .app import app, out
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 
-@app.command(
-    theme=Theme.CHECK,
-    examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"),
-)
+@app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
 def explain(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.", show_default=False)],
     record: Annotated[

@@ -14,7 +14,6 @@ from tamis_producer.screening.filter_report import TierOne, filter_files, write_
 
 from .app import app, err, out
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
@@ -23,7 +22,6 @@ Files = Annotated[
 
 @app.command(
     "initial-filter",
-    theme=Theme.ASK,
     examples=(
         "tamis initial-filter citations.ris --criteria criteria.yaml",
         "tamis initial-filter labelled.csv --criteria criteria.yaml --labels included -o outcomes.csv",

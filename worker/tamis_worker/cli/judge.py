@@ -14,19 +14,19 @@ from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.judge_items import to_judge
 from tamis_schemas import InputError, InvalidRequest, Judge, Judgement
 
-from .app import EXIT_INTERRUPTED, app, err, out
+from .app import app, err, out
 from .dry_run import dry_run
+from .exit_codes import EXIT_INTERRUPTED
 from .facts import batch_facts
 from .json_document import print_json
 from .read import BatchId
 from .submission import Submission, submitting
 from .submit import follow, made, say_submitted
-from .theme import Theme
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
-@app.command(theme=Theme.ASK, examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
+@app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
 @submitting("keep_duplicates")
 def judge(
     submission: Submission,

@@ -13,7 +13,6 @@ from .app import COMPLETE_VARIABLE, NAME, app, out
 from .commands import pages, path_of
 from .exit_codes import EXIT_CODES
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 EXIT_CODES_TOPIC = "exit-codes"
 
@@ -26,7 +25,7 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-@app.command("help", theme=Theme.HELP, examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
+@app.command("help", examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
 def help_(
     ctx: typer.Context,
     command: Annotated[
@@ -51,7 +50,6 @@ def help_(
 
 
 @app.command(
-    theme=Theme.HELP,
     examples=(
         "tamis completion bash > ~/.local/share/bash-completion/completions/tamis",
         "tamis completion zsh > ~/.zfunc/_tamis",

@@ -20,7 +20,6 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
-from .theme import Theme
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
 Reviewer = Annotated[
@@ -33,7 +32,6 @@ NOT_FOLLOWING = (
 
 
 @app.command(
-    theme=Theme.CHECK,
     examples=(
         'tamis override 3f2a91c0 12 include --reviewer "Reviewer A" --note "Randomised, see page 3"',
         "tamis override 3f2a91c0 --file decisions.csv",
@@ -100,7 +98,7 @@ def override(
         out.print(NOT_FOLLOWING, soft_wrap=True)
 
 
-@app.command(theme=Theme.CHECK, examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
+@app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
 def overrides(
     batch_id: BatchId,
     history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
@@ -128,7 +126,7 @@ def overrides(
     out.print(table, highlight=False)
 
 
-@app.command(theme=Theme.CHECK, examples=("tamis agreement 3f2a91c0",))
+@app.command(examples=("tamis agreement 3f2a91c0",))
 def agreement(
     batch_id: BatchId,
     as_json: AsJson = False,

@@ -18,25 +18,19 @@ from .audit import RANDOM_SEED_BITS
 from .evaluate import deciding
 from .json_document import AsJson, print_json
 from .read import BatchId
-from .theme import Theme
 
 USUAL = 200  # records
 
 
-@app.command(
-    theme=Theme.CHECK,
-    examples=("tamis pilot 3f2a91c0 --n 200 --seed 1", "tamis pilot 3f2a91c0 --n 400 --seed 1 -o pilot.csv"),
-)
+@app.command(examples=("tamis pilot 3f2a91c0 --n 200 --seed 1", "tamis pilot 3f2a91c0 --n 400 --seed 1 -o pilot.csv"))
 def pilot(
     batch_id: BatchId,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = USUAL,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="The same seed draws the same records.  [dim]default: a new one[/]"),
+        typer.Option(min=0, help="The same seed draws the same records.  [default: a new one]"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: pilot-BATCH.csv[/]")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: pilot-BATCH.csv]")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`."""

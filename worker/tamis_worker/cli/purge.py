@@ -27,9 +27,9 @@ from tamis_producer.retention import (
 )
 from tamis_schemas import InvalidParameters, InvalidRequest
 
-from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .app import app, err, out
+from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 AGE = re.compile(r"(\d{1,5})([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -39,7 +39,6 @@ LISTED = 20  # of many batches
 
 @app.command(
     "purge",
-    theme=Theme.RUN,
     examples=(
         "tamis purge --older-than 90d --dry-run",
         "tamis purge --older-than 90d --archive /srv/tamis-archive --yes",
@@ -135,9 +134,7 @@ def purge_command(
         )
 
 
-@app.command(
-    "restore", theme=Theme.RUN, examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-...")
-)
+@app.command("restore", examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-..."))
 def restore_command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.", show_default=False)

@@ -19,7 +19,6 @@ from tamis_schemas import InvalidRequest
 from .app import app, err
 from .console import for_data
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
 
@@ -31,15 +30,13 @@ class ResultsFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@app.command(theme=Theme.READ, examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
+@app.command(examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
 def results(
     batch_id: BatchId,
     form: Annotated[
-        ResultsFormat | None, typer.Option("--format", help="csv or jsonl.  [dim]default: as FILE ends, else csv[/]")
+        ResultsFormat | None, typer.Option("--format", help="csv or jsonl.  [default: as FILE ends, else csv]")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file.  [dim]default: the terminal[/]")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="A file.  [default: the terminal]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Write every item of a batch in its order, with its result."""
@@ -61,8 +58,7 @@ def results(
 
 
 @app.command(
-    theme=Theme.READ,
-    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include"),
+    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include")
 )
 def export(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],
@@ -71,7 +67,7 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [dim]default: that of the file that was screened[/]",
+            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: that of the file that was screened]",
         ),
     ] = None,
     only: Annotated[

@@ -14,7 +14,6 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .console import for_data
-from .theme import Theme
 
 ENDINGS = {
     ".html": ReportForm.HTML,
@@ -26,21 +25,21 @@ ENDINGS = {
 }
 
 
-@app.command(theme=Theme.READ, examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
+@app.command(examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
 def report(
     subject: Annotated[
         str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.", show_default=False)
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A file.  [dim]default: report-ID.html; other formats: the terminal[/]"),
+        typer.Option("-o", "--output", help="A file.  [default: report-ID.html; other formats: the terminal]"),
     ] = None,
     form: Annotated[
         ReportForm | None,
         typer.Option(
             "--format",
             help="html: the whole report in one file; svg: the PRISMA flow alone; md: flow and methods; "
-            "json: all figures.  [dim]default: as the file ends, else html[/]",
+            "json: all figures.  [default: as the file ends, else html]",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,

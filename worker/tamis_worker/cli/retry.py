@@ -16,18 +16,15 @@ from tamis_producer.submission.budget import amount_of
 from tamis_schemas import InvalidRequest, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .app import app, err, out
+from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .rounds import print_failures
 from .submit import follow
-from .theme import Theme
 
 
-@app.command(
-    theme=Theme.STEER,
-    examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"),
-)
+@app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
 def retry(
     batch_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)
@@ -37,7 +34,7 @@ def retry(
         typer.Option(
             "--kind",
             metavar="KINDS",
-            help="Only what failed so: timeout, or timeout,connection; repeatable.  [dim]default: all[/]",
+            help="Only what failed so: timeout, or timeout,connection; repeatable.  [default: all]",
             show_default=False,
         ),
     ] = None,
@@ -68,7 +65,7 @@ def retry(
     raise typer.Exit(code)
 
 
-@app.command(theme=Theme.STEER, examples=("tamis failures 3f2a91c0",))
+@app.command(examples=("tamis failures 3f2a91c0",))
 def failures(
     batch_id: Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)],
     as_json: AsJson = False,

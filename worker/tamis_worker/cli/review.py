@@ -20,9 +20,10 @@ from tamis_producer.screening.identification import identify
 from tamis_schemas import BatchPaused, InvalidRequest, Item, Judge, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .app import app, err, out
 from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
@@ -30,10 +31,9 @@ from .progress import detail, paused, say_paused
 from .render import paid, print_summary
 from .submission import Submission, submitting
 from .submit import with_examples
-from .theme import Theme
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
-app.add_typer(reviews, rich_help_panel=Theme.ASK)
+app.add_typer(reviews)
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.", show_default=False)]
 

@@ -20,7 +20,6 @@ from tamis_schemas.operations import first_complaint
 from .app import app, out
 from .commands import Commands
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 Models = Annotated[
     list[str] | None,
@@ -40,10 +39,10 @@ CallbackUrl = Annotated[
 ]
 
 keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
-app.add_typer(keys, name="keys", rich_help_panel=Theme.RUN)
+app.add_typer(keys, name="keys")
 
 
-@app.command(theme=Theme.RUN, examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
+@app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,

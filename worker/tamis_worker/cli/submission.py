@@ -69,7 +69,7 @@ def callback_of(url: str) -> Callback:
 class Submission:
     """What was said on the command line of how to submit."""
 
-    model: Annotated[str | None, typer.Option(help="The model to ask.  [dim]default: the workers' own[/]")] = None
+    model: Annotated[str | None, typer.Option(help="The model to ask.  [default: the workers' own]")] = None
     idempotency_key: Annotated[
         str | None, typer.Option("--idempotency-key", help="Submitting the same key again returns the first batch.")
     ] = None
@@ -84,7 +84,7 @@ class Submission:
             "--max-cost",
             metavar="DOLLARS",
             parser=_dollars,
-            help="Pause before a call that could cost more than is left of this.  [dim]default: no budget[/]",
+            help="Pause before a call that could cost more than is left of this.  [default: no budget]",
         ),
     ] = None
     priority: Annotated[Priority, typer.Option(help="Who goes first where batches wait.")] = Priority.NORMAL
@@ -92,7 +92,7 @@ class Submission:
     reasoning_effort: Annotated[
         str | None,
         typer.Option(
-            metavar="WORD", help="How much the model thinks: none, low, high, ... [dim]default: the workers' own[/]"
+            metavar="WORD", help="How much the model thinks: none, low, high, ...  [default: the workers' own]"
         ),
     ] = None
     extra_body: Annotated[
@@ -103,17 +103,17 @@ class Submission:
         typer.Option(metavar="'NAME: VALUE'", help="A further header of each request; kept in the ledger. Repeatable."),
     ] = None
     tier: Annotated[
-        Tier | None, typer.Option(help="flex: half the price, slow.  [dim]default: the workers' own, else none[/]")
+        Tier | None, typer.Option(help="flex: half the price, slow.  [default: the workers' own, else none]")
     ] = None
     tier_patience: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help=f"How long an item waits for capacity.  [dim]default: the workers' own, {TIER_PATIENCE:g}[/]",
+            help=f"How long an item waits for capacity.  [default: the workers' own, {TIER_PATIENCE:g}]",
         ),
     ] = None
     tier_fallback: Annotated[
-        TierFallback | None, typer.Option(help="What it does then.  [dim]default: the workers' own, standard[/]")
+        TierFallback | None, typer.Option(help="What it does then.  [default: the workers' own, standard]")
     ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")

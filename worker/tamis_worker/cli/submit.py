@@ -34,8 +34,9 @@ from tamis_schemas import (
 from tamis_schemas.operations import first_complaint
 from tamis_schemas.values.printable import printable
 
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .app import app, err, out
 from .dry_run import dry_run
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import batch_facts
 from .intake import say_what_was_read
 from .json_document import print_json
@@ -43,7 +44,6 @@ from .progress import say_paused, watch
 from .render import print_summary
 from .rounds import say_failed
 from .submission import Submission, submitting
-from .theme import Theme
 
 Made = TypeVar("Made", bound=BaseModel)
 
@@ -57,7 +57,6 @@ Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis screen citations.ris --criteria criteria.yaml --dry-run",
         "tamis screen citations.ris --criteria criteria.yaml --max-cost 5",
@@ -94,7 +93,7 @@ def screen(
     submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 
-@app.command("filter", theme=Theme.ASK, examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
+@app.command("filter", examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
 @submitting()
 def filter_(
     submission: Submission,
@@ -107,10 +106,7 @@ def filter_(
     submit(operation, file, submission)
 
 
-@app.command(
-    theme=Theme.ASK,
-    examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",),
-)
+@app.command(examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",))
 @submitting()
 def score(
     submission: Submission,
@@ -118,7 +114,7 @@ def score(
     criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
     min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
     max_value: Annotated[float, typer.Option("--max", help="The highest score.")] = 1,
-    interval: Annotated[float | None, typer.Option(help="The step between scores.  [dim]default: any[/]")] = None,
+    interval: Annotated[float | None, typer.Option(help="The step between scores.  [default: any]")] = None,
     reasoning: Reasoning = True,
 ) -> None:
     """Rate every record on a scale."""
@@ -134,7 +130,6 @@ def score(
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis extract citations.ris --instruction 'How many people took part?' --type number",
         "tamis extract citations.ris --instruction 'Which design?' --type enum --value RCT --value cohort",
@@ -163,7 +158,6 @@ def extract(
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis fields citations.ris --schema fields.yaml --instructions 'Extract what the record says of the trial.'",
     ),
@@ -191,7 +185,6 @@ def fields(
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis answer --instruct 'What is a sieve?' --format 'One sentence' --criteria 'Correct, and clear at once'",
     ),
@@ -204,9 +197,7 @@ def answer(
     eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
     file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="FILE", help="Records, each answered for.  [dim]default: one answer[/]", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="Records, each answered for.  [default: one answer]", show_default=False),
     ] = None,
     iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
     score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,

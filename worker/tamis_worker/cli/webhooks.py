@@ -14,14 +14,14 @@ from tamis_producer.process.waiting import poll
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
-from .app import EXIT_FAILED, EXIT_OK, app, out
+from .app import app, out
 from .commands import Commands
+from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
 from .submission import CallbackUrl, callback_of
-from .theme import Theme
 
 webhooks = Commands(help="What was told to whom by webhooks, and tell it again.", no_args_is_help=True)
-app.add_typer(webhooks, name="webhooks", rich_help_panel=Theme.RUN)
+app.add_typer(webhooks, name="webhooks")
 
 
 @webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))
