@@ -128,7 +128,7 @@ def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
     said = redact(str(error))
     before = "\n" if "\n" in said else " "  # what quotes a log has many lines; anything else is one line with its step
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
-    err.print(f"[bold red]tamis:[/] {escape(said)}{steps}", soft_wrap=True, highlight=False)
+    err.say(f"[bold red]tamis:[/] {escape(said)}{steps}")
 
 
 class _Redacting(logging.Formatter):

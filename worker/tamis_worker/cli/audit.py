@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 from typer.core import TyperGroup
 
 from tamis_producer.client.batch import Batch
@@ -19,9 +18,11 @@ from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err, out
+from .arguments import BatchId
 from .commands import Commands
 from .json_document import AsJson, print_json
-from .override import NOT_FOLLOWING, BatchId, Reviewer, batch_of
+from .override import NOT_FOLLOWING, Reviewer, batch_of
+from .tables import facts_by_name, listing
 
 DRAW = "draw"
 RANDOM_SEED_BITS = 31  # short enough to be copied by hand
@@ -77,18 +78,14 @@ def draw(
     if as_json:
         print_json(_facts(drawn) | {"written_to": output})
         return
-    err.print(
+    err.say(
         f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
         f"written to {output}.",
-        highlight=False,
         markup=False,
-        soft_wrap=True,
     )
-    err.print(
+    err.say(
         "Fill in the column include with yes or no, and reviewer with who you are, then: "
-        f"[bold]tamis audit record {escape(str(output))}[/]",
-        highlight=False,
-        soft_wrap=True,
+        f"[bold]tamis audit record {escape(str(output))}[/]"
     )
 
 
@@ -119,19 +116,15 @@ def record(
     if as_json:
         print_json(_facts(done.audit))
         return
-    out.print(f"audit {audit.id}: {done.new:,} new decisions recorded.", highlight=False, soft_wrap=True)
+    out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
         listed = ", ".join(str(one.index) for one in done.overrides)
-        out.print(f"Included by an override each: {listed}.", highlight=False, soft_wrap=True)
+        out.say(f"Included by an override each: {listed}.")
     if later:
-        out.print(NOT_FOLLOWING, soft_wrap=True)
+        out.say(NOT_FOLLOWING)
     _print(done.audit)
     if done.audit.missed and not override:
-        out.print(
-            f"[bold]tamis audit record {escape(str(file))} --override[/] includes what was missed.",
-            highlight=False,
-            soft_wrap=True,
-        )
+        out.say(f"[bold]tamis audit record {escape(str(file))} --override[/] includes what was missed.")
 
 
 @audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
@@ -166,19 +159,15 @@ def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
         print_json([_facts(audit) for audit in found])
         return
     if not found:
-        out.print(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample", soft_wrap=True)
+        out.say(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("audit", "drawn", "from"):
-        table.add_column(name)
-    for name in ("seed", "sample", "of", "judged", "missed", "at most"):
-        table.add_column(name, justify="right")
+    table = listing("audit", "drawn", "from", numbers=("seed", "sample", "of", "judged", "missed", "at most"))
     for audit in found:
         said = verdict(audit)
         numbers = (audit.seed, said.sample, said.population, said.decided, said.missed, said.most)
         cells = [str(number) if number is audit.seed else f"{number:,}" for number in numbers]
         table.add_row(audit.id[:SHORT_ID], f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
-    out.print(table, highlight=False)
+    out.print(table)
 
 
 def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> None:
@@ -203,9 +192,7 @@ def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
 
 def _print(audit: Audit) -> None:
     said = verdict(audit)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
+    table = facts_by_name()
     table.add_row("audit", audit.id)
     table.add_row("batch", audit.batch_id)
     table.add_row("sample", f"{said.sample:,} of {said.population:,}, seed {audit.seed}, from: {audit.stratum.value}")
@@ -218,15 +205,11 @@ def _print(audit: Audit) -> None:
             "bound",
             f"one-sided, {said.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {said.binomial_share:.1%}",
         )
-    out.print(table, highlight=False)
-    out.print(said.sentence, highlight=False, soft_wrap=True)
+    out.print(table)
+    out.say(said.sentence)
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""
-        out.print(
-            f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        out.say(f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}")
 
 
 def _facts(audit: Audit) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tamis_producer.submission.budget import amount_of
 from tamis_schemas import Priority
 
 from .app import app, out
+from .arguments import NewBudget
 from .facts import facts_of
 from .json_document import AsJson, print_json
 
@@ -29,10 +30,7 @@ def pause(of: Id, as_json: AsJson = False) -> None:
 @app.command(examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
 def resume(
     of: Id,
-    max_cost: Annotated[
-        str | None,
-        typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one.", show_default=False),
-    ] = None,
+    max_cost: NewBudget = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on with what was paused; with a new budget where the old one is used up."""
@@ -75,4 +73,4 @@ def _say(found: Batch | Review, what: str, command: str, does: str, *, as_json: 
         print_json(facts_of(found))
         return
     noun = "batch" if isinstance(found, Batch) else "review"
-    out.print(f"{noun} {found.id} {what}. [bold]{command}[/] {does}.", soft_wrap=True, highlight=False)
+    out.say(f"{noun} {found.id} {what}. [bold]{command}[/] {does}.")

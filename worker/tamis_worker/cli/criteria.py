@@ -45,11 +45,7 @@ def init(
         raise InputError("there is such a file already; it is left as it is", path=file) from error
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path=file) from error
-    out.print(
-        f"{escape(str(file))} is written. Make it your own, then: tamis criteria check {escape(str(file))}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    out.say(f"{escape(str(file))} is written. Make it your own, then: tamis criteria check {escape(str(file))}")
 
 
 @criteria_app.command(examples=("tamis criteria check criteria.yaml",))
@@ -69,29 +65,29 @@ def check(
         told = {"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found}
         print_json(told | {"beginning": beginning})
         return
-    _say(f"[bold]{escape(criteria.research_question)}[/]")
+    out.say(f"[bold]{escape(criteria.research_question)}[/]")
     for name, value in _told(criteria).items():
-        _say(f"[dim]{name}[/]  {escape(value)}")
+        out.say(f"[dim]{name}[/]  {escape(value)}")
     for title, excludes in (("included where all are met", False), ("excluded where one is met", True)):
         labelled = [criterion for criterion in criteria.labelled() if criterion.excludes is excludes]
         if labelled:
-            _say(f"[dim]{title}[/]")
+            out.say(f"[dim]{title}[/]")
         for criterion in labelled:
             worded = f" [dim](excludes as: {escape(criterion.exclude_as)})[/]" if criterion.exclude_as else ""
-            _say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}{worded}")
+            out.say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}{worded}")
     if criteria.examples:
-        _say("[dim]examples[/]")
+        out.say("[dim]examples[/]")
     for example in criteria.examples:
         reason = f" [dim]({escape(example.reason)})[/]" if example.reason else ""
-        _say(f"  [bold]{example.decision}[/]  {escape(example.title)}{reason}")
+        out.say(f"  [bold]{example.decision}[/]  {escape(example.title)}{reason}")
     for rule, why in switched_off.items():
-        _say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
-    _say(f"[dim]in common[/]  {beginning.words}")
+        out.say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
+    out.say(f"[dim]in common[/]  {beginning.words}")
     for doubt in found:
-        _say(f"[yellow]doubtful:[/] {escape(doubt)}")
+        out.say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())
     said = f"{count} criteria" if count > 1 else "1 criterion"
-    _say(f"{escape(str(file))} is valid: {said}" + (f", {len(found)} to look at." if found else "."))
+    out.say(f"{escape(str(file))} is valid: {said}" + (f", {len(found)} to look at." if found else "."))
 
 
 def _told(criteria: SearchCriteria) -> dict[str, str]:
@@ -103,7 +99,3 @@ def _told(criteria: SearchCriteria) -> dict[str, str]:
         "keywords that exclude": ", ".join(criteria.custom_keywords),
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def _say(line: str) -> None:
-    out.print(line, highlight=False, soft_wrap=True)

@@ -8,7 +8,6 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tamis_producer.config.settings import ProducerSettings
@@ -22,6 +21,7 @@ from tamis_schemas.values.printable import printable
 from ..config.settings import WorkerSettings
 from .app import out
 from .json_document import print_json
+from .tables import facts_by_name
 
 
 def dry_run(
@@ -61,13 +61,8 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
         said = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, said)
     console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
     if note:
-        console.print(f"[dim]{escape(note)}[/]", highlight=False)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, value in _figures(rehearsal, max_cost).items():
-        table.add_row(name, value)
-    console.print(table, highlight=False)
+        console.print(f"[dim]{escape(note)}[/]")
+    console.print(facts_by_name(_figures(rehearsal, max_cost).items()))
 
 
 def _show_sample(sample: Sample, title: str, console: Console, said: str | None) -> str:
@@ -81,7 +76,7 @@ def _show_sample(sample: Sample, title: str, console: Console, said: str | None)
             console.print("[dim]system: as above[/]")
             continue
         console.print(f"[dim]{message.role}[/]")
-        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False), highlight=False)
+        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
     return system
 
 

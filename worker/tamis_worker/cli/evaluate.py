@@ -27,9 +27,10 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.operations import kind_of
 
 from .app import app, err, out
+from .arguments import BatchId
 from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
-from .read import BatchId
+from .tables import facts_by_name, listing
 
 LISTED = 20  # records of lost evidence on the terminal
 BELOW = ("index", "id", "decision", "score", "label", "kept", "title")
@@ -102,7 +103,7 @@ def evaluate(
                     labels=labels.name,
                     written=datetime.now(UTC),
                 )
-        err.print(f"evaluation of batch {view.id} written to {output}", highlight=False, markup=False)
+        err.print(f"evaluation of batch {view.id} written to {output}", markup=False)
 
 
 @app.command(examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
@@ -132,14 +133,14 @@ def calibrate(
         print_json(facts | found.calibration.model_dump(mode="json") | {"below_ids": below})
     if refusal is not None:
         if not as_json:
-            err.print(f"[bold red]no threshold:[/] {escape(refusal)}", highlight=False, soft_wrap=True)
+            err.say(f"[bold red]no threshold:[/] {escape(refusal)}")
         raise typer.Exit(EXIT_FAILED)
     if not as_json:
         _print_threshold(found, view)
     if output is not None:
         with replacing(output) as stream:
             _write_records(found, stream)
-        err.print(f"{len(found.records):,} records written to {output}", highlight=False, markup=False)
+        err.print(f"{len(found.records):,} records written to {output}", markup=False)
 
 
 def deciding(batch: Batch) -> BatchView:
@@ -160,29 +161,24 @@ def _matched(client: Client, batch: Batch, labels: Path, column: str | None) -> 
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:
     _say_matching(found.matching, view, found.sampling)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("")
-    for name in ("include", "referred to a human", "exclude", "excluded by rules"):
-        table.add_column(name, justify="right")
+    table = listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"))
     for name, stands in words.stands(found):
         numbers = (stands.include, stands.referred, stands.exclude, stands.by_rule)
         table.add_row(name, *(f"{number:,}" for number in numbers))
-    out.print(table, highlight=False)
+    out.print(table)
     if found.referred:
         referred = ", ".join(f"{why} {n:,}" for why, n in found.referred.items())
-        out.print(f"[dim]referred to a human:[/] {escape(referred)}", highlight=False)
+        out.print(f"[dim]referred to a human:[/] {escape(referred)}")
     out.print()
-    figures = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("", "screening: referred is kept", "decided: referred left out"):
-        figures.add_column(name)
+    figures = listing("", "screening: referred is kept", "decided: referred left out")
     for line in words.rates(found):
         figures.add_row(line.name, *(escape(value) for value in line.values))
-    out.print(figures, highlight=False)
+    out.print(figures)
     out.print()
     rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for line in words.more(found):
         rest.add_row(line.name, escape(line.values[0]), f"[dim]{escape(line.about)}[/]")
-    out.print(rest, highlight=False)
+    out.print(rest)
     _print_lost(found)
 
 
@@ -193,11 +189,7 @@ def _print_lost(found: GoldEvaluation) -> None:
     out.print(f"\n[bold red]lost evidence: {len(found.lost):,} records that the human included are excluded[/]")
     for one in found.lost[:LISTED]:
         sure = "" if one.confidence is None else f" [dim]confidence {one.confidence:.2f}[/]"
-        out.print(
-            f"  {escape(one.item_id)}: {escape(one.title)} [dim]({escape(one.reason)})[/]{sure}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        out.say(f"  {escape(one.item_id)}: {escape(one.title)} [dim]({escape(one.reason)})[/]{sure}")
     if len(found.lost) > LISTED:
         out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
 
@@ -207,15 +199,12 @@ def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> No
         left = view.counts.pending + view.counts.running
         out.print(f"[yellow]the batch is not finished[/]: {left:,} records still to do count as referred to a human")
     for remark in words.remarks(matching):
-        out.print(f"[yellow]note:[/] {escape(remark)}", highlight=False, soft_wrap=True)
-    out.print(
-        f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]",
-        highlight=False,
-    )
+        out.say(f"[yellow]note:[/] {escape(remark)}")
+    out.print(f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]")
     if (lies := words.sampling_remark(sampling)) is not None:
-        out.print(f"[bold yellow]{escape(lies)}[/]", highlight=False, soft_wrap=True)
+        out.say(f"[bold yellow]{escape(lies)}[/]")
     if not sampling.promises:
-        out.print(f"[bold]{words.proper_sample(view.id)}[/] draws a random sample.", highlight=False, soft_wrap=True)
+        out.say(f"[bold]{words.proper_sample(view.id)}[/] draws a random sample.")
     out.print()
 
 
@@ -233,12 +222,8 @@ def _print_threshold(found: Calibrated, view: BatchView) -> None:
     }
     if threshold.weight > 1:
         rows["pilot"] += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="dim")
-    for name, said in rows.items():
-        table.add_row(name, said)
-    out.print(table, highlight=False)
-    out.print(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]", soft_wrap=True)
+    out.print(facts_by_name(rows.items()))
+    out.say(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]")
 
 
 def _basis(sampling: Sampling) -> str:

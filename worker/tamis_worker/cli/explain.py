@@ -11,20 +11,14 @@ from tamis_producer.decisions.override_file import find_record
 from tamis_producer.explanation.words import sections
 
 from .app import app, out
+from .arguments import Record
 from .json_document import AsJson, print_json
 
 
 @app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
 def explain(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.", show_default=False)],
-    record: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECORD",
-            help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
-            show_default=False,
-        ),
-    ],
+    record: Annotated[str, Record],
     as_json: AsJson = False,
 ) -> None:
     """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
@@ -36,7 +30,7 @@ def explain(
         print_json(told)
         return
     for section in sections(told):
-        out.print(f"[bold]{escape(section.heading)}[/]", highlight=False, soft_wrap=True)
+        out.say(f"[bold]{escape(section.heading)}[/]")
         for line in section.lines:
-            out.print(escape(line), highlight=False, soft_wrap=True)
+            out.say(escape(line))
         out.print()

@@ -10,16 +10,15 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.intake.decode import read_text
-from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.judge_items import to_judge
 from tamis_schemas import InputError, InvalidRequest, Judge, Judgement
 
 from .app import app, err, out
+from .arguments import BatchId
 from .dry_run import dry_run
 from .exit_codes import EXIT_INTERRUPTED
 from .facts import batch_facts
 from .json_document import print_json
-from .read import BatchId
 from .submission import Submission, submitting
 from .submit import follow, made, say_submitted
 
@@ -57,34 +56,18 @@ def judge(
             )
         items = chain([first], items)
         if submission.dry_run:
-            planned = Planned(
-                operation,
-                list(items),
-                submission.model,
-                use_cache=not submission.no_cache,
-                steering=submission.steering,
-            )
+            planned = submission.planned(operation, list(items))
             dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
-        batch = client.submit(
-            operation,
-            items,
-            model=submission.model,
-            idempotency_key=submission.idempotency_key,
-            label=f"judgement of {view.label or judged.id}",
-            use_cache=not submission.no_cache,
-            priority=submission.priority,
-            callback=submission.callback,
-            max_cost=submission.max_cost,
-            steering=submission.steering,
-        )
+        label = f"judgement of {view.label or judged.id}"
+        batch = client.submit(operation, items, label=label, **submission.options)
         if submission.detach:
             say_submitted(batch, submission)
             return
         n = batch.status().counts.n_items
         told = err if submission.as_json else out
         without = view.counts.n_items - n
-        told.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning", highlight=False)
+        told.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning")
         code = follow(batch, told, summarise=not submission.as_json)
         if not submission.as_json:
             _say_what_is_blocked(batch)
@@ -103,5 +86,5 @@ def _say_what_is_blocked(batch: Batch) -> None:
         if blocked <= SHOWN:
             drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
             issue = escape(judgement.issue or judgement.evidence_type.value)
-            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}", highlight=False)
+            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}")
     out.print(f"{blocked} would be blocked." + (f" The first {SHOWN} are shown." if blocked > SHOWN else ""))

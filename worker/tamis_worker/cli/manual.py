@@ -40,7 +40,7 @@ def help_(
             print_json(dict(EXIT_CODES))
             return
         for code, meaning in EXIT_CODES.items():
-            out.print(f"[bold]{code:>3}[/]  {meaning}", highlight=False, soft_wrap=True)
+            out.say(f"[bold]{code:>3}[/]  {meaning}")
         return
     page = _page(ctx, command or [])
     if as_json:

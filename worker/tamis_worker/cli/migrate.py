@@ -35,9 +35,9 @@ def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None, as_json: 
     if as_json:
         print_json({"revision": head(), "roles": roles})
         return
-    out.print(f"the ledger is at revision {head()}", highlight=False)
+    out.print(f"the ledger is at revision {head()}")
     for role in roles:
-        out.print(f"the role {role} has its rights", highlight=False, markup=False)
+        out.print(f"the role {role} has its rights", markup=False)
 
 
 def _text_of(path: Path) -> str:

@@ -14,10 +14,10 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
+from .arguments import BatchId
 from .audit import RANDOM_SEED_BITS
 from .evaluate import deciding
 from .json_document import AsJson, print_json
-from .read import BatchId
 
 USUAL = 200  # records
 
@@ -48,16 +48,12 @@ def pilot(
         facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}
         print_json(facts | {"written_to": output})
         return
-    err.print(
+    err.say(
         f"{len(drawn.places):,} of {drawn.population:,} records, drawn with seed {drawn.seed}, written to {output}.",
-        highlight=False,
         markup=False,
-        soft_wrap=True,
     )
-    err.print(
+    err.say(
         "Fill in the column include with yes or no, from the top: as far as you are, the rows are a random sample. "
         "Then: "
-        f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]",
-        highlight=False,
-        soft_wrap=True,
+        f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]"
     )

@@ -55,7 +55,7 @@ def _lines(batch: "Batch", console: Console) -> BatchView:
             or (view.waits_for is not None and view.waits_for != waited_for)
         ):
             said, paused, waited_for = share, view.pause is not None, view.waits_for
-            console.print(f"{view.counts.finished}/{view.counts.n_items} {detail(view)}", highlight=False)
+            console.print(f"{view.counts.finished}/{view.counts.n_items} {detail(view)}")
     return view
 
 
@@ -84,7 +84,7 @@ def detail(view: BatchView) -> str:
 
 def say_paused(reason: BatchPaused) -> None:
     """Why a batch that was followed cannot go on, for people; what was decided so far is kept."""
-    err.print(f"[bold red]tamis:[/] {escape(str(reason))}", soft_wrap=True, highlight=False)
+    err.say(f"[bold red]tamis:[/] {escape(str(reason))}")
 
 
 def paused(batch_id: str, pause: Pause) -> str:

@@ -17,10 +17,9 @@ from tamis_producer.submission.spool import Spool
 from tamis_schemas import InvalidRequest
 
 from .app import app, err
+from .arguments import BatchId
 from .console import for_data
 from .json_document import AsJson, print_json
-
-BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
 
 
 class ResultsFormat(StrEnum):
@@ -54,7 +53,7 @@ def results(
         with nullcontext(stdout) if output is None else replacing(output) as stream:
             rows = write(batch.results(), stream)
     if output is not None:
-        err.print(f"{rows} items written to {output}", highlight=False)
+        err.print(f"{rows} items written to {output}")
 
 
 @app.command(
@@ -97,4 +96,4 @@ def export(
     if as_json:
         print_json({"batch": batch.id, "records": count, "written_to": output})
         return
-    err.print(f"{count:,} records written to {output}", highlight=False, markup=False)
+    err.print(f"{count:,} records written to {output}", markup=False)

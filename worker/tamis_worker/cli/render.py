@@ -22,6 +22,7 @@ from tamis_schemas import (
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .progress import paused
+from .tables import facts_by_name, listing
 
 
 def percent(share: Proportion) -> str:
@@ -41,9 +42,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     from tamis_schemas.answers.evaluation import metric_rank
     from tamis_schemas.operations import kind_of, operation_name
 
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
+    table = facts_by_name()
     table.add_row("items", _counts(summary.counts))
     if summary.values:
         table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
@@ -87,7 +86,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("model", escape(", ".join(summary.models)))
     if len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers):
         table.add_row("tier", escape(", ".join(f"{tier} {n:,}" for tier, n in summary.tiers.items())))
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def metric_words(figures: MetricFigures) -> str:
@@ -131,9 +130,7 @@ def _counts(counts: Counts) -> str:
 
 def print_view(view: BatchView, console: Console) -> None:
     """How one batch stands."""
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
+    table = facts_by_name()
     table.add_row("batch", view.id)
     table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
     table.add_row("state", view.state.value if view.pause is None else paused(view.id, view.pause))
@@ -152,7 +149,7 @@ def print_view(view: BatchView, console: Console) -> None:
         table.add_row("steering", escape(view.steering.words))
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
     table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}")
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def print_humans(batch_id: str, humans: Sequence[Override], console: Console) -> None:
@@ -161,18 +158,13 @@ def print_humans(batch_id: str, humans: Sequence[Override], console: Console) ->
     console.print(
         f"[dim]humans[/]      {len(humans):,} records decided, {len(humans) - confirmed:,} of them overridden, "
         f"{confirmed:,} confirmed: [dim]tamis overrides {batch_id}[/]",
-        highlight=False,
         soft_wrap=True,
     )
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
     """Calls of services, a line for each service and hour."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("service", "hour"):
-        table.add_column(name)
-    for name in ("calls", "failed", "open", "cost"):
-        table.add_column(name, justify="right")
+    table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for one in traffic:
         table.add_row(
             escape(one.service),
@@ -182,17 +174,14 @@ def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
             f"{one.open:,}",
             one.paid,
         )
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def print_views(views: list[BatchView], console: Console) -> None:
     """Batches, a line each."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     by_keys = any(view.submitted_by is not None for view in views)
-    for name in ("batch", "submitted", *(["by"] if by_keys else []), "what", "state"):
-        table.add_column(name)
-    for name in ("items", "done", "failed"):
-        table.add_column(name, justify="right")
+    names = ("batch", "submitted", *(["by"] if by_keys else []), "what", "state")
+    table = listing(*names, numbers=("items", "done", "failed"))
     for view in views:
         table.add_row(
             view.id[:SHORT_ID],
@@ -204,4 +193,4 @@ def print_views(views: list[BatchView], console: Console) -> None:
             str(view.counts.finished),
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",
         )
-    console.print(table, highlight=False)
+    console.print(table)

@@ -60,10 +60,10 @@ def report(
             figures = write_report(client.engine, whole, form, stream)
     if output is not None:
         state = "" if figures.finished else " (not finished: its numbers will change)"
-        err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", highlight=False, markup=False)
+        err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)
         overridden = sum(batch.humans.overridden for batch in figures.batches)
         if overridden:
-            err.print(f"{overridden:,} decisions in it are a human's, instead of the software's", highlight=False)
+            err.print(f"{overridden:,} decisions in it are a human's, instead of the software's")
 
 
 def _form_of(output: Path | None) -> ReportForm:

@@ -9,17 +9,17 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.client.review import Review
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
 from tamis_schemas import InvalidRequest, dollars
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err, out
+from .arguments import BatchId, NewBudget
 from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
+from .override import batch_of
 from .rounds import print_failures
 from .submit import follow
 
@@ -39,10 +39,7 @@ def retry(
         ),
     ] = None,
     cancelled: Annotated[bool, typer.Option("--cancelled", help="What was cancelled as well.")] = False,
-    max_cost: Annotated[
-        str | None,
-        typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one.", show_default=False),
-    ] = None,
+    max_cost: NewBudget = None,
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the batch to its end.")] = False,
     all_failed: Annotated[bool, typer.Option("--all-failed", help="Every completed batch with failures.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all-failed: do not ask.")] = False,
@@ -60,40 +57,27 @@ def retry(
         if batch_id is None:
             code = _all_failed(client, kinds, ask=not yes, as_json=as_json)
         else:
-            batch = _batch(client, batch_id)
+            batch = batch_of(client, batch_id)
             code = _one(batch, kinds, cancelled=cancelled, max_cost=amount, watch=watch, as_json=as_json)
     raise typer.Exit(code)
 
 
 @app.command(examples=("tamis failures 3f2a91c0",))
-def failures(
-    batch_id: Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)],
-    as_json: AsJson = False,
-) -> None:
+def failures(batch_id: BatchId, as_json: AsJson = False) -> None:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
     with Client() as client:
-        batch = _batch(client, batch_id)
+        batch = batch_of(client, batch_id)
         bias = batch.failures()
         failed = batch.status().counts.failed
     if as_json:
         print_json({"id": batch.id, **bias.model_dump(mode="json")})
         return
     if not bias.rounds:
-        out.print(f"batch {batch.id}: no item failed.", highlight=False, soft_wrap=True)
+        out.say(f"batch {batch.id}: no item failed.")
         return
     print_failures(bias, out)
     if failed:
-        out.print(
-            f"\n[bold]tamis retry {batch.id}[/] asks about {_items(failed)} again.", highlight=False, soft_wrap=True
-        )
-
-
-def _batch(client: Client, of: str) -> Batch:
-    found = client.batch_or_review(of)
-    if isinstance(found, Review):
-        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in found.status().stages)
-        raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
-    return found
+        out.say(f"\n[bold]tamis retry {batch.id}[/] asks about {_items(failed)} again.")
 
 
 def _one(
@@ -112,16 +96,9 @@ def _one(
         return code
     view = batch.status()
     next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
-    out.print(
-        f"batch {batch.id}: round {view.round} asks about {_items(count)}.{next_command}",
-        soft_wrap=True,
-        highlight=False,
-    )
+    out.say(f"batch {batch.id}: round {view.round} asks about {_items(count)}.{next_command}")
     if batch.later_stage():
-        out.print(
-            "The next stage of its review has begun: what this round lets pass does not follow into it.",
-            soft_wrap=True,
-        )
+        out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
     return follow(batch) if watch else 0
 
 
@@ -140,7 +117,7 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
             said = f"batch {one.batch.id}: {_items(one.items)} again"
             if one.refused is not None:
                 said = f"[red]not retried:[/] {escape(one.refused)}"
-            out.print(said, soft_wrap=True, highlight=False)
+            out.say(said)
     return EXIT_OK if agreed and all(one.refused is None for one in each) else EXIT_FAILED
 
 

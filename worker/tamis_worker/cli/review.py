@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
@@ -31,6 +30,7 @@ from .progress import detail, paused, say_paused
 from .render import paid, print_summary
 from .submission import Submission, submitting
 from .submit import with_examples
+from .tables import listing
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
 app.add_typer(reviews)
@@ -58,7 +58,7 @@ def run(
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
         asked = planned.plan.steered(submission.steering).with_operations(with_examples)
-        rehearse(asked, identified.asked, use_cache=not submission.no_cache)
+        rehearse(asked, identified.asked, use_cache=submission.use_cache)
         return
     with Client() as client:
         review = client.submit_review(
@@ -67,7 +67,7 @@ def run(
             label=planned.title,
             exclusions=identified.exclusions,
             source=identified.source,
-            use_cache=not submission.no_cache,
+            use_cache=submission.use_cache,
             again=again,
             priority=submission.priority,
             callback=submission.callback,
@@ -81,7 +81,7 @@ def run(
             return
         told = err if submission.as_json else out
         stages = " -> ".join(stage.name for stage in planned.plan.stages)
-        told.print(f"review [bold]{review.id}[/]: {escape(stages)}", highlight=False)
+        told.print(f"review [bold]{review.id}[/]: {escape(stages)}")
         code = follow(review, told, summarise=not submission.as_json)
         if submission.as_json and code != EXIT_INTERRUPTED:
             print_json(review_facts(review))
@@ -121,14 +121,12 @@ def list_(
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("review", "begun", "title", "state", "stage"):
-        table.add_column(name)
+    table = listing("review", "begun", "title", "state", "stage")
     for view in views:
         stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
         begun = f"{view.created_at:%Y-%m-%d %H:%M}"
         table.add_row(view.id[:SHORT_ID], begun, escape(view.label), view.state, stage)
-    out.print(table, highlight=False)
+    out.print(table)
 
 
 def follow(review: Review, console: Console = out, *, summarise: bool = True) -> int:
@@ -149,14 +147,14 @@ def follow(review: Review, console: Console = out, *, summarise: bool = True) ->
 
 def _summarise(review: Review, view: ReviewView) -> None:
     for batch, stage in zip(review.stages(), view.stages, strict=True):
-        out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]", highlight=False)
+        out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]")
         if (summary := batch.summary()) is not None:
             print_summary(summary, out)
     if view.state == "completed" and len(view.stages) < len(view.planned):
         out.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
     if view.cost or view.unpriced:
-        out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}", highlight=False)
-    out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.", highlight=False)
+        out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}")
+    out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.")
 
 
 def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
@@ -173,9 +171,9 @@ def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> 
     """The first stage; what the others are asked depends on its answers, and for all records it is at most so much."""
     for number, stage in enumerate(plan.stages, 1):
         if isinstance(stage.operation, Judge):
-            out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand", highlight=False)
+            out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand")
             continue
-        out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]", highlight=False)
+        out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]")
         note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
         planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
         dry_run(planned, max_cost=stage.max_cost, note=note)
@@ -202,7 +200,7 @@ def _lines(review: Review, console: Console) -> ReviewView:
             tenth = 10 * stage.counts.finished // max(1, stage.counts.n_items)
             if tenth > said.get(stage.id, -1):
                 said[stage.id] = tenth
-                console.print(_line(stage), highlight=False)
+                console.print(_line(stage))
     return view
 
 
@@ -211,23 +209,20 @@ def _line(stage: BatchView) -> str:
 
 
 def _print_view(view: ReviewView, console: Console) -> None:
-    console.print(f"review {view.id}: {escape(view.label)}: {view.state}", highlight=False)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("stage", "batch", "state"):
-        table.add_column(name)
-    for name in ("items", "kept out", "decided", "failed", "to do", "cost"):
-        table.add_column(name, justify="right")
+    console.print(f"review {view.id}: {escape(view.label)}: {view.state}")
+    numbers = ("items", "kept out", "decided", "failed", "to do", "cost")
+    table = listing("stage", "batch", "state", numbers=numbers)
     for stage in view.stages:
         counts = stage.counts
-        numbers = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
+        each = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
         waiting = counts.pending + counts.running
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
-        told = (*map(str, numbers), str(waiting), cost)
+        told = (*map(str, each), str(waiting), cost)
         table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *told)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
-    console.print(table, highlight=False)
+    console.print(table)
     if view.cost or view.unpriced:
-        console.print(f"[dim]cost so far[/]  {paid(view.cost, view.unpriced)}", highlight=False)
+        console.print(f"[dim]cost so far[/]  {paid(view.cost, view.unpriced)}")
     if (pause := view.stages[-1].pause) is not None:
-        console.print(paused(view.id, pause), highlight=False)
+        console.print(paused(view.id, pause))

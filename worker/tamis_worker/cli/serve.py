@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import api_keys
@@ -20,6 +19,7 @@ from tamis_schemas.operations import first_complaint
 from .app import app, out
 from .commands import Commands
 from .json_document import AsJson, print_json
+from .tables import listing
 
 Models = Annotated[
     list[str] | None,
@@ -52,10 +52,8 @@ def serve(
         from tamis_producer.gateway.server import serve as run
 
     def ready() -> None:
-        out.print(
-            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key",
-            highlight=False,
-            soft_wrap=True,
+        out.say(
+            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key"
         )
 
     with Client(pool=GATEWAY) as client:
@@ -92,9 +90,7 @@ def list_keys(as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
         return
-    table = Table(
-        *("key", "whose", "allows", "models", "a month", "callback", "made", "revoked"), box=None, pad_edge=False
-    )
+    table = listing("key", "whose", "allows", "models", "a month", "callback", "made", "revoked")
     for key in found:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
         table.add_row(
@@ -140,7 +136,7 @@ def change(
         print_json(changed)
         return
     models, money, told = _restricted(changed)
-    out.print(f"key {changed.id}: models {models}; a month {money}; callback {told}", highlight=False)
+    out.print(f"key {changed.id}: models {models}; a month {money}; callback {told}")
 
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
@@ -154,7 +150,7 @@ def revoke(
     if as_json:
         print_json({"id": key, "revoked": True})
         return
-    out.print(f"key {key} opens nothing any more", highlight=False, markup=False)
+    out.print(f"key {key} opens nothing any more", markup=False)
 
 
 def _restrictions(

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 import typer
 from pydantic import ValidationError
 
+from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
-from tamis_schemas import Callback, InvalidParameters, Priority, Steering, Tier, TierFallback
+from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import first_complaint
 
@@ -119,6 +120,21 @@ class Submission:
         bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")
     ] = False
     as_json: AsJson = False
+
+    @property
+    def use_cache(self) -> bool:
+        """Whether an answer that is kept is taken."""
+        return not self.no_cache
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `Client.submit` is told of how to submit."""
+        same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering")
+        return {name: getattr(self, name) for name in same}
+
+    def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
+        """The batch that would be submitted, for a dry run."""
+        return Planned(operation, items, self.model, use_cache=self.use_cache, steering=self.steering)
 
     @cached_property
     def callback(self) -> Callback | None:

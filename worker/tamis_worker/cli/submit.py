@@ -13,7 +13,6 @@ from tamis_producer.client.client import Client
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.files.schema_file import read_schema
-from tamis_producer.runs.dry_run import Planned
 from tamis_producer.screening.identification import identify
 from tamis_schemas import (
     Answer,
@@ -46,6 +45,8 @@ from .rounds import say_failed
 from .submission import Submission, submitting
 
 Made = TypeVar("Made", bound=BaseModel)
+
+ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
 File = Annotated[
     Path,
@@ -235,7 +236,7 @@ def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
     summary = batch.summary()
     if summary is not None:
         print_summary(summary, console)
-    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.", highlight=False)
+    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.")
     if counts.failed:
         say_failed(batch.id, console)
 
@@ -270,30 +271,17 @@ def submit(
         )
         say_what_was_read(identified, file)
     if submission.dry_run:
-        items = [{"id": "answer"}] if identified is None else identified.asked
-        planned = Planned(
-            with_examples(operation),
-            items,
-            submission.model,
-            use_cache=not submission.no_cache,
-            steering=submission.steering,
-        )
+        planned = submission.planned(with_examples(operation), ONE_ANSWER if identified is None else identified.asked)
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
     with Client() as client:
         batch = client.submit(
             operation,
-            [{"id": "answer"}] if identified is None else identified.records,
-            model=submission.model,
-            idempotency_key=submission.idempotency_key,
+            ONE_ANSWER if identified is None else identified.records,
             label=file.name if file else None,
-            use_cache=not submission.no_cache,
             exclusions=None if identified is None else identified.exclusions,
             source=None if identified is None else identified.source,
-            priority=submission.priority,
-            callback=submission.callback,
-            max_cost=submission.max_cost,
-            steering=submission.steering,
+            **submission.options,
         )
         if submission.detach:
             say_submitted(batch, submission)
@@ -301,7 +289,7 @@ def submit(
         asked = 1 if identified is None else len(identified.asked)
         source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
         told = err if submission.as_json else out
-        told.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
+        told.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}")
         code = follow(batch, told, summarise=not submission.as_json)
         alone = isinstance(operation, Answer) and file is None
         if submission.as_json and code != EXIT_INTERRUPTED:

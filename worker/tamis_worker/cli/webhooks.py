@@ -55,7 +55,7 @@ def replay(
         print_json(views)
         return
     plural = "" if len(views) == 1 else "s"
-    out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]", highlight=False)
+    out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]")
 
 
 @webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))
@@ -75,7 +75,7 @@ def try_receiver(
         print_json(view)
     else:
         said = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
-        out.print(f"{view.state.value}: {said}", highlight=False, markup=False, soft_wrap=True)
+        out.say(f"{view.state.value}: {said}", markup=False)
     raise typer.Exit(EXIT_OK if view.state is WebhookState.DELIVERED else EXIT_FAILED)
 
 
@@ -96,7 +96,7 @@ def of_key(
         print_json({"id": key, "callback": callback})
     else:
         told = "nobody" if callback is None else callback.url
-        out.print(f"batches of key {key} tell {told}", highlight=False, markup=False, soft_wrap=True)
+        out.say(f"batches of key {key} tell {told}", markup=False)
 
 
 def _print(views: list[WebhookView]) -> None:
@@ -119,7 +119,7 @@ def _print(views: list[WebhookView]) -> None:
             f"[{colour}]{state}[/]",
             escape(f"{last}{view.last_said or ''}"),
         )
-    out.print(table, highlight=False)
+    out.print(table)
 
 
 def _moment(at: datetime) -> str:

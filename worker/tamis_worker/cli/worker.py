@@ -46,5 +46,5 @@ def health(
     if as_json:
         print_json(state)
     else:
-        out.print(state.line, highlight=False, markup=False, soft_wrap=True)
+        out.say(state.line, markup=False)
     raise typer.Exit(EXIT_OK if state.well else EXIT_FAILED)

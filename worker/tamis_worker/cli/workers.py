@@ -62,7 +62,7 @@ def overview(*, as_json: bool) -> None:
 def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
     """Workers, a line each."""
     if not views:
-        console.print(f"[yellow]{NO_WORKER}[/]", highlight=False)
+        console.print(f"[yellow]{NO_WORKER}[/]")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("worker", "since", "version"):
@@ -79,7 +79,7 @@ def print_workers(views: list[WorkerView], console: Console, now: datetime) -> N
             "none yet" if view.progress_at is None else _ago(now - view.progress_at),
             _state(view, now),
         )
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def _state(view: WorkerView, now: datetime) -> str:

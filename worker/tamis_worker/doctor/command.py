@@ -21,16 +21,14 @@ def show(findings: Iterable[Finding], console: Console) -> bool:
         subject = "" if finding.subject == last else finding.subject
         last = finding.subject
         console.print(
-            f"{MARKS[finding.level]}  [bold]{subject:<{SUBJECT_WIDTH}}[/]{escape(finding.what)}",
-            highlight=False,
-            soft_wrap=True,
+            f"{MARKS[finding.level]}  [bold]{subject:<{SUBJECT_WIDTH}}[/]{escape(finding.what)}", soft_wrap=True
         )
         if finding.mend is not None:
             mend = Padding(f"-> {escape(finding.mend)}", (0, 0, 0, 9 + SUBJECT_WIDTH), expand=False)
-            console.print(mend, highlight=False)
+            console.print(mend)
     failures, warnings = (
         f"{counted[level]} {name}{'' if counted[level] == 1 else 's'}"
         for level, name in ((Level.FAILURE, "failure"), (Level.WARNING, "warning"))
     )
-    console.print(f"\n{failures}, {warnings}, {counted[Level.OK]} ok", highlight=False)
+    console.print(f"\n{failures}, {warnings}, {counted[Level.OK]} ok")
     return counted[Level.FAILURE] == 0

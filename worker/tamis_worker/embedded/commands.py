@@ -39,7 +39,7 @@ def up(
     choice: LlmChoice = llm if llm != "auto" else "remote" if settings.names_an_llm else "local"
 
     def announce(line: str) -> None:
-        console.print(escape(line), highlight=False)
+        console.print(escape(line))
 
     stack = Stack(
         settings,
@@ -50,12 +50,12 @@ def up(
         announce=announce,
         fetch=partial(fetch_with_bar, console),
     )
-    console.print(f"Starting in {escape(str(stack.home))} ...", highlight=False)
+    console.print(f"Starting in {escape(str(stack.home))} ...")
     try:
         with stack:
             for name, place in _places(stack, workers, console).items():
                 # Never wrapped or cut: it is there to be copied.
-                console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True, highlight=False)
+                console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
                 console.print(
                     f"[yellow]{MODEL_NAME} shows that everything works; its decisions are worth nothing.[/] A real "
