@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.plan_file import read_plan
-from tamis_producer.ledger.batch_view import BatchView, ReviewView
+from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.screening.identification import identify
 from tamis_schemas import BatchPaused, InvalidRequest, Item, Judge, ReviewPlan, dollars
@@ -26,7 +25,7 @@ from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
-from .progress import detail, paused, say_paused
+from .progress import paused, say_paused, watch_review
 from .render import paid, print_summary
 from .submission import Submission, submitting
 from .submit import with_examples
@@ -132,7 +131,7 @@ def list_(
 def follow(review: Review, console: Console = out, *, summarise: bool = True) -> int:
     """Watch a review to its end, print each stage's summary, and return the exit code that says how it went."""
     try:
-        view = _watch(review, console)
+        view = watch_review(review, console)
     except KeyboardInterrupt:
         console.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
         return EXIT_INTERRUPTED
@@ -177,35 +176,6 @@ def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> 
         note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
         planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
         dry_run(planned, max_cost=stage.max_cost, note=note)
-
-
-def _watch(review: Review, console: Console) -> ReviewView:
-    if not console.is_terminal:
-        return _lines(review, console)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
-    with Progress(*columns, TextColumn("{task.fields[detail]}"), console=console) as progress:
-        bars = [progress.add_task(name, total=None, detail="") for name in review.status().planned]
-        for view in review.watch():
-            for bar, stage in zip(bars, view.stages, strict=False):
-                done, total = stage.counts.finished, stage.counts.n_items
-                progress.update(bar, completed=done, total=total, detail=detail(stage))
-    return view
-
-
-def _lines(review: Review, console: Console) -> ReviewView:
-    said: dict[str, int] = {}
-    view = review.status()
-    for view in review.watch():
-        for stage in view.stages:
-            tenth = 10 * stage.counts.finished // max(1, stage.counts.n_items)
-            if tenth > said.get(stage.id, -1):
-                said[stage.id] = tenth
-                console.print(_line(stage))
-    return view
-
-
-def _line(stage: BatchView) -> str:
-    return f"{stage.operation}: {stage.counts.finished}/{stage.counts.n_items} {detail(stage)}"
 
 
 def _print_view(view: ReviewView, console: Console) -> None:

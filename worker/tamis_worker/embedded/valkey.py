@@ -38,14 +38,6 @@ class Valkey(Part):
         super().__init__("valkey", children)
         self.folder = folder.absolute()
         self._log = (log or self.folder / "valkey.log").absolute()
-        self._port: int | None = None
-
-    @property
-    def port(self) -> int:
-        """Raises `RuntimeError` where the server was never started."""
-        if self._port is None:
-            raise RuntimeError("valkey was not started: it has no port yet")
-        return self._port
 
     @property
     def password(self) -> str:
