@@ -14,7 +14,7 @@ from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.runs.dry_run import Planned, Rehearsal, Sample
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
-from tamis_schemas import ModelPrice, dollars
+from tamis_schemas import dollars
 from tamis_schemas.extras import needs
 from tamis_schemas.values.printable import printable
 
@@ -101,7 +101,9 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
         rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
     if max_cost is not None and rehearsal.cost is not None:
         rows["budget"] = _budget(max_cost, rehearsal.cost)
-    rows["time"] = f"{_clock(rehearsal.duration.seconds)} at {rehearsal.duration.bound}"
+    seconds = rehearsal.duration.seconds
+    clock = "under a second" if seconds < 1 else f"{timedelta(seconds=round(seconds))}"
+    rows["time"] = f"{clock} at {rehearsal.duration.bound}"
     rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
     return rows
 
@@ -126,21 +128,12 @@ def _cost(rehearsal: Rehearsal) -> str:
     at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
         f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
-        f"[dim]({_price(rehearsal.price)} per million tokens)[/]"
+        f"[dim]({dollars(rehearsal.price.input)} of prompts and {dollars(rehearsal.price.output)} of answers per "
+        "million tokens)[/]"
     )
-
-
-def _price(price: ModelPrice) -> str:
-    return f"{dollars(price.input)} of prompts and {dollars(price.output)} of answers"
 
 
 def _budget(max_cost: Decimal, cost: Decimal) -> str:
     if cost <= max_cost:
         return f"{dollars(max_cost)} is enough for about all of it"
     return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%} of it[/]; the batch pauses there"
-
-
-def _clock(seconds: float) -> str:
-    if seconds < 1:
-        return "under a second"
-    return f"{timedelta(seconds=round(seconds))}"

