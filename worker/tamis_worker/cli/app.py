@@ -125,10 +125,10 @@ def know_the_shells() -> None:
 
 def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
     """An error on standard error: what is wrong, and the next step, where a note of the error names one."""
-    said = redact(str(error))
-    before = "\n" if "\n" in said else " "  # what quotes a log has many lines; anything else is one line with its step
+    message = redact(str(error))
+    before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
-    err.say(f"[bold red]tamis:[/] {escape(said)}{steps}")
+    err.say(f"[bold red]tamis:[/] {escape(message)}{steps}")
 
 
 class _Redacting(logging.Formatter):
@@ -145,5 +145,5 @@ class _Redacting(logging.Formatter):
 def _print_exception(
     redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """As Python prints what nobody caught: messages of libraries hold URLs, and these hold passwords."""
+    """Print an exception as Python does, redacted: messages of libraries hold URLs, and these hold passwords."""
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))

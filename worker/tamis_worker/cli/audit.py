@@ -32,7 +32,7 @@ class DrawUnlessNamed(TyperGroup):
     """`tamis audit ID` is `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of the click that typer brings along
-        """As always, with `draw` put before arguments that name no command."""
+        """Parse as always, with `draw` put before arguments that name no command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [DRAW, *args]
         return super().parse_args(ctx, args)
@@ -154,17 +154,17 @@ def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the audits of a batch."""
     with Client() as client:
         batch = batch_of(client, batch_id)
-        found = batch.audits()
+        audits = batch.audits()
     if as_json:
-        print_json([_facts(audit) for audit in found])
+        print_json([_facts(audit) for audit in audits])
         return
-    if not found:
+    if not audits:
         out.say(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample")
         return
     table = listing("audit", "drawn", "from", numbers=("seed", "sample", "of", "judged", "missed", "at most"))
-    for audit in found:
-        said = verdict(audit)
-        numbers = (audit.seed, said.sample, said.population, said.decided, said.missed, said.most)
+    for audit in audits:
+        summary = verdict(audit)
+        numbers = (audit.seed, summary.sample, summary.population, summary.decided, summary.missed, summary.most)
         cells = [str(number) if number is audit.seed else f"{number:,}" for number in numbers]
         table.add_row(audit.id[:SHORT_ID], f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
     out.print(table)
@@ -178,7 +178,7 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """That nobody sorted some of the columns without the others."""
+    """Raise `InputError` where somebody sorted some of the columns without the others."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:
@@ -191,27 +191,27 @@ def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
 
 
 def _print(audit: Audit) -> None:
-    said = verdict(audit)
+    summary = verdict(audit)
     table = facts_by_name()
     table.add_row("audit", audit.id)
     table.add_row("batch", audit.batch_id)
-    table.add_row("sample", f"{said.sample:,} of {said.population:,}, seed {audit.seed}, from: {audit.stratum.value}")
-    table.add_row("judged", f"{said.decided:,}" + (f", {said.undecided:,} to do" if said.undecided else ""))
-    if said.decided:
-        table.add_row(
-            "missed", f"{said.missed:,} found; at most {said.most:,} of {said.population:,} ({said.most_share:.1%})"
-        )
+    drawn = f"{summary.sample:,} of {summary.population:,}"
+    table.add_row("sample", f"{drawn}, seed {audit.seed}, from: {audit.stratum.value}")
+    table.add_row("judged", f"{summary.decided:,}" + (f", {summary.undecided:,} to do" if summary.undecided else ""))
+    if summary.decided:
+        at_most = f"at most {summary.most:,} of {summary.population:,} ({summary.most_share:.1%})"
+        table.add_row("missed", f"{summary.missed:,} found; {at_most}")
         table.add_row(
             "bound",
-            f"one-sided, {said.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {said.binomial_share:.1%}",
+            f"one-sided, {summary.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {summary.binomial_share:.1%}",
         )
     out.print(table)
-    out.say(said.sentence)
+    out.say(summary.sentence)
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""
         out.say(f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}")
 
 
 def _facts(audit: Audit) -> dict[str, Any]:
-    said = verdict(audit)
-    return audit.model_dump(mode="json") | {"verdict": said.model_dump(mode="json") | {"sentence": said.sentence}}
+    summary = verdict(audit)
+    return audit.model_dump(mode="json") | {"verdict": summary.model_dump(mode="json") | {"sentence": summary.sentence}}

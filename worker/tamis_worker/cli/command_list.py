@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Theme(StrEnum):
-    """What a command is about: the headings of `tamis help`, in this order."""
+    """The subject of a command: the headings of `tamis help`, in this order."""
 
     ASK = "Ask about records"
     READ = "See what came of it"

@@ -29,7 +29,7 @@ class Documented(TyperCommand):
         formatter.write("\n`tamis help exit-codes` says what exit codes mean.\n")
 
     def invoke(self, ctx: Any) -> Any:
-        """As always; an error learns which command it ended."""
+        """Invoke as always; an error gets a note with the next step of the command that it ended."""
         try:
             return super().invoke(ctx)
         except TamisError as error:
@@ -56,7 +56,7 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
     ) -> Callable[[Function], Function]:
-        """As Typer's, with whole command lines that show what the command is for."""
+        """Declare a command as Typer does, with whole command lines that show what it is for."""
         return super().command(name, cls=type("WithExamples", (Documented,), {"examples": tuple(examples)}), **options)
 
 
@@ -88,8 +88,8 @@ class Page:
 
     def told(self) -> dict[str, Any]:
         """For programs."""
-        said = " ".join((self.command.help or "").split())
-        return {"command": self.path, "help": said, "options": self.options, "examples": self.examples}
+        summary = " ".join((self.command.help or "").split())
+        return {"command": self.path, "help": summary, "options": self.options, "examples": self.examples}
 
 
 def pages(command: Any, path: str = "") -> Iterator[Page]:

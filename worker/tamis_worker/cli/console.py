@@ -19,7 +19,7 @@ class PlainConsole(Console):
         self.print(text, markup=markup, soft_wrap=True)
 
     def render_str(self, text: str, **options: Any) -> Text:  # every text that is printed, in tables too
-        """As rich does, of what is printable in the text."""
+        """Render what is printable in the text, as rich does."""
         return super().render_str(printable(text), **options)
 
 

@@ -58,15 +58,15 @@ def check(
     """Read a review's criteria and show each under its label, with what is probably not meant."""
     criteria = read_criteria(file)
     switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
-    found = doubts(criteria)
+    doubtful = doubts(criteria)
     beginning = beginning_of_all(Inclusion(criteria=criteria))
     if as_json:
-        named = [one.model_dump() | {"reason": one.reason} for one in criteria.labelled()]
-        told = {"criteria": criteria, "labelled": named, "switched_off": dict(switched_off), "doubts": found}
-        print_json(told | {"beginning": beginning})
+        listed = [criterion.model_dump() | {"reason": criterion.reason} for criterion in criteria.labelled()]
+        facts = {"criteria": criteria, "labelled": listed, "switched_off": dict(switched_off), "doubts": doubtful}
+        print_json(facts | {"beginning": beginning})
         return
     out.say(f"[bold]{escape(criteria.research_question)}[/]")
-    for name, value in _told(criteria).items():
+    for name, value in _other_fields(criteria).items():
         out.say(f"[dim]{name}[/]  {escape(value)}")
     for title, excludes in (("included where all are met", False), ("excluded where one is met", True)):
         labelled = [criterion for criterion in criteria.labelled() if criterion.excludes is excludes]
@@ -83,14 +83,14 @@ def check(
     for rule, why in switched_off.items():
         out.say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
     out.say(f"[dim]in common[/]  {beginning.words}")
-    for doubt in found:
+    for doubt in doubtful:
         out.say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())
-    said = f"{count} criteria" if count > 1 else "1 criterion"
-    out.say(f"{escape(str(file))} is valid: {said}" + (f", {len(found)} to look at." if found else "."))
+    counted = f"{count} criteria" if count > 1 else "1 criterion"
+    out.say(f"{escape(str(file))} is valid: {counted}" + (f", {len(doubtful)} to look at." if doubtful else "."))
 
 
-def _told(criteria: SearchCriteria) -> dict[str, str]:
+def _other_fields(criteria: SearchCriteria) -> dict[str, str]:
     """The fields beside the question and the criteria, as far as they are given."""
     years = None if criteria.date_range is None else " to ".join(map(str, criteria.date_range))
     fields = {

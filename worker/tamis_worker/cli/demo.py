@@ -128,12 +128,12 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     decision = row.decision
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    quotes = [given.quote for given in decision.verdicts.values() if given.quote is not None]
+    quotes = [verdict.quote for verdict in decision.verdicts.values() if verdict.quote is not None]
     states = dict.fromkeys(quote.state.value for quote in quotes if not quote.found)
     flag = f"[yellow]quote {' and '.join(states)}[/]" if states else ""
     reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
-    said = escape(decision.exclusion_reason or decision.uncertain_reason or "")
-    because = filter(None, (said, f"[dim]{escape(reason)}[/]"))
+    outcome = escape(decision.exclusion_reason or decision.uncertain_reason or "")
+    because = filter(None, (outcome, f"[dim]{escape(reason)}[/]"))
     return ["\n".join(filter(None, (status, deciding, flag))), "\n".join(because)]
 
 

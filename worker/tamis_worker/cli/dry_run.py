@@ -36,12 +36,12 @@ def dry_run(
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
     """A rehearsal for programs; raises as `rehearsed` does."""
-    found = rehearsed(planned)
-    return {**asdict(found), "calls": found.calls, "max_cost": max_cost}
+    rehearsal = rehearsed(planned)
+    return {**asdict(rehearsal), "calls": rehearsal.calls, "max_cost": max_cost}
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
-    """What a batch would ask and cost.
+    """Return what a batch would ask and cost.
 
     Raises `ConfigurationError` where what renders prompts is not installed, and what submitting it would raise.
     """
@@ -55,24 +55,24 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
-    """Up to three prompts, then the figures."""
-    said = None
+    """Print up to three prompts, then the figures."""
+    system_shown = None
     for number, sample in enumerate(rehearsal.samples, 1):
-        said = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, said)
+        system_shown = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, system_shown)
     console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
     if note:
         console.print(f"[dim]{escape(note)}[/]")
     console.print(facts_by_name(_figures(rehearsal, max_cost).items()))
 
 
-def _show_sample(sample: Sample, title: str, console: Console, said: str | None) -> str:
+def _show_sample(sample: Sample, title: str, console: Console, system_shown: str | None) -> str:
     """The system message once, as long as it stays the same; it is what is returned."""
     console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
     system = ""
     for message in sample.messages:
         if message.role == "system":
             system = message.content
-        if message.role == "system" and message.content == said:
+        if message.role == "system" and message.content == system_shown:
             console.print("[dim]system: as above[/]")
             continue
         console.print(f"[dim]{message.role}[/]")

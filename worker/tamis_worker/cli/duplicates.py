@@ -56,7 +56,7 @@ def duplicates(
 
 
 def _print(found: DuplicatePairs) -> None:
-    """Each pair, the doubts last, where a human finds them; then the counts."""
+    """Print each pair, the doubts last, where a human finds them; then the counts."""
     for pair in found.pairs:
         _print_pair(pair)
     copies, doubts = len(found.of(PairKind.COPY)), len(found.of(PairKind.DOUBT))

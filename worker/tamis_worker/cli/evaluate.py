@@ -128,7 +128,7 @@ def calibrate(
     if refusal is not None and not found.calibration.sampling.promises:
         refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
     if as_json:
-        below = [one.item_id for one in found.records if not found.kept(one)] if refusal is None else []
+        below = [record.item_id for record in found.records if not found.kept(record)] if refusal is None else []
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), "refusal": refusal}
         print_json(facts | found.calibration.model_dump(mode="json") | {"below_ids": below})
     if refusal is not None:
@@ -144,7 +144,7 @@ def calibrate(
 
 
 def deciding(batch: Batch) -> BatchView:
-    """How the batch stands. Raises `InvalidRequest` where its operation includes or excludes nothing."""
+    """Return the batch's view. Raises `InvalidRequest` where its operation includes or excludes nothing."""
     view = batch.status()
     if not kind_of(view.operation).decides():
         raise InvalidRequest(
@@ -155,8 +155,8 @@ def deciding(batch: Batch) -> BatchView:
 
 
 def _matched(client: Client, batch: Batch, labels: Path, column: str | None) -> Matched:
-    given = read_labels(labels, column, max_bytes=client.settings.max_file_bytes)
-    return match(batch.results(), given)
+    labelled = read_labels(labels, column, max_bytes=client.settings.max_file_bytes)
+    return match(batch.results(), labelled)
 
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:
@@ -187,9 +187,9 @@ def _print_lost(found: GoldEvaluation) -> None:
         out.print("[green]no record that the human included is excluded[/]")
         return
     out.print(f"\n[bold red]lost evidence: {len(found.lost):,} records that the human included are excluded[/]")
-    for one in found.lost[:LISTED]:
-        sure = "" if one.confidence is None else f" [dim]confidence {one.confidence:.2f}[/]"
-        out.say(f"  {escape(one.item_id)}: {escape(one.title)} [dim]({escape(one.reason)})[/]{sure}")
+    for record in found.lost[:LISTED]:
+        sure = "" if record.confidence is None else f" [dim]confidence {record.confidence:.2f}[/]"
+        out.say(f"  {escape(record.item_id)}: {escape(record.title)} [dim]({escape(record.reason)})[/]{sure}")
     if len(found.lost) > LISTED:
         out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
 
@@ -233,15 +233,15 @@ def _basis(sampling: Sampling) -> str:
 def _write_records(found: Calibrated, stream: TextIO) -> None:
     writer = csv.writer(stream)
     writer.writerow(BELOW)
-    for one in found.records:
+    for record in found.records:
         writer.writerow(
             (
-                one.index,
-                guarded(one.item_id),
-                one.stand.value if one.rule is None else f"exclude ({one.rule})",
-                "" if one.score is None else one.score,
-                "" if one.human is None else int(one.human),
-                str(found.kept(one)).lower(),
-                guarded(one.title),
+                record.index,
+                guarded(record.item_id),
+                record.stand.value if record.rule is None else f"exclude ({record.rule})",
+                "" if record.score is None else record.score,
+                "" if record.human is None else int(record.human),
+                str(found.kept(record)).lower(),
+                guarded(record.title),
             )
         )

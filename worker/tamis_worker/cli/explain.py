@@ -23,13 +23,13 @@ def explain(
 ) -> None:
     """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
     with Client() as client:
-        found = client.batch_or_review(of)
-        batch = found if isinstance(found, Batch) else found.stages()[0]
-        told = batch.explain(find_record(record, batch.item_ids()))
+        subject = client.batch_or_review(of)
+        batch = subject if isinstance(subject, Batch) else subject.stages()[0]
+        explanation = batch.explain(find_record(record, batch.item_ids()))
     if as_json:
-        print_json(told)
+        print_json(explanation)
         return
-    for section in sections(told):
+    for section in sections(explanation):
         out.say(f"[bold]{escape(section.heading)}[/]")
         for line in section.lines:
             out.say(escape(line))

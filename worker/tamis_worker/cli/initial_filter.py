@@ -53,8 +53,9 @@ def initial_filter(
 def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
     """Counts, and the included records that are rejected; without labels nobody knows of these."""
     lost = [
-        {"file": one.file, "index": one.index, "id": one.item_id, "rule": one.result.rule, "reason": one.result.reason}
-        for one in tier_one.lost
+        {"file": outcome.file, "index": outcome.index, "id": outcome.item_id}
+        | {"rule": outcome.result.rule, "reason": outcome.result.reason}
+        for outcome in tier_one.lost
     ]
     return {
         "records": len(tier_one.outcomes),
@@ -102,8 +103,8 @@ def _print_lost(tier_one: TierOne) -> None:
         out.print("[green]no included record is rejected[/]")
         return
     out.print(f"[bold red]{len(lost)} included records are rejected:[/]")
-    for one in lost:
+    for outcome in lost:
         out.say(
-            f"  [red]{one.result.rule}[/] {escape(one.item_id)}: {escape(one.title)} "
-            f"[dim]({escape(one.result.reason)})[/]"
+            f"  [red]{outcome.result.rule}[/] {escape(outcome.item_id)}: {escape(outcome.title)} "
+            f"[dim]({escape(outcome.result.reason)})[/]"
         )

@@ -17,7 +17,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """How the records that are kept out are asked about after all."""
+    """The options by which the records that are kept out are asked about after all."""
 
     duplicates: str
     rejected: str
@@ -28,7 +28,7 @@ BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_
 
 
 def say_what_was_read(identified: Identified, path: Path, remedy: Remedy = BY_OPTION) -> None:
-    """What was replaced, which copies and which rejected records no model is asked about: on standard error.
+    """Say on standard error what was replaced, and which copies and rejected records no model is asked about.
 
     Pairs that may be copies are counted, with the command that shows them; `path` is the file.
     """

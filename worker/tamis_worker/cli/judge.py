@@ -65,10 +65,10 @@ def judge(
             say_submitted(batch, submission)
             return
         n = batch.status().counts.n_items
-        told = err if submission.as_json else out
+        console = err if submission.as_json else out
         without = view.counts.n_items - n
-        told.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning")
-        code = follow(batch, told, summarise=not submission.as_json)
+        console.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning")
+        code = follow(batch, console, summarise=not submission.as_json)
         if not submission.as_json:
             _say_what_is_blocked(batch)
         elif code != EXIT_INTERRUPTED:

@@ -70,8 +70,8 @@ def _page(ctx: typer.Context, names: list[str]) -> Any:
     page: Any = ctx.find_root()
     for name in names:
         group = page.command
-        found = group.get_command(page, name) if isinstance(group, TyperGroup) else None
-        if found is None:
+        inner = group.get_command(page, name) if isinstance(group, TyperGroup) else None
+        if inner is None:
             raise InvalidRequest(f"there is no command {' '.join(names)!r}: `tamis help` lists them all")
-        page = typer.Context(found, info_name=name, parent=page)
+        page = typer.Context(inner, info_name=name, parent=page)
     return page

@@ -100,16 +100,16 @@ def overrides(
     """List what people decided about a batch's records."""
     with Client() as client:
         batch = batch_of(client, batch_id)
-        found = batch.overrides(history=history)
+        decisions = batch.overrides(history=history)
     if as_json:
-        print_json_lines(found)
+        print_json_lines(decisions)
         return
-    if not found:
+    if not decisions:
         out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does.")
         return
     table = listing("index", "id", "human", "software", "reviewer", "when", "note")
     table.columns[0].justify = "right"
-    for one in found:
+    for one in decisions:
         human = "[dim]withdrawn[/]" if one.withdrawn else escape(_words(one.value))
         software = escape(_words(one.system_value)) if one.system_decided else "[dim]not decided[/]"
         cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(one.note or ""))
@@ -145,17 +145,17 @@ def agreement(
             f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
             "or a copy)."
         )
-    for said in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
-        out.say(said)
+    for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
+        out.say(text)
 
 
 def batch_of(client: Client, of: str) -> Batch:
     """The batch of an id; of a review's, an error that names the batches of its stages."""
-    found = client.batch_or_review(of)
-    if isinstance(found, Review):
-        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in found.status().stages)
+    subject = client.batch_or_review(of)
+    if isinstance(subject, Review):
+        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in subject.status().stages)
         raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
-    return found
+    return subject
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -> list[Override]:
@@ -178,10 +178,10 @@ def _line(one: Override, title: str) -> str:
         return f"{name}: withdrawn by {escape(one.reviewer)}; " + (
             software if one.system_decided else "it is not decided"
         )
-    said = f"{name}: [bold]{escape(_words(one.value))}[/] by {escape(one.reviewer)}"
+    text = f"{name}: [bold]{escape(_words(one.value))}[/] by {escape(one.reviewer)}"
     if not one.system_decided:
-        return f"{said}; the software had not decided"
-    return f"{said}; the software says {'so too' if one.confirms else escape(_words(one.system_value))}"
+        return f"{text}; the software had not decided"
+    return f"{text}; the software says {'so too' if one.confirms else escape(_words(one.system_value))}"
 
 
 def _words(value: object) -> str:

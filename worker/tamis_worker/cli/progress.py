@@ -33,7 +33,7 @@ def watch(batch: "Batch", console: Console) -> BatchView:
 
 
 def watch_review(review: "Review", console: Console) -> ReviewView:
-    """The same of a review, stage by stage."""
+    """Watch a review, stage by stage, as `watch` does a batch."""
     return _shown(review.watch(), lambda view: view.stages, review.status().planned, console)
 
 
@@ -85,7 +85,7 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 
 def detail(view: BatchView) -> str:
-    """What the bar says beside the count: failed, rate, time to go, tokens; or what it waits for."""
+    """Return what stands beside the count: failed, rate, time to go, tokens; or what it waits for."""
     parts = [view.state.value] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
         parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]
@@ -108,11 +108,11 @@ def detail(view: BatchView) -> str:
 
 
 def say_paused(reason: BatchPaused) -> None:
-    """Why a batch that was followed cannot go on, for people; what was decided so far is kept."""
+    """Say why a batch that was followed cannot go on; what was decided so far is kept."""
     err.say(f"[bold red]tamis:[/] {escape(str(reason))}")
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """That a batch is paused, why, and the command that goes on, with markup."""
+    """Return, with markup, that a batch is paused, why, and the command that goes on."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"

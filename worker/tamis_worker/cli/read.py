@@ -23,7 +23,7 @@ from .json_document import AsJson, print_json
 
 
 class ResultsFormat(StrEnum):
-    """How results are written."""
+    """The formats in which results are written."""
 
     CSV = "csv"
     JSONL = "jsonl"
@@ -78,8 +78,8 @@ def export(
     from tamis_producer.intake import write_records  # all formats of files, of which only this command knows
 
     with Client() as client, Spool[dict[str, Any]]() as records:
-        found = client.batch_or_review(of)
-        batch = found if isinstance(found, Batch) else found.stages()[0]
+        subject = client.batch_or_review(of)
+        batch = subject if isinstance(subject, Batch) else subject.stages()[0]
         for row in batch.results():
             if only is None or decision_of(row) in only:
                 record = with_decision(row)

@@ -69,8 +69,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         spread = ", ".join(f"{name} {n}" for name, n in bands.items() if n)
         table.add_row("confidence", f"median {summary.confidence.median:.2f} ({spread})")
     for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
-        told = f"{label}: {metric_words(summary.evaluations[label])}"
-        table.add_row("" if number else "metrics", escape(told))
+        line = f"{label}: {metric_words(summary.evaluations[label])}"
+        table.add_row("" if number else "metrics", escape(line))
     if summary.recall_escalations is not None:
         share = summary.recall_escalations
         table.add_row("recall", f"a model was asked about that of {share.count:,} of {share.total:,} items")
@@ -91,16 +91,16 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 def metric_words(figures: MetricFigures) -> str:
     """One metric as a reader wants it: mean 0.82, least 0.40 (24 values, 2 without)."""
-    said = [f"{name} {n:,}" for name, n in figures.categories.items()]
+    parts = [f"{name} {n:,}" for name, n in figures.categories.items()]
     if figures.mean is not None and figures.minimum is not None:
-        said.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
+        parts.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
     without = sum(figures.without.values())
     counted = f"{figures.n:,} {'value' if figures.n == 1 else 'values'}" + (f", {without:,} without" if without else "")
-    return f"{', '.join(said)} ({counted})" if said else f"none of {without:,} has a value"
+    return f"{', '.join(parts)} ({counted})" if parts else f"none of {without:,} has a value"
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """What was paid; where nothing of it is known, how it would be."""
+    """Return what was paid; where no price is known, how to name one."""
     if unpriced and not cost:
         return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
     return cost_words(cost, unpriced)
@@ -129,7 +129,7 @@ def _counts(counts: Counts) -> str:
 
 
 def print_view(view: BatchView, console: Console) -> None:
-    """How one batch stands."""
+    """Print how one batch stands."""
     table = facts_by_name()
     table.add_row("batch", view.id)
     table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))

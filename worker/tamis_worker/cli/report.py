@@ -71,6 +71,6 @@ def _form_of(output: Path | None) -> ReportForm:
         return ReportForm.HTML
     form = ENDINGS.get(output.suffix.lower())
     if form is None:
-        known = ", ".join(sorted(ENDINGS))
-        raise InvalidRequest(f"{output}: reports end in {known}; say --format for another name")
+        endings = ", ".join(sorted(ENDINGS))
+        raise InvalidRequest(f"{output}: reports end in {endings}; say --format for another name")
     return form

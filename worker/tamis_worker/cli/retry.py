@@ -46,7 +46,7 @@ def retry(
     as_json: AsJson = False,
 ) -> None:
     """Ask about the failed items of a batch once more, in a new round; nothing that is decided changes."""
-    kinds = None if kind is None else [name.strip() for given in kind for name in given.split(",") if name.strip()]
+    kinds = None if kind is None else [name.strip() for listed in kind for name in listed.split(",") if name.strip()]
     rounds.kinds_of(kinds)  # a wrong name is told before anything is looked up
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
@@ -104,29 +104,29 @@ def _one(
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
     """Whoever sits at the terminal is asked first, on standard error: `--json` pays for nothing that it does not."""
-    found = client.retryable(kinds)
-    asked = ask and bool(found) and sys.stdin.isatty() and err.is_terminal
-    agreed = not asked or typer.confirm(f"Retry {_measure(found)}?", err=True)
-    each = client.retry_all_failed(kinds) if found and agreed else []
+    retryable = client.retryable(kinds)
+    ask = ask and bool(retryable) and sys.stdin.isatty() and err.is_terminal
+    agreed = not ask or typer.confirm(f"Retry {_measure(retryable)}?", err=True)
+    each = client.retry_all_failed(kinds) if retryable and agreed else []
     if as_json:
         print_json([{"id": one.batch.id, "retried": one.items, "refused": one.refused} for one in each])
-    elif not found:
+    elif not retryable:
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:
         for one in each:
-            said = f"batch {one.batch.id}: {_items(one.items)} again"
+            line = f"batch {one.batch.id}: {_items(one.items)} again"
             if one.refused is not None:
-                said = f"[red]not retried:[/] {escape(one.refused)}"
-            out.say(said)
+                line = f"[red]not retried:[/] {escape(one.refused)}"
+            out.say(line)
     return EXIT_OK if agreed and all(one.refused is None for one in each) else EXIT_FAILED
 
 
-def _measure(found: list[Retryable]) -> str:
+def _measure(retryable: list[Retryable]) -> str:
     """`12 items of 2 batches, about $0.04`."""
-    items, many = sum(one.items for one in found), len(found)
-    known = [one.likely_cost for one in found if one.likely_cost is not None]
-    cost = f"about {dollars(sum(known[1:], known[0]))}" if known else "at a cost that is not known"
-    if known and len(known) < many:
+    items, many = sum(one.items for one in retryable), len(retryable)
+    costs = [one.likely_cost for one in retryable if one.likely_cost is not None]
+    cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at a cost that is not known"
+    if costs and len(costs) < many:
         cost += ", and more for batches whose prices are not known"
     batches = "1 batch" if many == 1 else f"{many:,} batches"
     return f"{_items(items)} of {batches}, {cost}"

@@ -56,8 +56,8 @@ def run(
     say_what_was_read(identified, planned.records, BY_PLAN)
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
-        asked = planned.plan.steered(submission.steering).with_operations(with_examples)
-        rehearse(asked, identified.asked, use_cache=submission.use_cache)
+        steered = planned.plan.steered(submission.steering).with_operations(with_examples)
+        rehearse(steered, identified.asked, use_cache=submission.use_cache)
         return
     with Client() as client:
         review = client.submit_review(
@@ -78,10 +78,10 @@ def run(
             else:
                 typer.echo(review.id)
             return
-        told = err if submission.as_json else out
+        console = err if submission.as_json else out
         stages = " -> ".join(stage.name for stage in planned.plan.stages)
-        told.print(f"review [bold]{review.id}[/]: {escape(stages)}")
-        code = follow(review, told, summarise=not submission.as_json)
+        console.print(f"review [bold]{review.id}[/]: {escape(stages)}")
+        code = follow(review, console, summarise=not submission.as_json)
         if submission.as_json and code != EXIT_INTERRUPTED:
             print_json(review_facts(review))
     raise typer.Exit(code)
@@ -157,13 +157,15 @@ def _summarise(review: Review, view: ReviewView) -> None:
 
 
 def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
-    """Each stage that can be rehearsed, as if every record passed the stages before it."""
-    told = []
+    """Print each stage that can be rehearsed, as if every record passed the stages before it."""
+    rehearsals = []
     for stage in plan.stages:
         judges = isinstance(stage.operation, Judge)
         planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
-        told.append({"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)})
-    print_json({"dry_run": True, "stages": told})
+        rehearsals.append(
+            {"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)}
+        )
+    print_json({"dry_run": True, "stages": rehearsals})
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
@@ -187,8 +189,8 @@ def _print_view(view: ReviewView, console: Console) -> None:
         each = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
         waiting = counts.pending + counts.running
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
-        told = (*map(str, each), str(waiting), cost)
-        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *told)
+        cells = (*map(str, each), str(waiting), cost)
+        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *cells)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
     console.print(table)

@@ -31,11 +31,11 @@ def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console
     before = 0
     for summary in summaries:
         counts = summary.counts
-        said = f"decided {counts.decided - before:,}"
-        said += f", failed {counts.failed:,}: [red]{kinds_words(summary.errors)}[/]" if counts.failed else ", failed 0"
+        text = f"decided {counts.decided - before:,}"
+        text += f", failed {counts.failed:,}: [red]{kinds_words(summary.errors)}[/]" if counts.failed else ", failed 0"
         if counts.cancelled:
-            said += f", cancelled {counts.cancelled:,}"
-        table.add_row(f"round {summary.round}", said)
+            text += f", cancelled {counts.cancelled:,}"
+        table.add_row(f"round {summary.round}", text)
         before = counts.decided
     if not any(summary.round == view.round for summary in summaries):
         under_way = f"{view.state.value}: {view.counts.pending + view.counts.running:,} to do"
@@ -44,7 +44,7 @@ def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console
 
 
 def say_failed(batch_id: str, console: Console) -> None:
-    """What to do about the failed items of a batch that has ended."""
+    """Say what to do about the failed items of a batch that has ended."""
     console.print(
         f"[dim]tamis failures {batch_id}[/] shows what failed; [dim]tamis retry {batch_id}[/] asks about it again.",
         soft_wrap=True,
@@ -52,7 +52,7 @@ def say_failed(batch_id: str, console: Console) -> None:
 
 
 def print_failures(bias: "RetryBias", console: Console) -> None:
-    """What failed in each round, and by which traits."""
+    """Print what failed in each round, and by which traits."""
     for one in bias.rounds:
         _print_round(one, console)
 

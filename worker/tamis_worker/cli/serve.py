@@ -76,8 +76,8 @@ def create(
     with Client() as client:
         key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
     if as_json:
-        told = restrictions.model_dump(mode="json", exclude_unset=True)
-        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | told)
+        chosen = restrictions.model_dump(mode="json", exclude_unset=True)
+        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen)
     else:
         typer.echo(key)
 
@@ -86,18 +86,18 @@ def create(
 def list_keys(as_json: AsJson = False) -> None:
     """Say which keys there are; none of them can be read."""
     with Client() as client:
-        found = api_keys.read_all(client.engine)
+        listed = api_keys.read_all(client.engine)
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
     table = listing("key", "whose", "allows", "models", "a month", "callback", "made", "revoked")
-    for key in found:
+    for key in listed:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
         table.add_row(
             *(key.id, escape(key.label), ", ".join(sorted(key.scopes)), *_restricted(key)),
             *(f"{key.created_at:%Y-%m-%d %H:%M}", revoked),
         )
-    out.print(table if found else "there are no keys: [bold]tamis keys create LABEL[/]")
+    out.print(table if listed else "there are no keys: [bold]tamis keys create LABEL[/]")
 
 
 @keys.command(
@@ -117,12 +117,12 @@ def change(
     as_json: AsJson = False,
 ) -> None:
     """Change what a key may ask and spend, and whom its batches tell."""
-    for name, given, dropped in (
+    for name, chosen, dropped in (
         ("--any-model", model, any_model),
         ("--no-monthly-cost", monthly_cost, no_monthly_cost),
         ("--no-callback", callback, no_callback),
     ):
-        if given is not None and dropped:
+        if chosen is not None and dropped:
             raise InvalidRequest(f"{name} does not go together with what it takes away")
     restrictions = _restrictions(
         models=model,
@@ -135,8 +135,8 @@ def change(
     if as_json:
         print_json(changed)
         return
-    models, money, told = _restricted(changed)
-    out.print(f"key {changed.id}: models {models}; a month {money}; callback {told}")
+    models, money, callback_shown = _restricted(changed)
+    out.print(f"key {changed.id}: models {models}; a month {money}; callback {callback_shown}")
 
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
@@ -160,22 +160,22 @@ def _restrictions(
     callback: str | None,
     dropped: Mapping[str, bool] | None = None,
 ) -> Restrictions:
-    """Those that are given, and those that are dropped."""
-    given: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
+    """Return the restrictions that were chosen, those that are dropped as None."""
+    chosen: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
     if models:
-        given["models"] = tuple(models)
+        chosen["models"] = tuple(models)
     if monthly_cost is not None:
-        given["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
+        chosen["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
     if callback is not None:
         try:
-            given["callback"] = Callback(url=callback)
+            chosen["callback"] = Callback(url=callback)
         except ValidationError as error:
             raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
-    return Restrictions(**given)
+    return Restrictions(**chosen)
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:
-    """Its models, its money and its callback, as people read them."""
+    """Return the models, the money and the callback of a key, as people read them."""
     models = "any" if key.models is None else ", ".join(key.models)
     money = "no bound" if key.monthly_cost is None else dollars(key.monthly_cost)
     return escape(models), money, "nobody" if key.callback is None else escape(key.callback.url)

@@ -179,7 +179,7 @@ def fields(
         ExtractFields,
         schema=read_schema(schema),
         instructions=instructions,
-        field_instructions=dict(_named(one) for one in field) if field else None,
+        field_instructions=dict(_named(text) for text in field) if field else None,
         include_reasoning=reasoning,
     )
     submit(operation, file, submission)
@@ -286,11 +286,11 @@ def submit(
         if submission.detach:
             say_submitted(batch, submission)
             return
-        asked = 1 if identified is None else len(identified.asked)
+        count = 1 if identified is None else len(identified.asked)
         source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
-        told = err if submission.as_json else out
-        told.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}")
-        code = follow(batch, told, summarise=not submission.as_json)
+        console = err if submission.as_json else out
+        console.print(f"batch [bold]{batch.id}[/]: {count:,} records{escape(source)}")
+        code = follow(batch, console, summarise=not submission.as_json)
         alone = isinstance(operation, Answer) and file is None
         if submission.as_json and code != EXIT_INTERRUPTED:
             print_json(batch_facts(batch) | ({"answer": _answer(batch)} if alone else {}))
@@ -300,7 +300,7 @@ def submit(
 
 
 def with_examples(operation: Operation) -> Operation:
-    """As `Client.with_examples`; where there are none to choose, no ledger is needed."""
+    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
     with Client() as client:

@@ -74,8 +74,8 @@ def try_receiver(
     if as_json:
         print_json(view)
     else:
-        said = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
-        out.say(f"{view.state.value}: {said}", markup=False)
+        answer = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
+        out.say(f"{view.state.value}: {answer}", markup=False)
     raise typer.Exit(EXIT_OK if view.state is WebhookState.DELIVERED else EXIT_FAILED)
 
 
@@ -95,8 +95,8 @@ def of_key(
     if as_json:
         print_json({"id": key, "callback": callback})
     else:
-        told = "nobody" if callback is None else callback.url
-        out.say(f"batches of key {key} tell {told}", markup=False)
+        receiver = "nobody" if callback is None else callback.url
+        out.say(f"batches of key {key} tell {receiver}", markup=False)
 
 
 def _print(views: list[WebhookView]) -> None:

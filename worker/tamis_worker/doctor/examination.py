@@ -89,7 +89,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Of a broker that is no Redis no more than that it answers is asked."""
+    """Find out whether a broker that is no Redis answers; no more is asked of it."""
     app = make_app(settings)
     try:
         waiting_messages(app, within=ANSWER_WITHIN)

@@ -53,7 +53,7 @@ class AskedQuestion:
 
 
 async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
-    """What became of the questions, in their order; only the first where that shows that none is answered.
+    """Return what became of the questions, in their order; only the first where that shows that none is answered.
 
     `within`: seconds for all of them; a question that takes longer counts as not answered.
     """
@@ -83,13 +83,13 @@ async def _asked(llm: Llm, question: SampleQuestion, until: float) -> AskedQuest
                     anew = (await llm.learn(request, reply, usable=call.read)).anew
     except TimeoutError:
         calls.append(Call(llm.dialect_of(request), CallError(ErrorKind.TIMEOUT, "no answer in time")))
-    given = {"temperature": request.temperature, **request.options}
-    optional = {name: value for name, value in given.items() if value is not None}
+    parameters = {"temperature": request.temperature, **request.options}
+    optional = {name: value for name, value in parameters.items() if value is not None}
     return AskedQuestion(question.operation, tuple(calls), optional)
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Why the engine could not use an answer; None where it could, or where there is none."""
+    """Return why the engine could not use an answer; None where it could, or where there is none."""
     if isinstance(reply, CallError):
         return None
     try:

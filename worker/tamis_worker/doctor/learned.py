@@ -16,7 +16,7 @@ NEWEST = 5  # endpoints and models
 
 @dataclass(frozen=True)
 class Learned:
-    """How the workers ask one model of one endpoint."""
+    """The way in which workers ask one model of one endpoint."""
 
     endpoint: str
     model: str
@@ -27,7 +27,7 @@ class Learned:
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """What was learned last. Raises `LedgerUnavailable` where the ledger does not answer."""
+    """Return what was learned last. Raises `LedgerUnavailable` where the ledger does not answer."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at

@@ -13,7 +13,7 @@ SOON = timedelta(hours=24)  # a batch may run for as long
 
 
 class KeyOrigin(StrEnum):
-    """Where the key comes from."""
+    """The source of the key."""
 
     NONE = "none"
     SETTING = "setting"  # read once, when a process starts
@@ -34,7 +34,7 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(source: KeyOrigin, expires: datetime | None, now: datetime) -> list[Finding]:
-    """What to say of the key; nothing where there is none."""
+    """Return what to say of the key; nothing where there is none."""
     if source is KeyOrigin.NONE:
         return []
     renewed = {

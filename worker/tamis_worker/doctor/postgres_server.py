@@ -20,7 +20,7 @@ CONNECTIONS_OF_A_WORKER = 16
 
 @dataclass(frozen=True)
 class LedgerReading:
-    """What the ledger's server says of itself."""
+    """The answers of the ledger's server about itself."""
 
     version: str
     latency: float  # s, of the fastest of a few answers
@@ -36,14 +36,14 @@ class LedgerReading:
 
 @dataclass(frozen=True)
 class Revisions:
-    """Of the tables."""
+    """The revisions of the tables."""
 
     head: str  # what this release writes
     known: frozenset[str]
 
 
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
-    """What the server says, or why it does not."""
+    """Return what the server says of itself, or why it does not answer."""
     try:
         engine = connect(url, DOCTOR)
     except TamisError as error:
@@ -76,14 +76,14 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Whether the session is another one than the driver was told when it connected."""
+    """Return whether the session is another one than the driver was told when it connected."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revisions) -> list[Finding]:
-    """What to say of the ledger."""
+    """Return what to say of the ledger."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]

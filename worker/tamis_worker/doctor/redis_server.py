@@ -15,7 +15,7 @@ FULL = 0.8  # of maxmemory
 
 @dataclass(frozen=True)
 class RedisReading:
-    """What a server says of itself; None where it does not say."""
+    """The answers of a server about itself; None where it does not say."""
 
     version: str
     latency: float  # s, of the fastest of a few answers
@@ -38,7 +38,7 @@ class Unreachable:
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:
-    """What the server at `url` says of itself."""
+    """Return what the server at `url` says of itself."""
     try:
         with redis.Redis.from_url(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()
@@ -75,7 +75,7 @@ def _time(client: "redis.Redis") -> float:
 
 
 def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreachable) -> list[Finding]:
-    """What to say of a server."""
+    """Return what to say of a server."""
     if isinstance(reading, Unreachable):
         if reading.refused:
             mend = "put user and password into the URL of TAMIS_BROKER_URL: redis://user:password@host:6379/0"

@@ -19,7 +19,7 @@ from ..llm.chat import ChatRequest
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """What is asked on behalf of one operation, and how its answer is read."""
+    """The question of one operation, and how its answer is read."""
 
     operation: str
     request: ChatRequest

@@ -49,7 +49,7 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
 
 
 def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:
-    """How long a message may stay unacknowledged, beside how long an item may take. All in seconds."""
+    """Compare how long a message may stay unacknowledged with how long an item may take. All in seconds."""
     subject = "time limits"
     longest = item_deadline + call_timeout
     line = f"a message that is not acknowledged comes again after {visibility:.0f} s; an item may take {longest:.0f} s"
@@ -88,7 +88,7 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """What the reconciler set going again, which is no trouble by itself: it is there for that."""
+    """Return what the reconciler set going again, which is no trouble by itself: it is there for that."""
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:

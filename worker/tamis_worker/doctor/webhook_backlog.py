@@ -23,7 +23,7 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting') AS waiting,
 
 @dataclass(frozen=True)
 class WebhookBacklog:
-    """How many webhooks of a ledger wait, and have failed."""
+    """The counts of a ledger's webhooks that wait or have failed."""
 
     waiting: int  # of these:
     failing: int  # were tried already

@@ -71,7 +71,7 @@ def up(
 
 
 def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
-    """Where each part listens."""
+    """Return where each part listens."""
     settings = stack.settings
     places = {
         "Postgres": stack.database_url if stack.postgres else "the one of TAMIS_DATABASE_URL",
@@ -90,7 +90,7 @@ def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
-    """Where Flower is and who enters: to copy where `console` is a terminal, else without the password.
+    """Return where Flower is and who enters: to copy where `console` is a terminal, else without the password.
 
     A terminal is its reader's own; what else is written to may be kept, and read by others.
     """
@@ -102,5 +102,5 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Where the page is: signed in where `console` is a terminal, else without the key, for the same reason."""
+    """Return where the page is: with the key where `console` is a terminal, else without, for the same reason."""
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

@@ -50,7 +50,7 @@ class Flower(WebPart):
 
     @property
     def url(self) -> str:
-        """With user and password. Raises `RuntimeError` where Flower was never started."""
+        """The URL with user and password. Raises `RuntimeError` where Flower was never started."""
         return f"http://{USER}:{self.password}@{self.place}"
 
     @property

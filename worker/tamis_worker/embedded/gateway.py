@@ -45,7 +45,7 @@ class Gateway(WebPart):
 
     @property
     def sign_in_url(self) -> str:
-        """The same with the key, as the page takes it: behind the `#`, which browsers send to nobody."""
+        """The URL with the key, as the page takes it: behind the `#`, which browsers send to nobody."""
         return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
 
     def prepare(self) -> Command:

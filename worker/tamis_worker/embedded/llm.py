@@ -26,7 +26,7 @@ class Llm(WebPart):
 
     @property
     def base_url(self) -> str:
-        """What an OpenAI client is given. Raises `RuntimeError` where the server was never started."""
+        """The base URL for an OpenAI client. Raises `RuntimeError` where the server was never started."""
         return f"http://{HOST}:{self.port}/v1"
 
     def prepare(self) -> Command:

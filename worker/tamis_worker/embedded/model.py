@@ -47,7 +47,7 @@ SMOLLM2 = ModelFile(
 
 
 def model_folder() -> Path:
-    """Where models are kept: `TAMIS_MODEL_DIR`, else the user's cache."""
+    """Return where models are kept: `TAMIS_MODEL_DIR`, else the user's cache."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("tamis"))
 

@@ -45,7 +45,7 @@ class Valkey(Part):
 
     @property
     def url(self) -> str:
-        """Of database 0; the server has 16."""
+        """The URL of database 0; the server has 16."""
         return f"redis://:{self.password}@{HOST}:{self.port}/0"
 
     def prepare(self) -> Command:
@@ -106,7 +106,7 @@ class Valkey(Part):
         return super().start()
 
     def _choose_port(self) -> None:
-        """The same port for as long as this object lives: others have been told."""
+        """Choose a port once for as long as this object lives: others have been told."""
         if self._port is not None:
             return
         kept = self.folder / "port"
