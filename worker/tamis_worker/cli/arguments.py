@@ -5,16 +5,13 @@ from typing import Annotated
 
 import typer
 
-BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
+BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")]
 Record = typer.Argument(
     metavar="RECORD",
     help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
-    show_default=False,
 )
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
-]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.")]
 NewBudget = Annotated[
     str | None,
-    typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one.", show_default=False),
+    typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one."),
 ]

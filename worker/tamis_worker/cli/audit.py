@@ -47,7 +47,7 @@ audit_app = Commands(
 )
 app.add_typer(audit_app)
 
-AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.", show_default=False)]
+AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.")]
 
 
 @audit_app.command(DRAW, examples=("tamis audit 3f2a91c0 --n 50 --seed 1", "tamis audit draw 3f2a91c0 --from rules"))
@@ -55,12 +55,10 @@ def draw(
     batch_id: BatchId,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = 50,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The same seed draws the same sample.  [default: a new one]"),
+        int | None, typer.Option(min=0, help="The same seed draws the same sample.  [default: a new one]")
     ] = None,
     stratum: Annotated[
-        Stratum,
-        typer.Option("--from", help="Excluded by whom: all, rules alone, the model alone."),
+        Stratum, typer.Option("--from", help="Excluded by whom: all, rules alone, the model alone.")
     ] = Stratum.ALL,
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
@@ -91,9 +89,7 @@ def draw(
 
 @audit_app.command(examples=("tamis audit record audit-9b1c.csv", "tamis audit record audit-9b1c.csv --override"))
 def record(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.")],
     reviewer: Reviewer = None,
     correct: Annotated[
         bool, typer.Option("--correct", help="Take over decisions that were changed since they were recorded.")

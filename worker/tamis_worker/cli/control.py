@@ -15,7 +15,7 @@ from .arguments import NewBudget
 from .facts import facts_of
 from .json_document import AsJson, print_json
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or how its id begins.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or how its id begins.")]
 
 
 @app.command(examples=("tamis pause 3f2a91c0",))
@@ -58,7 +58,7 @@ def cancel(of: Id, as_json: AsJson = False) -> None:
 @app.command(examples=("tamis priority 3f2a91c0 high",))
 def priority(
     of: Id,
-    level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.", show_default=False)],
+    level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.")],
     as_json: AsJson = False,
 ) -> None:
     """Put it before, or behind, other batches; effective on all workers within seconds."""

@@ -50,9 +50,7 @@ def init(
 
 @criteria_app.command(examples=("tamis criteria check criteria.yaml",))
 def check(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The review's criteria, YAML or JSON.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The review's criteria, YAML or JSON.")],
     as_json: AsJson = False,
 ) -> None:
     """Read a review's criteria and show each under its label, with what is probably not meant."""

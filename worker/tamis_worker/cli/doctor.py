@@ -20,8 +20,7 @@ def doctor(
         bool, typer.Option("--endpoint", help="Look at the LLM alone, which needs no servers and no stack.")
     ] = False,
     call: Annotated[
-        bool,
-        typer.Option("--call/--no-call", help="Ask the model one question of each operation; they are paid for."),
+        bool, typer.Option("--call/--no-call", help="Ask the model one question of each operation; they are paid for.")
     ] = True,
 ) -> None:
     """Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong.

@@ -47,9 +47,7 @@ _HOLDS = {
 
 Labels = Annotated[
     Path,
-    typer.Option(
-        help="The file that was screened, with a column of labels; or a CSV of ids and labels.", show_default=False
-    ),
+    typer.Option(help="The file that was screened, with a column of labels; or a CSV of ids and labels."),
 ]
 LabelColumn = Annotated[
     str | None,
@@ -72,10 +70,7 @@ def evaluate(
     label_column: LabelColumn = None,
     as_json: AsJson = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="A page (.html) or the reliability curve alone (.svg).", show_default=False
-        ),
+        Path | None, typer.Option("-o", "--output", help="A page (.html) or the reliability curve alone (.svg).")
     ] = None,
 ) -> None:
     """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
@@ -115,8 +110,7 @@ def calibrate(
     label_column: LabelColumn = None,
     as_json: AsJson = False,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.", show_default=False),
+        Path | None, typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.")
     ] = None,
 ) -> None:
     """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""

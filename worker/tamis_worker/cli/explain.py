@@ -17,7 +17,7 @@ from .json_document import AsJson, print_json
 
 @app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
 def explain(
-    of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.", show_default=False)],
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.")],
     record: Annotated[str, Record],
     as_json: AsJson = False,
 ) -> None:

@@ -26,10 +26,9 @@ from .tables import listing
 )
 def initial_filter(
     files: Files,
-    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
+    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     labels: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="A column with 1 for included and 0 for excluded.", show_default=False),
+        str | None, typer.Option(metavar="COLUMN", help="A column with 1 for included and 0 for excluded.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A CSV file with the outcome of every record.")

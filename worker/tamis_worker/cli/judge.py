@@ -30,7 +30,7 @@ SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 def judge(
     submission: Submission,
     batch_id: BatchId,
-    guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.", show_default=False)],
+    guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.")],
     noun: Annotated[str, typer.Option(help="What a reasoning cites by number: 'Email 3'.")] = "Email",
     threshold: Annotated[float, typer.Option(help="Evidence of a lower quality blocks a result, 0 to 1.")] = 0.15,
 ) -> None:

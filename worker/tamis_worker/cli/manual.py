@@ -29,8 +29,7 @@ class Shell(StrEnum):
 def help_(
     ctx: typer.Context,
     command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.", show_default=False),
+        list[str] | None, typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +56,7 @@ def help_(
     ),
 )
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="Your shell.", show_default=False)],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="Your shell.")],
 ) -> None:
     """Print the script with which your shell completes commands, options and choices. It changes no file of yours."""
     script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell.value)

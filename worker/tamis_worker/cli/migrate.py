@@ -13,11 +13,7 @@ from .json_document import AsJson, print_json
 
 RoleFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="With the URL of their role, which is made and given the least rights.",
-        show_default=False,
-    ),
+    typer.Option(metavar="FILE", help="With the URL of their role, which is made and given the least rights."),
 ]
 
 

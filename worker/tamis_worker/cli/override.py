@@ -22,9 +22,7 @@ from .arguments import BatchId, Record
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
 from .tables import listing
 
-Reviewer = Annotated[
-    str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME", show_default=False)
-]
+Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
 NOT_FOLLOWING = (
     "The next stage of its review has begun: what is included now does not follow into it, and what is excluded now "
     "stays in it."
@@ -46,17 +44,15 @@ def override(
         typer.Argument(
             metavar="DECISION",
             help="include or exclude; of other operations what they give: a number, a text, fields as JSON.",
-            show_default=False,
         ),
     ] = None,
     reviewer: Reviewer = None,
-    note: Annotated[str | None, typer.Option(help="Why.", show_default=False)] = None,
+    note: Annotated[str | None, typer.Option(help="Why.")] = None,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what was decided about the record.")] = False,
     file: Annotated[
         Path | None,
         typer.Option(
-            help="A table of decisions instead: columns index or id, decision, note, reviewer. All of it, or nothing.",
-            show_default=False,
+            help="A table of decisions instead: columns index or id, decision, note, reviewer. All of it, or nothing."
         ),
     ] = None,
     as_json: AsJson = False,

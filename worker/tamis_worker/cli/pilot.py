@@ -27,8 +27,7 @@ def pilot(
     batch_id: BatchId,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = USUAL,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The same seed draws the same records.  [default: a new one]"),
+        int | None, typer.Option(min=0, help="The same seed draws the same records.  [default: a new one]")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: pilot-BATCH.csv]")] = None,
     as_json: AsJson = False,

@@ -48,8 +48,7 @@ LISTED = 20  # of many batches
 )
 def purge_command(
     ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Batches and reviews, or how their ids begin.", show_default=False),
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Batches and reviews, or how their ids begin.")
     ] = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="AGE", help="What ended so long ago: 90d, 12w, 36h.")
@@ -134,9 +133,7 @@ def purge_command(
 
 @app.command("restore", examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-..."))
 def restore_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.", show_default=False)
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.")],
     as_json: AsJson = False,
 ) -> None:
     """Bring back what `tamis purge --archive` has put into a folder, whole; what is there already stays as it is."""

@@ -60,8 +60,8 @@ def results(
     examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include")
 )
 def export(
-    of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.", show_default=False)],
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
     form: Annotated[
         str | None,
         typer.Option(
@@ -69,9 +69,7 @@ def export(
             help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: that of the file that was screened]",
         ),
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Records of this decision alone; repeatable.", show_default=False)
-    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the records back, each with its decision, as reference managers read them."""

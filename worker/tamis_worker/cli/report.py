@@ -27,9 +27,7 @@ ENDINGS = {
 
 @app.command(examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
 def report(
-    subject: Annotated[
-        str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.", show_default=False)
-    ],
+    subject: Annotated[str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.")],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="A file.  [default: report-ID.html; other formats: the terminal]"),

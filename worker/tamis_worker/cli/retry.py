@@ -26,16 +26,13 @@ from .submit import follow
 
 @app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
 def retry(
-    batch_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)
-    ] = None,
+    batch_id: Annotated[str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
             "--kind",
             metavar="KINDS",
             help="Only what failed so: timeout, or timeout,connection; repeatable.  [default: all]",
-            show_default=False,
         ),
     ] = None,
     cancelled: Annotated[bool, typer.Option("--cancelled", help="What was cancelled as well.")] = False,

@@ -34,14 +34,14 @@ from .tables import listing
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
 app.add_typer(reviews)
 
-ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.", show_default=False)]
+ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.")]
 
 
 @reviews.command(examples=("tamis review run plan.yaml", "tamis review run plan.yaml --dry-run"))
 @submitting("model", "idempotency_key", "keep_duplicates", "max_cost")
 def run(
     submission: Submission,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.", show_default=False)],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.")],
     again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
 ) -> None:
     """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""

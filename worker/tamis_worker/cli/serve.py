@@ -107,7 +107,7 @@ def list_keys(as_json: AsJson = False) -> None:
     )
 )
 def change(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
     model: Models = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="It may ask every model.")] = False,
     monthly_cost: MonthlyCost = None,
@@ -141,7 +141,7 @@ def change(
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
 def revoke(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
     as_json: AsJson = False,
 ) -> None:
     """Let a key open nothing any more."""

@@ -43,9 +43,7 @@ def up(
 
 @app.command(examples=("tamis demo --report demo.html",))
 def demo(
-    report: Annotated[
-        Path | None, typer.Option(help="Keep the report of the screening as this HTML file.", show_default=False)
-    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Keep the report of the screening as this HTML file.")] = None,
 ) -> None:
     """Screen 24 fictional citations with a small local model, in a temporary folder; needs no key and no server."""
     with needs("local"):

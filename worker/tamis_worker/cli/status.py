@@ -40,10 +40,7 @@ def batches(
 @app.command(examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json"))
 def status(
     batch_id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.", show_default=False
-        ),
+        str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
     as_json: AsJson = False,

@@ -50,9 +50,7 @@ ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
 File = Annotated[
     Path,
-    typer.Argument(
-        metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False
-    ),
+    typer.Argument(metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL."),
 ]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
@@ -68,7 +66,7 @@ Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every
 def screen(
     submission: Submission,
     file: File,
-    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
+    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     initial_filter: Annotated[
         bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
     ] = True,
@@ -84,7 +82,6 @@ def screen(
             "--examples-from",
             metavar="ID",
             help="Show the model records that people decided about in this earlier batch of the review.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -143,7 +140,7 @@ def extract(
     instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
     output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
     value: Annotated[
-        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.", show_default=False)
+        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.")
     ] = None,
     reasoning: Reasoning = True,
 ) -> None:
@@ -167,11 +164,9 @@ def extract(
 def fields(
     submission: Submission,
     file: File,
-    schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.", show_default=False)],
+    schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.")],
     instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
-    field: Annotated[
-        list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.", show_default=False)
-    ] = None,
+    field: Annotated[list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.")] = None,
     reasoning: Reasoning = True,
 ) -> None:
     """Extract several fields, as a JSON Schema describes them, from every record."""
@@ -197,8 +192,7 @@ def answer(
     resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
     eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
     file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Records, each answered for.  [default: one answer]", show_default=False),
+        Path | None, typer.Argument(metavar="FILE", help="Records, each answered for.  [default: one answer]")
     ] = None,
     iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
     score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,

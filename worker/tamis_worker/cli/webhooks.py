@@ -43,9 +43,7 @@ def list_webhooks(
 
 @webhooks.command(examples=("tamis webhooks replay 3f2a91c0", "tamis webhooks replay 3f2a91c0 --json"))
 def replay(
-    which: Annotated[
-        str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.", show_default=False)
-    ],
+    which: Annotated[str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.")],
     as_json: AsJson = False,
 ) -> None:
     """Send an event once more, under the same id and with the same body, whether it was delivered or not."""
@@ -60,7 +58,7 @@ def replay(
 
 @webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))
 def try_receiver(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Of a receiver.", show_default=False)],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Of a receiver.")],
     wait: Annotated[float, typer.Option(min=0, help="Seconds for the first answer.")] = 30,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +82,7 @@ def try_receiver(
     examples=("tamis webhooks key 1f9c02 --callback-url https://hooks.example/tamis", "tamis webhooks key 1f9c02"),
 )
 def of_key(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
     url: CallbackUrl = None,
     as_json: AsJson = False,
 ) -> None:

@@ -15,12 +15,9 @@ from .json_document import AsJson, print_json
 
 @app.command(RUNS_A_WORKER, examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
 def worker(
-    ready_file: Annotated[
-        Path | None, typer.Option(help="Created once the worker consumes; for supervisors.", show_default=False)
-    ] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="Created once the worker consumes; for supervisors.")] = None,
     alive_file: Annotated[
-        Path | None,
-        typer.Option(help="Written every few seconds as long as it works; for `tamis health`.", show_default=False),
+        Path | None, typer.Option(help="Written every few seconds as long as it works; for `tamis health`.")
     ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
@@ -35,9 +32,7 @@ def worker(
 
 @app.command(examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
 def health(
-    alive_file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.", show_default=False)
-    ],
+    alive_file: Annotated[Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.")],
     within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
     as_json: AsJson = False,
 ) -> None:
