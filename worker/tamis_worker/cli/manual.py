@@ -1,7 +1,6 @@
 """`tamis help` and `tamis completion`: what a command does, with examples, and Tab in a shell."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]  # imported there, not listed
@@ -15,14 +14,6 @@ from .exit_codes import EXIT_CODES
 from .json_document import AsJson, print_json
 
 EXIT_CODES_TOPIC = "exit-codes"
-
-
-class Shell(StrEnum):
-    """Shells for which there is a script."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
 
 
 @app.command("help", examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
@@ -56,11 +47,11 @@ def help_(
     ),
 )
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="Your shell.")],
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="Your shell.")],
 ) -> None:
     """Print the script with which your shell completes commands, options and choices. It changes no file of yours."""
-    script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell.value)
-    if shell is Shell.ZSH:  # read from `fpath` at the first Tab, the script only defines what that Tab has to call
+    script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell)
+    if shell == "zsh":  # read from `fpath` at the first Tab, the script only defines what that Tab has to call
         script += f'\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _{NAME}_completion "$@"'
     typer.echo(script)
 

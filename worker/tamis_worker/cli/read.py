@@ -1,9 +1,8 @@
 """`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
 
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,31 +21,25 @@ from .console import for_data
 from .json_document import AsJson, print_json
 
 
-class ResultsFormat(StrEnum):
-    """The formats in which results are written."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-
-
 @app.command(examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
 def results(
     batch_id: BatchId,
     form: Annotated[
-        ResultsFormat | None, typer.Option("--format", help="csv or jsonl.  [default: as FILE ends, else csv]")
+        Literal["csv", "jsonl"] | None,
+        typer.Option("--format", help="csv or jsonl.  [default: as FILE ends, else csv]"),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A file.  [default: the terminal]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Write every item of a batch in its order, with its result."""
     if as_json:
-        if form is ResultsFormat.CSV:
+        if form == "csv":
             raise InvalidRequest("--json and --format csv do not go together")
-        form = ResultsFormat.JSONL
+        form = "jsonl"
     if form is None:
         jsonl = output is not None and output.suffix in {".jsonl", ".ndjson"}
-        form = ResultsFormat.JSONL if jsonl else ResultsFormat.CSV
-    write = write_jsonl if form is ResultsFormat.JSONL else write_csv
+        form = "jsonl" if jsonl else "csv"
+    write = write_jsonl if form == "jsonl" else write_csv
     with Client() as client:
         batch = client.batch(batch_id)
         stdout = for_data(typer.get_text_stream("stdout"))

@@ -1,8 +1,7 @@
 """`tamis up`, `tamis demo` and `tamis flower`: the embedded stack, and what is shown with it."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,23 +11,15 @@ from ..embedded.flower_options import USUAL_PORT, become_flower
 from .app import app, out
 
 
-class LlmChoice(StrEnum):
-    """Which LLM the embedded stack's workers ask."""
-
-    AUTO = "auto"
-    LOCAL = "local"
-    REMOTE = "remote"
-
-
 @app.command(examples=("tamis up", "tamis up --workers 4 --llm remote"))
 def up(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 2,
     llm: Annotated[
-        LlmChoice,
+        Literal["auto", "local", "remote"],
         typer.Option(
             help="local: the small embedded model; remote: the one the environment names; auto: remote if named."
         ),
-    ] = LlmChoice.AUTO,
+    ] = "auto",
     flower: Annotated[bool, typer.Option(help="Run Flower, the window on the queue.")] = True,
     page: Annotated[bool, typer.Option(help="Run the HTTP gateway, with its page for browsers.")] = True,
 ) -> None:
@@ -38,7 +29,7 @@ def up(
     from ..config.settings import WorkerSettings
 
     settings = WorkerSettings.load()
-    raise typer.Exit(run_stack(settings, workers=workers, llm=llm.value, flower=flower, page=page, console=out))
+    raise typer.Exit(run_stack(settings, workers=workers, llm=llm, flower=flower, page=page, console=out))
 
 
 @app.command(examples=("tamis demo --report demo.html",))
