@@ -19,11 +19,20 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 def view(done: int, of: int = 100, **changes: Any) -> BatchView:
     fields: dict[str, Any] = {
-        **{"id": "one", "label": None, "operation": "filter", "model": None, "round": 1},
+        "id": "one",
+        "label": None,
+        "operation": "filter",
+        "model": None,
+        "round": 1,
         "state": BatchStatus.COMPLETED if done == of else BatchStatus.RUNNING,
         "counts": Counts(n_items=of, decided=done, pending=of - done),
-        **{"prompt_tokens": 0, "completion_tokens": 0, "created_at": NOW, "started_at": NOW, "finished_at": None},
-        **{"elapsed_seconds": None, "live_workers": 1},
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "created_at": NOW,
+        "started_at": NOW,
+        "finished_at": None,
+        "elapsed_seconds": None,
+        "live_workers": 1,
     }
     return BatchView(**fields | changes)
 
