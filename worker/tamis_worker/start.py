@@ -12,7 +12,7 @@ def main() -> None:
     """Run the command line; one clear line and exit code 2 where only the base of Tamis is installed."""
     try:
         with needs("cli"):
-            from .cli.main import main as run
+            from .cli.app import run
     except ConfigurationError as missing:
         sys.stderr.write(f"tamis: {missing}\n")
         sys.exit(EXIT_WRONG_USE)

@@ -3,10 +3,9 @@
 Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeAlias
 
 from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, Steering
 
@@ -93,7 +92,3 @@ class Rehearsal:
     def calls(self) -> int:
         """The questions of the first round that the cache does not answer."""
         return self.questions - (self.cached or 0)
-
-
-Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
-BeginningOf: TypeAlias = Callable[[Operation], Beginning]

@@ -18,7 +18,8 @@ from tamis_producer.transport.broker import make_app, waiting_messages
 from tamis_schemas import BrokerUnavailable, Filter, Priority
 from tamis_schemas.batches import wire
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor import Level, examine
+from tamis_worker.doctor.examination import examine
+from tamis_worker.doctor.finding import Level
 from tamis_worker.embedded.valkey import Valkey
 
 pytestmark = [needs_rabbitmq, pytest.mark.timeout(400)]

@@ -12,17 +12,17 @@ from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import LedgerUnavailable
 
-from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
+from .app import app, out, say_error
+from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .json_document import AsJson, print_json
 from .next_step import next_step
 from .render import print_views
-from .theme import Theme
 
 OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
 
 
-@app.command(theme=Theme.RUN, examples=("tamis workers", "tamis workers --json"))
+@app.command(examples=("tamis workers", "tamis workers --json"))
 def workers(as_json: AsJson = False) -> None:
     """List the workers that are there: what each does, and why, where it does nothing."""
     with Client() as client:
@@ -62,7 +62,7 @@ def overview(*, as_json: bool) -> None:
 def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
     """Workers, a line each."""
     if not views:
-        console.print(f"[yellow]{NO_WORKER}[/]", highlight=False)
+        console.print(f"[yellow]{NO_WORKER}[/]")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("worker", "since", "version"):
@@ -79,7 +79,7 @@ def print_workers(views: list[WorkerView], console: Console, now: datetime) -> N
             "none yet" if view.progress_at is None else _ago(now - view.progress_at),
             _state(view, now),
         )
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def _state(view: WorkerView, now: datetime) -> str:

@@ -19,7 +19,7 @@ from ..llm.chat import ChatRequest
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """What is asked on behalf of one operation, and how its answer is read."""
+    """The question of one operation, and how its answer is read."""
 
     operation: str
     request: ChatRequest
@@ -41,12 +41,12 @@ def _samples() -> list[tuple[Operation, Item]]:
         "batch_size": 1,
     }
     items: dict[type[OperationKind], Item] = {Judge: classified}
-    more: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
+    own: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
     in_order = sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, Answer))  # the long questions last
     return [
-        (parse_operation({"operation": operation_name(kind), **given}), items.get(kind, record))
+        (parse_operation({"operation": operation_name(kind), **parameters}), items.get(kind, record))
         for kind in in_order
-        if (given := {**kind.example, **more.get(kind, {})})
+        if (parameters := {**kind.example, **own.get(kind, {})})
     ]
 
 

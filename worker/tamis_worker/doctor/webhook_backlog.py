@@ -1,4 +1,4 @@
-"""Webhooks: does anybody wait to be told, and why are they not."""
+"""The webhooks that wait to be sent, and why they do."""
 
 from dataclasses import dataclass
 
@@ -22,8 +22,8 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting') AS waiting,
 
 
 @dataclass(frozen=True)
-class Told:
-    """Of the webhooks of a ledger."""
+class WebhookBacklog:
+    """The counts of a ledger's webhooks that wait or have failed."""
 
     waiting: int  # of these:
     failing: int  # were tried already
@@ -32,27 +32,26 @@ class Told:
     batches: int  # that are to tell somebody, and have not ended
 
 
-def read_told(engine: Engine) -> Told:
-    """How many there are. Raises `LedgerUnavailable`."""
+def read_backlog(engine: Engine) -> WebhookBacklog:
+    """Return how many there are. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
-        return Told(**connection.execute(_READ, {"late": LATE}).mappings().one())
+        return WebhookBacklog(**connection.execute(_READ, {"late": LATE}).mappings().one())
 
 
-def judge_told(told: Told, *, secret: bool) -> list[Finding]:
-    """`secret`: whether there is one to sign with, in the environment that is examined."""
+def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:
+    """Return what to say of them; `secret`: whether there is one to sign with, in the environment that is examined."""
     subject = "webhooks"
-    found = []
-    if not secret and (told.waiting or told.batches):
-        what = (
-            f"{told.waiting:,} wait, {told.batches:,} batches are to tell somebody, and TAMIS_WEBHOOK_SECRET is not set"
-        )
-        found.append(warning(subject, what, "set it for all workers, and start them anew: see docs/webhooks.md"))
-    elif told.late:
+    findings = []
+    if not secret and (backlog.waiting or backlog.batches):
+        waiting = f"{backlog.waiting:,} wait, {backlog.batches:,} batches are to tell somebody"
+        what = f"{waiting}, and TAMIS_WEBHOOK_SECRET is not set"
+        findings.append(warning(subject, what, "set it for all workers, and start them anew: see docs/webhooks.md"))
+    elif backlog.late:
         mend = "set TAMIS_WEBHOOK_SECRET for the workers too, and see that one of them runs"
-        found.append(warning(subject, f"{told.late:,} should have been sent, and no worker does", mend))
-    if told.given_up or told.failing:
-        what = f"{told.failing:,} failed and are tried again, {told.given_up:,} were given up within a day"
-        found.append(
+        findings.append(warning(subject, f"{backlog.late:,} should have been sent, and no worker does", mend))
+    if backlog.given_up or backlog.failing:
+        what = f"{backlog.failing:,} failed and are tried again, {backlog.given_up:,} were given up within a day"
+        findings.append(
             warning(subject, what, "`tamis webhooks list` says why; `tamis webhooks replay ID` sends one again")
         )
-    return found or [ok(subject, f"{told.waiting:,} wait")]
+    return findings or [ok(subject, f"{backlog.waiting:,} wait")]

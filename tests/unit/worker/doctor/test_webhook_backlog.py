@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tamis_worker.doctor.finding import Level
-from tamis_worker.doctor.told import Told, judge_told
+from tamis_worker.doctor.webhook_backlog import WebhookBacklog, judge_backlog
 
-QUIET = Told(waiting=0, failing=0, late=0, given_up=0, batches=0)
+QUIET = WebhookBacklog(waiting=0, failing=0, late=0, given_up=0, batches=0)
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ QUIET = Told(waiting=0, failing=0, late=0, given_up=0, batches=0)
         (replace(QUIET, given_up=1), True, "0 failed and are tried again, 1 were given up"),
     ],
 )
-def test_the_doctor_says_who_waits_to_be_told_and_why(told: Told, secret: bool, says: str | None) -> None:
-    (finding,) = judge_told(told, secret=secret)
+def test_the_doctor_says_who_waits_to_be_told_and_why(told: WebhookBacklog, secret: bool, says: str | None) -> None:
+    (finding,) = judge_backlog(told, secret=secret)
     assert finding.level is (Level.OK if says is None else Level.WARNING)
     assert says is None or says in finding.what
     assert finding.subject == "webhooks"
