@@ -197,7 +197,7 @@ def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.Tem
 
 @pytest.fixture
 def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callable[..., WorkerProcess]]:
-    """Starts workers; settings are given as keywords (`lease="2"`); all are stopped at the end."""
+    """Starts workers; settings are given as keywords (`lease_seconds="2"`); all are stopped at the end."""
     started: list[WorkerProcess] = []
 
     def start(**changes: str) -> WorkerProcess:

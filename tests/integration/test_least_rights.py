@@ -84,7 +84,7 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
         "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
         "TAMIS_MODEL": "double-1",
         "TAMIS_SWEEP": "0.5",
-        "TAMIS_LEASE": "2",
+        "TAMIS_LEASE_SECONDS": "2",
     }
     (tmp_path / "log").mkdir()
     without_ledger = {name: value for name, value in environment.items() if name != "TAMIS_DATABASE_URL"}

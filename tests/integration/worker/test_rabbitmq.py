@@ -74,7 +74,7 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
             "TAMIS_MODEL": "double-1",
             "TAMIS_SHARD_SIZE": str(settings.shard_size),
             "TAMIS_CONCURRENCY": str(CONCURRENCY),
-            "TAMIS_LEASE": "2",
+            "TAMIS_LEASE_SECONDS": "2",
             "TAMIS_SWEEP": "1",
         }
         yield Beside(rabbitmq, client, double, environment)

@@ -87,7 +87,7 @@ class WorkerSettings(ProducerSettings):
     limit_concurrency: int = Field(default=64, ge=1)  # calls in flight, all workers together
 
     concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
-    lease: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
+    lease_seconds: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
     sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
     stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
     follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations

@@ -156,7 +156,7 @@ class Runtime:
             _redis_of_broker(settings.broker),
             self.vitals.report,
             self.backpressure,
-            lease=settings.lease,
+            lease=settings.lease_seconds,
             lapsed=self._let_go_what_is_lost,
         )
         await self._presence.begin()
@@ -182,7 +182,9 @@ class Runtime:
             compiles_grammars=settings.bounded_schema,
         )
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
-        self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)
+        self._limiters = Limiters(
+            self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease_seconds
+        )
         claims = Claims(
             self._groups_engine,
             worker=self.worker_id,
@@ -239,7 +241,7 @@ class Runtime:
             self.dispatcher,
             worker=self.worker_id,
             interval=settings.sweep,
-            grace=settings.lease,
+            grace=settings.lease_seconds,
             max_claims=settings.max_claims,
             backpressure=self.backpressure,
             measures=self._measures,

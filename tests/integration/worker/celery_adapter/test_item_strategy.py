@@ -37,8 +37,8 @@ def test_a_message_delivered_twice_is_one_call_and_one_row(
         for message in broker.lrange(queue, 0, -1):
             broker.lpush(queue, message)
         assert broker.llen(queue) == 40
-    start_worker(lease="2", sweep="0.5")
-    start_worker(lease="2", sweep="0.5")
+    start_worker(lease_seconds="2", sweep="0.5")
+    start_worker(lease_seconds="2", sweep="0.5")
     assert batch.wait(timeout=60).decided == 20
     assert double.count() == 20
 

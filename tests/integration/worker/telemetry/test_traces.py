@@ -48,7 +48,7 @@ def environment(environment: dict[str, str], receiver: Receiver) -> dict[str, st
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
         "OTEL_BSP_SCHEDULE_DELAY": "100",
         "TAMIS_SWEEP": "0.5",
-        "TAMIS_LEASE": "2",
+        "TAMIS_LEASE_SECONDS": "2",
     }
 
 
