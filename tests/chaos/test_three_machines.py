@@ -54,7 +54,7 @@ def sites(
             "TAMIS_LLM_BASE_URL": llm,
             "TAMIS_CONCURRENCY": str(CONCURRENCY),
             "TAMIS_LEASE_SECONDS": str(LEASE),
-            "TAMIS_SWEEP": "1",
+            "TAMIS_SWEEP_INTERVAL": "1",
             "TAMIS_CALL_TIMEOUT": "10",
         }
         found: list[Site] = []

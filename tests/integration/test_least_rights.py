@@ -83,7 +83,7 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
         "TAMIS_LLM_BASE_URL": double.base_url,
         "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
         "TAMIS_MODEL": "double-1",
-        "TAMIS_SWEEP": "0.5",
+        "TAMIS_SWEEP_INTERVAL": "0.5",
         "TAMIS_LEASE_SECONDS": "2",
     }
     (tmp_path / "log").mkdir()

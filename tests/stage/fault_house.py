@@ -121,7 +121,7 @@ def _environment(settings: ProducerSettings, double: Double, changes: Mapping[st
     usual = {
         "concurrency": str(CONCURRENCY),
         "lease_seconds": "2",
-        "sweep": "1",
+        "sweep_interval": "1",
         "shard_size": str(settings.shard_size),
     }
     return {

@@ -11,6 +11,7 @@ log = logging.getLogger(__name__)
 
 RENAMED = {  # what it was called -> what it is called
     "lease": "lease_seconds",
+    "sweep": "sweep_interval",
 }
 
 Value = TypeVar("Value")

@@ -75,7 +75,7 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
             "TAMIS_SHARD_SIZE": str(settings.shard_size),
             "TAMIS_CONCURRENCY": str(CONCURRENCY),
             "TAMIS_LEASE_SECONDS": "2",
-            "TAMIS_SWEEP": "1",
+            "TAMIS_SWEEP_INTERVAL": "1",
         }
         yield Beside(rabbitmq, client, double, environment)
 

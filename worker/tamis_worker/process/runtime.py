@@ -240,7 +240,7 @@ class Runtime:
             self._app,
             self.dispatcher,
             worker=self.worker_id,
-            interval=settings.sweep,
+            interval=settings.sweep_interval,
             grace=settings.lease_seconds,
             max_claims=settings.max_claims,
             backpressure=self.backpressure,
@@ -257,7 +257,9 @@ class Runtime:
         ]
         policy = settings.retention
         if policy.deletes:
-            retention = Retention(self.dispatch_engine, policy, interval=settings.sweep, backpressure=self.backpressure)
+            retention = Retention(
+                self.dispatch_engine, policy, interval=settings.sweep_interval, backpressure=self.backpressure
+            )
             self._background.append(asyncio.create_task(retention.run(), name="retention"))
         commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
         for commit in commits:
