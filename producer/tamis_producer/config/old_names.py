@@ -12,6 +12,7 @@ log = logging.getLogger(__name__)
 RENAMED = {  # what it was called -> what it is called
     "lease": "lease_seconds",
     "sweep": "sweep_interval",
+    "stalled_after": "stalled_after_seconds",
 }
 
 Value = TypeVar("Value")

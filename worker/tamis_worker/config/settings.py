@@ -89,7 +89,7 @@ class WorkerSettings(ProducerSettings):
     concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
     lease_seconds: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
     sweep_interval: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
-    stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
+    stalled_after_seconds: float = Field(default=60.0, ge=3.0)  # without progress on work: the worker ends itself
     follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
 
     cache_days: int | None = Field(default=None, ge=1)  # an answer older than that is asked for anew; unset: never

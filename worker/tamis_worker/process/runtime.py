@@ -112,7 +112,7 @@ class Runtime:
             app,
             self.deliveries,
             concurrency=settings.concurrency,
-            answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
+            answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after_seconds / 6),
         )
         self._halting = BatchInterrupts(self._pause)
         self._background: list[asyncio.Task[None]] = []

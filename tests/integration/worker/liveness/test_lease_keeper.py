@@ -124,7 +124,7 @@ def test_a_probe_tells_a_worker_that_works_from_one_that_was_stopped(
 ) -> None:
     missing = tamis("health", "no-such-file", env=environment, cwd=tmp_path)
     assert (missing.code, "no worker writes this file" in missing.out) == (1, True)
-    worker = start_worker(stalled_after="6")
+    worker = start_worker(stalled_after_seconds="6")
     alive = worker.alive_file
     wait_until(alive.exists, within=20, what="the watchdog has looked once")
     well = tamis("health", str(alive), env=environment, cwd=tmp_path)
