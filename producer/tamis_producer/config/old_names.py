@@ -13,6 +13,7 @@ RENAMED = {  # what it was called -> what it is called
     "lease": "lease_seconds",
     "sweep": "sweep_interval",
     "stalled_after": "stalled_after_seconds",
+    "follow": "pause_check_interval",
 }
 
 Value = TypeVar("Value")

@@ -90,7 +90,7 @@ class WorkerSettings(ProducerSettings):
     lease_seconds: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
     sweep_interval: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
     stalled_after_seconds: float = Field(default=60.0, ge=3.0)  # without progress on work: the worker ends itself
-    follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
+    pause_check_interval: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
 
     cache_days: int | None = Field(default=None, ge=1)  # an answer older than that is asked for anew; unset: never
     retention_days: int | None = Field(default=None, ge=1)  # finished batches older than that are purged; unset: none

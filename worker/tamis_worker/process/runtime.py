@@ -338,7 +338,7 @@ class Runtime:
 
     async def _follow_batches(self) -> None:
         while True:
-            await asyncio.sleep(self.settings.follow)
+            await asyncio.sleep(self.settings.pause_check_interval)
             try:
                 for batch_id in await self._halting.look(self._not_running):
                     if await close_cancelled(self.engine, batch_id):
