@@ -14,6 +14,7 @@ RENAMED = {  # what it was called -> what it is called
     "sweep": "sweep_interval",
     "stalled_after": "stalled_after_seconds",
     "follow": "pause_check_interval",
+    "wait_at_most": "http_wait_seconds",
 }
 
 Value = TypeVar("Value")

@@ -50,7 +50,7 @@ class ProducerSettings(BaseModel):
     max_schema_depth: int = Field(default=10, ge=1, le=10)  # of fields inside fields; strict modes take no more
     max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # that a schema asks for
     max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
-    wait_at_most: int = Field(default=60, ge=1, le=300)  # s; that a request over HTTP waits for its results
+    http_wait_seconds: int = Field(default=60, ge=1, le=300)  # s; that a request over HTTP waits for its results
     prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
 
     def __init__(self, **given: Any) -> None:
