@@ -92,7 +92,7 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
     worker, other = (WorkerProcess(tmp_path, name, environment) for name in ("one", "two"))
     try:
         flower.start()
-        settings = ProducerSettings(broker_url=broker, database_url=ledger.gateway, shard_size=5, window=2)
+        settings = ProducerSettings(broker_url=broker, database_url=ledger.gateway, shard_size=5, shard_window=2)
         with Client(settings) as client:
             callback = Callback(url="https://127.0.0.1/", failed_share=0)
             batch = client.submit(QUESTION, abstracts(20), callback=callback)

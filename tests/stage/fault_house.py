@@ -90,7 +90,7 @@ def fault_house(
     ):
         database_url = database(postgres)
         upgrade(database_url)
-        settings = ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, window=4)
+        settings = ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, shard_window=4)
         with Client(settings) as client:
             environment = _environment(settings, double, changes)
             house = FaultHouse(postgres, valkey, client, double, [], environment)

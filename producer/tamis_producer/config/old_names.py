@@ -15,6 +15,7 @@ RENAMED = {  # what it was called -> what it is called
     "stalled_after": "stalled_after_seconds",
     "follow": "pause_check_interval",
     "wait_at_most": "http_wait_seconds",
+    "window": "shard_window",
 }
 
 Value = TypeVar("Value")

@@ -41,7 +41,7 @@ class ProducerSettings(BaseModel):
     flower_url: str | None = Field(default=None, repr=False)  # where people find Flower; unset: the embedded stack's
     model: str | None = None  # unset: the worker's own
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
-    window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
+    shard_window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
     visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
     max_items: int = Field(default=1_000_000, ge=1)  # of a batch
     max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON

@@ -61,7 +61,7 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
         result_backend_url=next_database(valkey.url, RESULTS),
         database_url=module_database_url,
         shard_size=50,
-        window=2,
+        shard_window=2,
     )
     with Double.start(nursery=shared()) as double, Client(settings) as client:
         environment = {
