@@ -15,7 +15,7 @@ NAME = "stack.json"
 class StackFile(BaseModel):
     """Written when the stack is healthy, removed when it stops."""
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)  # the URLs hold passwords
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, defer_build=True)  # the URLs hold passwords
 
     broker_url: str
     database_url: str

@@ -1,5 +1,6 @@
 """The command line's frame: the application, its consoles, and how errors end it."""
 
+import gc
 import logging
 import os
 import sys
@@ -90,6 +91,8 @@ def run() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
     try:
         _load_what_is_called()
+        gc.freeze()  # ends what `start` began: what is imported by now stays, and is not searched at the end either
+        gc.enable()
         app(prog_name=NAME)
     except TamisError as error:
         say_error(error, redact)
