@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 def under_new_names(values: Mapping[str, Value], written: Callable[[str], str] = str) -> dict[str, Value]:
-    """The values of settings, each by the name that it has now; an old name is warned of once in a process.
+    """Return the values of settings by their names of today; an old name is warned of once in a process.
 
     Args:
         values: by their names, old or new.

@@ -1,4 +1,4 @@
-"""Where settings stand: in variables `TAMIS_<NAME>`, or in the files that variables `TAMIS_<NAME>_FILE` name.
+"""Settings as texts: from variables `TAMIS_<NAME>`, or from the files that variables `TAMIS_<NAME>_FILE` name.
 
 Files are for secrets, which compose and Kubernetes hand over so: a container's variables are shown to whoever inspects
 it.
@@ -17,7 +17,7 @@ LARGEST = 65_536  # bytes; it is a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """The files that stand for variables, by the variable's name; one that is set itself needs no file."""
+    """Return the files that stand for variables, by the variable's name; one that is set itself needs no file."""
     return {
         variable: Path(value)
         for name, value in environment.items()
@@ -27,7 +27,7 @@ def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
 
 
 def text_of(path: Path) -> str:
-    """What a file holds, without blanks and line ends around it.
+    """Return the text of a file without the white space around it.
 
     Raises:
         OSError: it cannot be read, or is larger than any setting.
@@ -41,7 +41,7 @@ def text_of(path: Path) -> str:
 
 
 def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The texts of these settings, by their names; one whose variable or file is missing or empty is not set.
+    """Return the texts of these settings by their names; one whose variable or file is missing or empty is not set.
 
     A variable goes before the file of the same setting, and its name may be written in small letters. A setting may
     also stand under its old name.
