@@ -162,7 +162,7 @@ def kept_double(_double_of_the_module: Double) -> Double:
 
 @pytest.fixture
 def settings(database_url: str, broker_url: str) -> ProducerSettings:
-    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, window=2)
+    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, shard_window=2)
 
 
 @pytest.fixture
@@ -185,7 +185,10 @@ def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.Tem
         Double.start(nursery=shared()) as double,
         Client(
             ProducerSettings(
-                broker_url=next_database(valkey.url, HOUSE), database_url=module_database_url, shard_size=50, window=2
+                broker_url=next_database(valkey.url, HOUSE),
+                database_url=module_database_url,
+                shard_size=50,
+                shard_window=2,
             )
         ) as client,
     ):
@@ -197,7 +200,7 @@ def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.Tem
 
 @pytest.fixture
 def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callable[..., WorkerProcess]]:
-    """Starts workers; settings are given as keywords (`lease="2"`); all are stopped at the end."""
+    """Starts workers; settings are given as keywords (`lease_seconds="2"`); all are stopped at the end."""
     started: list[WorkerProcess] = []
 
     def start(**changes: str) -> WorkerProcess:

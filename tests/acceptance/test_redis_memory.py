@@ -45,7 +45,7 @@ def test_ten_times_the_items_take_no_more_redis_memory(
     for _ in range(2):
         start_worker()
     # 100 items are in flight at once: with 2,000 a window has been filled again twenty times.
-    settings = ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, window=2)
+    settings = ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, shard_window=2)
     peaks = []
     with Client(settings) as client:
         for n in (200, 2_000):

@@ -44,7 +44,7 @@ def test_a_batch_completes_exactly_on_machines_whose_clocks_differ(
 ) -> None:
     double.script(latency=0.1)
     for ahead in (SHIFT, -SHIFT):
-        start_shifted(ahead, lease="3", sweep="1", concurrency="8", limit_concurrency="6")
+        start_shifted(ahead, lease_seconds="3", sweep_interval="1", concurrency="8", limit_concurrency="6")
     batch = client.submit(ONCOLOGY, abstracts(200))
     wait_until(lambda: batch.status().counts.decided >= 50, within=60, what="a quarter is decided")
     both = client.workers()
@@ -72,11 +72,11 @@ def test_a_dead_workers_items_are_taken_over_in_a_lease_by_one_whose_clock_is_be
 ) -> None:
     """Its lease was written by a machine ten minutes ahead; by that clock it would hold for ten minutes more."""
     double.script(latency=0.3)
-    ahead = start_shifted(SHIFT, lease="2", sweep="1", concurrency="8")
+    ahead = start_shifted(SHIFT, lease_seconds="2", sweep_interval="1", concurrency="8")
     batch = client.submit(ONCOLOGY, abstracts(60))
     wait_until(lambda: batch.status().counts.decided >= 10, within=60, what="some are decided")
     ahead.kill()
-    start_shifted(-SHIFT, lease="2", sweep="1", concurrency="8")
+    start_shifted(-SHIFT, lease_seconds="2", sweep_interval="1", concurrency="8")
     since = time.monotonic()
     assert batch.wait(timeout=60).decided == 60
     # a lease and two sweeps, and 50 items by eights of 0.3 s; the rest is for a machine that is busy

@@ -87,7 +87,7 @@ def test_killed_while_it_dispatches_the_whole_batch_is_there_and_is_dispatched_b
             wait_until(begun, within=30, what="the first shard is being published")
             producer.kill()
             producer.wait()
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     batch = client.submit(ONCOLOGY, abstracts(300), shard_size=50, idempotency_key=KEY)  # the same one
     assert batches(client) == 1
     assert batch.wait(timeout=60).decided == 300

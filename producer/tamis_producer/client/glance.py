@@ -15,10 +15,12 @@ from ..config.settings import ProducerSettings
 from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
 from ..ledger.finding import find_batch
+from ..ledger.live_workers import read_live_workers
 from ..ledger.pool_kinds import CLIENT
 from ..ledger.service_traffic import read_service_traffic
 from ..ledger.summaries import read_summaries
 from ..ledger.views import read_views
+from ..ledger.worker_view import WorkerView
 
 
 class BatchSeen(Protocol):
@@ -51,6 +53,10 @@ class Glance(Protocol):
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
         """The single calls of services in the last hours, counted by service and hour."""
+        ...
+
+    def workers(self) -> list[WorkerView]:
+        """The workers that are there, the longest there first."""
         ...
 
     def batch(self, batch_id: str) -> BatchSeen:
@@ -86,6 +92,9 @@ class _Direct:
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
         return read_service_traffic(self._connection, hours=hours)
+
+    def workers(self) -> list[WorkerView]:
+        return read_live_workers(self._connection)
 
     def batch(self, batch_id: str) -> BatchSeen:
         return _DirectBatch(self._connection, self._settings, find_batch(self._connection, batch_id))

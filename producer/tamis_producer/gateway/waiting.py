@@ -48,7 +48,7 @@ class Accepted(BaseModel):
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.ACCEPTED.value: {
         "model": Accepted,
-        "description": "It took longer than the request may wait (`Prefer: wait=`, TAMIS_WAIT_AT_MOST); it goes on.",
+        "description": "It took longer than a request may wait (`Prefer: wait=`, TAMIS_HTTP_WAIT_SECONDS); it goes on.",
         "headers": {"Location": {"description": "Where its results are.", "schema": {"type": "string"}}},
     }
 }
@@ -88,7 +88,7 @@ class Waiting:
         self._request = request
         self._client = client
         self._key = key
-        self._seconds = seconds_of(prefer, client.settings.wait_at_most)
+        self._seconds = seconds_of(prefer, client.settings.http_wait_seconds)
         self._applied = {"Preference-Applied": f"wait={self._seconds}"} if prefer else {}
 
     async def rows(

@@ -3,18 +3,18 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 import redis
 from pydantic import ValidationError
-from sqlalchemy import Column, Connection, Engine, Label, func, select
+from sqlalchemy import Engine, select
 
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
-from tamis_schemas.ledger import repairs, workers
+from tamis_schemas.ledger import repairs
 
 from ..ledger import ledger_errors
+from ..ledger.live_workers import read_live_workers, views_of
 from ..ledger.worker_view import WorkerReport, WorkerView
 
 ANSWER_WITHIN = 5.0  # s
@@ -29,26 +29,12 @@ def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
     """
     try:
         with ledger_errors(), engine.connect() as connection:
-            return _views(read_ledger(connection))
+            return read_live_workers(connection)
     except LedgerUnavailable as away:
         try:
-            return _views(read_redis(broker_url))
+            return views_of(read_redis(broker_url))
         except BrokerUnavailable as error:
             raise LedgerUnavailable(f"{away}; {error}") from error
-
-
-def read_ledger(connection: Connection) -> list[WorkerReport]:
-    """The workers whose lease holds."""
-
-    def age(column: Column[Any], name: str) -> Label[Any]:
-        return func.extract("epoch", func.now() - column).label(name)
-
-    w = workers.c
-    statement = select(
-        *(w.id, w.host, w.pid, w.version, w.concurrency, w.in_flight, w.state, w.reason),
-        *(age(w.state_since, "state_for"), age(w.started_at, "running_for"), age(w.progress_at, "idle_for")),
-    ).where(w.lease_until > func.now())
-    return [WorkerReport.model_validate(dict(row)) for row in connection.execute(statement).mappings()]
 
 
 @dataclass(frozen=True)
@@ -90,8 +76,3 @@ def _reports(told: Sequence[bytes]) -> list[WorkerReport]:
         except (ValueError, ValidationError):
             continue  # written by another release; the ledger knows that worker once it is back
     return reports
-
-
-def _views(reports: Sequence[WorkerReport]) -> list[WorkerView]:
-    now = datetime.now(UTC)
-    return [WorkerView.of(report, now) for report in sorted(reports, key=lambda one: -one.running_for)]

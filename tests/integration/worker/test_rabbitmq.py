@@ -62,7 +62,7 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
         result_backend_url=next_database(valkey.url, RESULTS),
         database_url=module_database_url,
         shard_size=50,
-        window=2,
+        shard_window=2,
     )
     with Double.start(nursery=shared()) as double, Client(settings) as client:
         environment = {
@@ -75,8 +75,8 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
             "TAMIS_MODEL": "double-1",
             "TAMIS_SHARD_SIZE": str(settings.shard_size),
             "TAMIS_CONCURRENCY": str(CONCURRENCY),
-            "TAMIS_LEASE": "2",
-            "TAMIS_SWEEP": "1",
+            "TAMIS_LEASE_SECONDS": "2",
+            "TAMIS_SWEEP_INTERVAL": "1",
         }
         yield Beside(rabbitmq, client, double, environment)
 

@@ -86,6 +86,8 @@ def run() -> None:
     with nullcontext() if sys.argv[1:2] == [RUNS_A_WORKER] else traced(NAME, redact=redact):
         try:
             _load_what_is_called()
+            gc.freeze()  # ends what `start` began: what is imported by now stays, and is not searched at the end either
+            gc.enable()
             app(prog_name=NAME)
         except TamisError as error:
             say_error(error, redact)

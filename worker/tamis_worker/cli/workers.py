@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_producer.client.client import Client
+from tamis_producer.client.glance import glance
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import LedgerUnavailable
@@ -25,6 +25,8 @@ DAY = timedelta(days=1)
 @app.command(examples=("tamis workers", "tamis workers --json"))
 def workers(as_json: AsJson = False) -> None:
     """List the workers that are there: what each does, and why, where it does nothing."""
+    from tamis_producer.client.client import Client
+
     with Client() as client:
         views = client.workers()
     if as_json:
@@ -37,12 +39,16 @@ def overview(*, as_json: bool) -> None:
     """Workers and open batches; the workers even while the ledger is away, which ends with the code of that."""
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
-    with Client() as client:
-        views = client.workers()
-        try:
-            batches = [view for view in client.batches(OPEN_AMONG) if not view.finished]
-        except LedgerUnavailable as error:
-            away = error
+    try:
+        with glance() as ledger:
+            views = ledger.workers()
+            batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
+    except LedgerUnavailable as error:
+        from tamis_producer.client.client import Client  # which asks Redis, too
+
+        away = error
+        with Client() as client:
+            views = client.workers()
     if as_json:
         print_json({"workers": views, "open_batches": batches})
     else:

@@ -115,7 +115,7 @@ def _memory(subject: str, reading: RedisReading) -> list[Finding]:
         findings.append(ok(subject, f"it uses {used} of memory, without a bound of its own"))
     else:
         line = f"it uses {used} of {reading.maxmemory / 1e6:,.0f} MB ({reading.used / reading.maxmemory:.0%})"
-        mend = "raise maxmemory: workers hold back once it is full. About 1 KB a message; TAMIS_WINDOW bounds a batch"
+        mend = "raise maxmemory: workers hold back once it is full. 1 KB a message; TAMIS_SHARD_WINDOW bounds a batch"
         findings.append(ok(subject, line) if reading.used < FULL * reading.maxmemory else warning(subject, line, mend))
     return findings
 

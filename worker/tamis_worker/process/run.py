@@ -93,9 +93,9 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
             AliveFile(report.pid or 0, time.monotonic(), report.state.value, report.reason, verdict).write(alive_file)
 
     bounds = Bounds(
-        stalled_after=settings.stalled_after,
+        stalled_after=settings.stalled_after_seconds,
         concurrency=settings.concurrency,
-        write_within=max(WRITE_WITHIN, settings.stalled_after),
+        write_within=max(WRITE_WITHIN, settings.stalled_after_seconds),
         stop_within=settings.longest_call + STOP_GRACE + CLOSE_WITHIN,
         farewell=settings.call_timeout + SETTLING,
     )

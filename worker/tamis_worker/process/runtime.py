@@ -112,7 +112,7 @@ class Runtime:
             app,
             self.deliveries,
             concurrency=settings.concurrency,
-            answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after / 6),
+            answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after_seconds / 6),
         )
         self._halting = BatchInterrupts(self._pause)
         self._background: list[asyncio.Task[None]] = []
@@ -156,7 +156,7 @@ class Runtime:
             _redis_of_broker(settings.broker),
             self.vitals.report,
             self.backpressure,
-            lease=settings.lease,
+            lease=settings.lease_seconds,
             lapsed=self._let_go_what_is_lost,
         )
         await self._presence.begin()
@@ -182,7 +182,9 @@ class Runtime:
             compiles_grammars=settings.bounded_schema,
         )
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
-        self._limiters = Limiters(self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease)
+        self._limiters = Limiters(
+            self._redis, self._endpoint, limits, holder=self.worker_id, lease=settings.lease_seconds
+        )
         claims = Claims(
             self._groups_engine,
             worker=self.worker_id,
@@ -238,8 +240,8 @@ class Runtime:
             self._app,
             self.dispatcher,
             worker=self.worker_id,
-            interval=settings.sweep,
-            grace=settings.lease,
+            interval=settings.sweep_interval,
+            grace=settings.lease_seconds,
             max_claims=settings.max_claims,
             backpressure=self.backpressure,
             measures=self._measures,
@@ -255,7 +257,9 @@ class Runtime:
         ]
         policy = settings.retention
         if policy.deletes:
-            retention = Retention(self.dispatch_engine, policy, interval=settings.sweep, backpressure=self.backpressure)
+            retention = Retention(
+                self.dispatch_engine, policy, interval=settings.sweep_interval, backpressure=self.backpressure
+            )
             self._background.append(asyncio.create_task(retention.run(), name="retention"))
         commits = [*self._writers.commits, *self._cache.commits, *self._budget.commits]
         for commit in commits:
@@ -334,7 +338,7 @@ class Runtime:
 
     async def _follow_batches(self) -> None:
         while True:
-            await asyncio.sleep(self.settings.follow)
+            await asyncio.sleep(self.settings.pause_check_interval)
             try:
                 for batch_id in await self._halting.look(self._not_running):
                     if await close_cancelled(self.engine, batch_id):
