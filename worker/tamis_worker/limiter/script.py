@@ -1,6 +1,7 @@
-"""The conversation of one process with the shared limit: what is told and asked, and what is answered.
+"""The script that grants, and what one process says to it: requests, replies, and what is known of the limits.
 
-`limiter.lua` decides, in one atomic step on Redis, by the clock of the server.
+`limiter.lua` decides, in one atomic step on Redis, by the clock of the server. Its formulas stand in `gcra.lua`,
+`aimd.lua` and `usage.lua`, and nowhere else.
 """
 
 import math
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import gcra as arithmetic
+from . import gcra
 
 MICROSECONDS = 1_000_000
 MOST_AT_ONCE = 500  # rate permits in one answer
@@ -17,20 +18,20 @@ LIMIT_KEPT = 300.0  # seconds after an endpoint was last heard to say what its l
 
 _WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 20  # in the answer, counted from 1 as Lua does
 _CONSTANTS = {
-    "WINDOW": arithmetic.WINDOW,
-    "LATE": arithmetic.LATE,
-    "BURST_SHARE": arithmetic.BURST_SHARE,
-    "AHEAD": round(arithmetic.AHEAD * MICROSECONDS),
-    "CUT_WINDOW": round(arithmetic.CUT_WINDOW * MICROSECONDS),
-    "CUT_FACTOR": arithmetic.CUT_FACTOR,
-    "FAST_GROWTH": arithmetic.FAST_GROWTH,
-    "SLOW_GROWTH": arithmetic.SLOW_GROWTH,
-    "SLOW_FROM": arithmetic.SLOW_FROM,
-    "FOREIGN_FACTOR": arithmetic.FOREIGN_FACTOR,
-    "FOREIGN_FROM": arithmetic.FOREIGN_FROM,
-    "FOREIGN_KEPT": round(arithmetic.FOREIGN_KEPT * MICROSECONDS),
-    "NEW_WINDOW": round(arithmetic.NEW_WINDOW * MICROSECONDS),
-    "LEAST_SHARE": arithmetic.LEAST_SHARE,
+    "WINDOW": gcra.WINDOW,
+    "LATE": gcra.LATE,
+    "BURST_SHARE": gcra.BURST_SHARE,
+    "AHEAD": round(gcra.AHEAD * MICROSECONDS),
+    "CUT_WINDOW": round(gcra.CUT_WINDOW * MICROSECONDS),
+    "CUT_FACTOR": gcra.CUT_FACTOR,
+    "FAST_GROWTH": gcra.FAST_GROWTH,
+    "SLOW_GROWTH": gcra.SLOW_GROWTH,
+    "SLOW_FROM": gcra.SLOW_FROM,
+    "FOREIGN_FACTOR": gcra.FOREIGN_FACTOR,
+    "FOREIGN_FROM": gcra.FOREIGN_FROM,
+    "FOREIGN_KEPT": round(gcra.FOREIGN_KEPT * MICROSECONDS),
+    "NEW_WINDOW": round(gcra.NEW_WINDOW * MICROSECONDS),
+    "LEAST_SHARE": gcra.LEAST_SHARE,
     "OLDEST": round(OLDEST * MICROSECONDS),
     "LIMIT_KEPT": round(LIMIT_KEPT * MICROSECONDS),
     "MOST_AT_ONCE": MOST_AT_ONCE,
@@ -38,12 +39,18 @@ _CONSTANTS = {
     "BLOCKED": _BLOCKED,
     "FIRST_DELAY": _FIRST_DELAY,
 }
-# The constants stand in one line, so that an error's line number is one more than that of the file.
-SCRIPT = (
-    " ".join(f"local {name} = {value!r}" for name, value in _CONSTANTS.items())
-    + "\n"
-    + Path(__file__).with_name("limiter.lua").read_text("utf-8")
+_PURE_PARTS = ("gcra.lua", "aimd.lua", "usage.lua")
+
+
+def _part(name: str) -> str:
+    return Path(__file__).with_name(name).read_text("utf-8")
+
+
+# The formulas alone: what they are computed from are their arguments.
+ARITHMETIC = "\n".join(
+    [" ".join(f"local {name} = {value!r}" for name, value in _CONSTANTS.items()), *map(_part, _PURE_PARTS)]
 )
+SCRIPT = ARITHMETIC + _part("limiter.lua")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from uuid import uuid4
 import pytest
 from redis.asyncio import Redis
 
+from limit_world.formulas import request_pace, token_pace
 from tamis_schemas.batches import wire
 from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
-from tamis_worker.limiter.gcra import AHEAD, request_pace, token_pace
+from tamis_worker.limiter.gcra import AHEAD
 from tamis_worker.limiter.limiter import Limiter, Limits, Permit
 from tamis_worker.limiter.script import SCRIPT, LimiterReply, LimiterRequest, SharedLimitState
 

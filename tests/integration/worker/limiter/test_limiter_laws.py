@@ -15,9 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from redis import Redis
 
 from limit_world import Begun, Process, World
+from limit_world.formulas import request_pace, token_pace
 from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
-from tamis_worker.limiter.gcra import AHEAD, request_pace, token_pace
+from tamis_worker.limiter.gcra import AHEAD
 from tamis_worker.limiter.rate_headers import RateHeaders
 from tamis_worker.limiter.script import LIMIT_KEPT, LimiterReply, Limits
 
