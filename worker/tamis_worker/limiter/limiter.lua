@@ -163,16 +163,13 @@ for _, kind in ipairs(KINDS) do
 end
 rate.filled = now
 
-local pace = {requests = request_pace(limit.requests), tokens = token_pace(limit.tokens)}
+local per_request, per_token = request_pace(limit.requests), token_pace(limit.tokens)
 local paced = limit.requests > 0 or limit.tokens > 0
-for _, kind in ipairs(KINDS) do
-  if unpaid[kind] > 0 then
-    rate[kind] = tat_after(pace[kind], rate[kind], now, unpaid[kind] * pace[kind].interval)
-  end
-end
+rate.requests = tat_settled(per_request, rate.requests, now, unpaid.requests * per_request.interval)
+rate.tokens = tat_settled(per_token, rate.tokens, now, unpaid.tokens * per_token.interval)
 
 -- Settle what was used, block.
-rate.tokens = tat_settled(pace.tokens, rate.tokens, now, math.ceil(settle * pace.tokens.interval))
+rate.tokens = tat_settled(per_token, rate.tokens, now, math.ceil(settle * per_token.interval))
 count(0, settle)
 if block > 0 then
   rate.blocked = math.max(rate.blocked, now + block)
@@ -207,18 +204,18 @@ end
 -- has waited longer goes first.
 local delays, reserved, wait = {}, 0, NEVER
 local function permit_due(cost)
-  local requests_due = due_at(pace.requests, rate.requests, now, pace.requests.interval)
-  return math.max(requests_due, due_at(pace.tokens, rate.tokens, now, cost))
+  local requests_due = due_at(per_request, rate.requests, now, per_request.interval)
+  return math.max(requests_due, due_at(per_token, rate.tokens, now, cost))
 end
 local function grant(due, cost, tokens)
-  rate.requests = tat_after(pace.requests, rate.requests, due, pace.requests.interval)
-  rate.tokens = tat_after(pace.tokens, rate.tokens, due, cost)
+  rate.requests = tat_after(per_request, rate.requests, due, per_request.interval)
+  rate.tokens = tat_after(per_token, rate.tokens, due, cost)
   delays[#delays + 1] = math.ceil(due - now)
   reserved = reserved + tokens
 end
 local rates_since = mine.ask > 0 and mine.rates_since or now
 if paced and ask > 0 and not is_blocked then
-  local step = math.max(1, pace.requests.interval, each * pace.tokens.interval)
+  local step = math.max(1, per_request.interval, each * per_token.interval)
   local block_of = function(its_weight)
     return math.max(1, math.floor(AHEAD * its_weight / (asking_weight + weight) / step))
   end
@@ -234,7 +231,7 @@ if paced and ask > 0 and not is_blocked then
   end
   for i = 1, most_now do
     local tokens = i == 1 and first or each
-    local cost = math.ceil(tokens * pace.tokens.interval)
+    local cost = math.ceil(tokens * per_token.interval)
     local due = permit_due(cost)
     local late = due + owed_rates * step - now - AHEAD
     if late > 0 then
@@ -246,7 +243,7 @@ if paced and ask > 0 and not is_blocked then
     grant(due, cost, tokens)
   end
   if #delays == ask and asking_weight == 0 then
-    local cost = math.ceil(each * pace.tokens.interval)
+    local cost = math.ceil(each * per_token.interval)
     for _ = 1, extra do
       if permit_due(cost) > now then
         break

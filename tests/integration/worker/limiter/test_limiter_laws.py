@@ -143,14 +143,14 @@ class Machine(RuleBasedStateMachine):
     def block(self, pick: int, seconds: float) -> None:
         process = self.chosen(pick)
         until = self.world.now + seconds
-        process.holding.congested()
-        process.holding.block(until)
+        process.allotment.congested()
+        process.allotment.block(until)
         self.own_blocks[process] = max(until, self.own_blocks.get(process, 0.0))
         self.world.run(0.1)
 
     @rule(pick=PICK, rpm=st.sampled_from([None, 30, 100, 1_000]), tpm=st.sampled_from([None, 30_000, 100_000]))
     def endpoint_says(self, pick: int, rpm: int | None, tpm: int | None) -> None:
-        self.chosen(pick).holding.heard(RateHeaders(limit_requests=rpm, limit_tokens=tpm), 0.0)
+        self.chosen(pick).allotment.observe(RateHeaders(limit_requests=rpm, limit_tokens=tpm), 0.0)
         now, last = self.world.now, self.limits[-1]
         lower_rpm = last.rpm if rpm is None else min(rpm, self.limits[0].rpm or rpm)
         lower_tpm = last.tpm if tpm is None else min(tpm, self.limits[0].tpm or tpm)
