@@ -153,7 +153,7 @@ class Limiter:
         self._allotment.void(permit.estimate)
         self._serve()
 
-    def heard(self, rate: RateHeaders, age: float = 0.0) -> None:
+    def observe(self, rate: RateHeaders, age: float = 0.0) -> None:
         """Take the limits that an answer reports into account, for all processes; its call began `age` seconds ago."""
         self._allotment.observe(rate, age)
         self._attend()
