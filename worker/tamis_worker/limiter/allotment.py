@@ -49,7 +49,7 @@ class LocalAllotment:
         self.in_flight = 0  # calls
         self._keep: int | None = None  # slots that may be used again
         self._contended = False
-        self._concurrency = 0
+        self.concurrency = 0  # calls in flight that all processes may have together; 0: nothing was replied yet
         self._paced = True
         self._permits = Permits()
         self._shared = SharedLimitState()  # as last replied
@@ -141,11 +141,6 @@ class LocalAllotment:
         return max(0.0, self._own_blocked_until - now)
 
     @property
-    def concurrency(self) -> int:
-        """Calls in flight that all processes may have together, as last replied; 0: not replied yet."""
-        return self._concurrency
-
-    @property
     def requests(self) -> SharedLimit:
         """The state of the limit on requests that all processes share, as last replied."""
         return self._shared.requests
@@ -190,7 +185,7 @@ class LocalAllotment:
         permits = max(self._permits_at, self._permits.last_until(head)) if self._paced else -math.inf
         if idle > 0:
             return permits if self._paced or now >= self._fresh_until else math.inf
-        if self._concurrency and self.slots >= self._concurrency:
+        if self.concurrency and self.slots >= self.concurrency:
             return math.inf  # before one of our own calls ends
         return self._slots_at if self._permits else max(self._slots_at, permits)
 
@@ -255,7 +250,7 @@ class LocalAllotment:
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended
-        self._concurrency = reply.concurrency
+        self.concurrency = reply.concurrency
         self._paced = reply.paced or self._observed.has_new_limit
         self._shared = reply.shared
         self._congested = self._congested and not request.congested

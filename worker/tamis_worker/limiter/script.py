@@ -7,6 +7,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from . import gcra
@@ -39,6 +40,11 @@ _CONSTANTS = {
     "BLOCKED": _BLOCKED,
     "FIRST_DELAY": _FIRST_DELAY,
 }
+# Of a request, in the order in which the script takes them.
+_COUNTS = attrgetter(
+    *("slots", "want", "weight", "ask", "first", "each", "extra", "room", "lack"),
+    *("settle", "unpaced_requests", "unpaced_tokens", "succeeded", "congested"),
+)
 _PURE_PARTS = ("gcra.lua", "aimd.lua", "usage.lua")
 
 
@@ -137,20 +143,7 @@ class LimiterRequest:
             holder,
             self.name,
             _microseconds(self.lease),
-            self.slots,
-            self.want,
-            self.weight,
-            self.ask,
-            self.first,
-            self.each,
-            self.extra,
-            self.room,
-            self.lack,
-            self.settle,
-            self.unpaced_requests,
-            self.unpaced_tokens,
-            self.succeeded,
-            int(self.congested),
+            *map(int, _COUNTS(self)),
             _microseconds(block),
             limits.rpm or 0,
             limits.tpm or 0,
