@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tamis_worker.limiter.allotment import FRESH, NO_DEMAND, Demand, LocalAllotment
+from tamis_worker.limiter.gcra import GRACE
 from tamis_worker.limiter.rate_headers import RateHeaders
 from tamis_worker.limiter.script import LimiterReply, LimiterRequest, Limits, SharedLimit, SharedLimitState
 
@@ -127,6 +128,12 @@ def test_what_is_lacking_is_asked_for(what: str, reply: LimiterReply, demand: De
     allotment = replied(reply, demand)
     request = allotment.next_request("next", NOW, demand, LIMITS)
     assert {name: getattr(request, name) for name in asked} == asked, what
+
+
+def test_a_permit_that_is_void_is_asked_for_again() -> None:
+    allotment = replied(replace(NOTHING, more=1, delays=(0.0,)), ONE)
+    request = allotment.next_request("next", NOW + GRACE + 0.01, ONE, LIMITS)
+    assert (request.ask, request.room, request.first) == (1, 1, 0)  # its tokens are still there
 
 
 @pytest.mark.parametrize(
