@@ -366,7 +366,7 @@ class QuestionRunner:
                 counted = Usage()
             used = counted.total_tokens or (estimate if isinstance(reply, Answer) else None)
             if reply.rate is not None:
-                limiter.heard(reply.rate, reply.latency_ms / 1000)
+                limiter.observe(reply.rate, reply.latency_ms / 1000)
             if isinstance(reply, CallError) and reply.no_capacity:
                 limiter.void(permit)  # nothing was used of it
             elif isinstance(reply, CallError) and reply.status in CONGESTED:

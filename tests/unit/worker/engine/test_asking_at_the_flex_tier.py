@@ -62,7 +62,7 @@ class World:
     async def block(self, seconds: float) -> None:
         self.told.append("blocked")
 
-    def heard(self, *_: object) -> None:
+    def observe(self, *_: object) -> None:
         """No limit is told."""
 
     def congested(self) -> None:

@@ -78,7 +78,7 @@ class Endpoint:
     async def block(self, seconds: float) -> None:
         self.blocked += seconds
 
-    def heard(self, *_: object) -> None:
+    def observe(self, *_: object) -> None:
         """What the answer's headers say of the limit."""
 
     def congested(self) -> None:
