@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
 from tamis_schemas import Audit, InclusionStatus, InvalidRequest
 from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of, verdict
+from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import read_audits
 from ..ledger.overrides import standing
@@ -29,10 +29,8 @@ DRAWN = (
 )
 
 
-class AgreementFigures(BaseModel):
+class AgreementFigures(Frozen):
     """The agreement of software and humans, apart for records that people chose and records that were drawn."""
-
-    model_config = ConfigDict(frozen=True)
 
     overrides: Agreement  # on records with a standing human decision, confirmations among them
     audits: Agreement  # on records of the samples of exclusions

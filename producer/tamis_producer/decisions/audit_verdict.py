@@ -1,8 +1,7 @@
 """What an audit of exclusions says of all of them: how many records were missed at most."""
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import Audit, Stratum
+from tamis_schemas.values.frozen import Frozen
 
 from ..quality import upper_bound
 from ..quality.finite_population import LEVEL, most_in_population
@@ -14,10 +13,8 @@ _DRAWN_FROM = {
 }
 
 
-class AuditVerdict(BaseModel):
+class AuditVerdict(Frozen):
     """An audit in numbers. A record of the sample that nobody has judged yet counts as missed, so the bounds hold."""
-
-    model_config = ConfigDict(frozen=True)
 
     stratum: Stratum
     population: int

@@ -13,12 +13,12 @@ from enum import StrEnum
 from string import hexdigits
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Engine, Row, and_, insert, null, select, update
 from sqlalchemy import func as sql
 
 from tamis_schemas import Callback, Cost, InvalidParameters, InvalidRequest
 from tamis_schemas.ledger import api_keys
+from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import ledger_errors
 from ..submission.budget import amount_of
@@ -39,10 +39,8 @@ class Scope(StrEnum):
     DECIDE = "decide"  # to override decisions
 
 
-class ApiKey(BaseModel):
+class ApiKey(Frozen):
     """A key as it is known afterwards: without its secret."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str  # whose it is
@@ -59,10 +57,8 @@ class ApiKey(BaseModel):
         return self.models is not None or self.monthly_cost is not None
 
 
-class Restrictions(BaseModel):
+class Restrictions(Frozen):
     """What a key may ask and spend, and whom its batches tell; what is not given stays as it is."""
-
-    model_config = ConfigDict(frozen=True)
 
     models: tuple[str, ...] | None = None
     monthly_cost: Cost | None = None

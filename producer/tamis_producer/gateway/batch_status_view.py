@@ -2,19 +2,16 @@
 
 from typing import Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import BatchStatus, Counts, Pause, cost_words
+from tamis_schemas.values.frozen import Frozen
 
 from ..ledger.batch_view import BatchView
 
 Seen: TypeAlias = tuple[str, BatchStatus, int, Counts, Pause | None, str | None]
 
 
-class BatchStatusView(BaseModel):
+class BatchStatusView(Frozen):
     """One consistent read of a batch, with what follows from it."""
-
-    model_config = ConfigDict(frozen=True)
 
     batch: BatchView
     finished: bool  # nothing more happens unless somebody asks for it

@@ -3,7 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import computed_field
 
 from tamis_schemas import (
     BatchStatus,
@@ -15,14 +15,13 @@ from tamis_schemas import (
     SteeringView,
     cost_words,
 )
+from tamis_schemas.values.frozen import Frozen
 
 from .worker_view import NotWorking, why_waiting
 
 
-class Budget(BaseModel):
+class Budget(Frozen):
     """What a batch may cost, and how much of it is gone."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     max_cost: Cost
     spent: Cost  # by calls that were answered, those of items without a result yet among them
@@ -90,10 +89,8 @@ class BatchView(PossiblyUnbilled):
         return (self.counts.pending + self.counts.running) / self.rate
 
 
-class ServiceTraffic(BaseModel):
+class ServiceTraffic(Frozen):
     """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     service: str
     hour: datetime  # its beginning, by the database's clock
@@ -110,10 +107,8 @@ class ServiceTraffic(BaseModel):
         return cost_words(self.cost, self.unpriced)
 
 
-class ReviewView(BaseModel):
+class ReviewView(Frozen):
     """One read of a review: its stages so far, in order."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     label: str

@@ -3,12 +3,12 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Engine, Row, String, cast, func, insert, null, select, update
 
 from tamis_schemas import Callback, InvalidRequest
 from tamis_schemas.ledger import api_keys, webhooks
 from tamis_schemas.ledger.tables import WebhookState
+from tamis_schemas.values.frozen import Frozen
 
 from . import ledger_errors
 
@@ -16,10 +16,8 @@ TEST = "webhook.test"
 HEX = frozenset("0123456789abcdef-")
 
 
-class WebhookView(BaseModel):
+class WebhookView(Frozen):
     """An event that somebody is to be told of, and how that stands."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: UUID  # of each request about it
     batch_id: UUID | None  # None: a test

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from tamis_schemas.values.frozen import Frozen
 
 NO_WORKER = "no worker is running: start one with `tamis up` or `tamis worker`"
 
@@ -20,10 +20,8 @@ class WorkerState(StrEnum):
     STOPPING = "stopping"  # calls in flight are finished, and nothing else
 
 
-class WorkerReport(BaseModel):
+class WorkerReport(Frozen):
     """What a worker says of itself. Times are ages in seconds: no two machines' clocks are compared."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     host: str | None = None
@@ -38,10 +36,8 @@ class WorkerReport(BaseModel):
     idle_for: float | None = None  # s since it last took or finished an item; None: it has not yet
 
 
-class WorkerView(BaseModel):
+class WorkerView(Frozen):
     """One worker process; its times are by the clock of whoever reads them."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     host: str | None
@@ -70,10 +66,8 @@ class WorkerView(BaseModel):
         )
 
 
-class NotWorking(BaseModel):
+class NotWorking(Frozen):
     """A worker that is there and begins nothing at the moment."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     state: WorkerState
     reason: str | None = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import sqrt
 from statistics import NormalDist
 
-from pydantic import BaseModel, ConfigDict
+from tamis_schemas.values.frozen import Frozen
 
 from .agreement_interval import Table, ac1_interval, kappa_interval
 
@@ -18,10 +18,8 @@ LEVEL = 0.95
 TWO = 2  # categories, for which there is an interval for tables of any size
 
 
-class Agreement(BaseModel):
+class Agreement(Frozen):
     """The agreement of two raters; a figure that cannot be computed is None, and its `no_...` says why."""
-
-    model_config = ConfigDict(frozen=True)
 
     n: int  # records that both judged
     observed: float | None  # the share on which they agree

@@ -1,16 +1,13 @@
 """A figure with its interval, or the reason why there is none."""
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import Proportion, wilson
+from tamis_schemas.values.frozen import Frozen
 
 LEVEL = 0.95
 
 
-class Figure(BaseModel):
+class Figure(Frozen):
     """A number between the ends of its interval; what cannot be computed is None, and `reason` says why."""
-
-    model_config = ConfigDict(frozen=True)
 
     value: float | None = None
     low: float | None = None

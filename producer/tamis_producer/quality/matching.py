@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidRequest, ItemResult
 from tamis_schemas.records.item import UNKNOWN_ID
 from tamis_schemas.records.random_order import sample
+from tamis_schemas.values.frozen import Frozen
 
 from .gold_labels import GoldLabel, GoldLabels
 from .judged import Judged, judged
@@ -17,10 +16,8 @@ from .judged import Judged, judged
 NAMED = 10  # ids of what did not match, of each kind
 
 
-class Matching(BaseModel):
+class Matching(Frozen):
     """How labels and records came together."""
-
-    model_config = ConfigDict(frozen=True)
 
     by: Literal["id", "place", "index"]  # place: the labels' records are the batch's own, in order; index: of a pilot
     records: int  # of the batch

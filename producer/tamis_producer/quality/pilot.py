@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidRequest
+from tamis_schemas.values.frozen import Frozen
 
 from .design_effect import mean_block
 from .figure import Figure, proportion
@@ -17,10 +16,8 @@ from .threshold import Threshold, choose_threshold
 NO_SAMPLE = "the labelled records are no random sample of the batch, so no threshold can be promised for it"
 
 
-class Calibration(BaseModel):
+class Calibration(Frozen):
     """A threshold with its guarantee, or why there is none."""
-
-    model_config = ConfigDict(frozen=True)
 
     matching: Matching
     sampling: Sampling  # how the labelled records lie in the batch; selected ones give no threshold

@@ -28,7 +28,9 @@ from enum import StrEnum
 from itertools import pairwise
 from math import erfc, exp, sqrt
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tamis_schemas.values.frozen import Frozen
 
 from .discrimination import midranks
 from .finite_population import log_comb, probability_up_to
@@ -50,20 +52,16 @@ class Lie(StrEnum):
     SELECTED = "selected"  # as those of a random sample do not
 
 
-class Finding(BaseModel):
+class Finding(Frozen):
     """A test that says that the labelled records are no random sample."""
-
-    model_config = ConfigDict(frozen=True)
 
     test: str
     p: float  # the probability of what is found, or of worse, were they one
     words: str  # with the figures
 
 
-class Sampling(BaseModel):
+class Sampling(Frozen):
     """How the labelled records lie, and why that is said."""
-
-    model_config = ConfigDict(frozen=True)
 
     lie: Lie
     labelled: int

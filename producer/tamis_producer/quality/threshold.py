@@ -15,19 +15,16 @@ predictive algorithms to achieve risk control, arXiv:2110.01052, section on fixe
 from collections.abc import Sequence
 from math import inf
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidParameters
+from tamis_schemas.values.frozen import Frozen
 
 from .exact import lower_bound
 
 MOST_INCLUDES = 1_000_000  # where the search for a pilot's size ends
 
 
-class Threshold(BaseModel):
+class Threshold(Frozen):
     """What a pilot says: keep every record whose score is at least `value`; or that the pilot is too small."""
-
-    model_config = ConfigDict(frozen=True)
 
     recall: float  # that the threshold is to have
     delta: float  # the probability that it has not, over pilots

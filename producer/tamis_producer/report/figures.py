@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tamis_schemas import (
     BatchStatus,
@@ -22,6 +22,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
+from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.agreement import AgreementFigures
 from ..decisions.audit_verdict import AuditVerdict
@@ -30,10 +31,8 @@ from .subject import SubjectKind
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
 
 
-class ConfidenceSeries(BaseModel):
+class ConfidenceSeries(Frozen):
     """The confidence of the records with one outcome: a count for each tenth."""
-
-    model_config = ConfigDict(frozen=True)
 
     outcome: str  # passed, excluded, uncertain
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
@@ -80,10 +79,8 @@ def _sum(one: Spending, other: Spending) -> Decimal | None:
     return None if None in known or not known else sum((cost for cost in known if cost is not None), Decimal(0))
 
 
-class Quotes(BaseModel):
+class Quotes(Frozen):
     """Quotes that the model gave for its verdicts, each looked for in the record."""
-
-    model_config = ConfigDict(frozen=True)
 
     given: int = 0
     found: int = 0
@@ -95,24 +92,20 @@ class Quotes(BaseModel):
         return self.given - self.found - self.altered
 
 
-class Prompts(BaseModel):
+class Prompts(Frozen):
     """Which prompts were sent, as hashes.
 
     `sha256` is of the records' own prompt hashes as hexadecimal text, one a line in the order of the records. Each of
     those is of everything that determines an answer: model, messages, response schema and sampling parameters.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     records: int = 0  # with a prompt hash
     sha256: str | None = None
     parameters_sha256: str  # of the operation's parameters as canonical JSON: sorted names, no spaces, UTF-8
 
 
-class AuditFigures(BaseModel):
+class AuditFigures(Frozen):
     """One audit of exclusions, and what it says of those that nobody looked at."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     created_at: datetime
@@ -120,10 +113,8 @@ class AuditFigures(BaseModel):
     reviewers: tuple[str, ...]
 
 
-class HumanFigures(BaseModel):
+class HumanFigures(Frozen):
     """What people decided about a batch's records."""
-
-    model_config = ConfigDict(frozen=True)
 
     decided: int = 0  # records on which a human's decision stands
     confirmed: int = 0  # of these: what the software had decided
@@ -138,10 +129,8 @@ class HumanFigures(BaseModel):
         return self.reversed + self.settled
 
 
-class BatchFigures(BaseModel):
+class BatchFigures(Frozen):
     """One batch in numbers; all of them from one snapshot of the ledger."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str | None
@@ -186,10 +175,8 @@ class BatchFigures(BaseModel):
         return [] if self.criteria is None else self.criteria.labelled()
 
 
-class Figures(BaseModel):
+class Figures(Frozen):
     """Everything that a report says in numbers."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: SubjectKind
     id: str

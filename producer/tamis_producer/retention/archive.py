@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from tamis_schemas import InputError, OperationFailed
 from tamis_schemas.ledger.revisions import head
+from tamis_schemas.values.frozen import Frozen
 
 from .holdings import holdings
 from .row_files import ArchiveFormat, check, read_file, write_file
@@ -28,10 +29,8 @@ __all__ = ["Archive", "ArchiveFormat", "TableFile", "archive_rows", "check", "fi
 MANIFEST = "manifest.json"
 
 
-class TableFile(BaseModel):
+class TableFile(Frozen):
     """The rows of one table."""
-
-    model_config = ConfigDict(frozen=True)
 
     table: str
     file: str
@@ -42,10 +41,8 @@ class TableFile(BaseModel):
     rows_sha256: str  # of what stands in it, whatever the format
 
 
-class Archive(BaseModel):
+class Archive(Frozen):
     """The manifest: what is in an archive, and what its files must be to be whole."""
-
-    model_config = ConfigDict(frozen=True)
 
     noun: Literal["batch", "review"]
     id: UUID

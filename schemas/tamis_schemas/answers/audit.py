@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from ..values.frozen import Frozen
 
 
 class Stratum(StrEnum):
@@ -14,10 +14,8 @@ class Stratum(StrEnum):
     MODEL = "model"
 
 
-class AuditItem(BaseModel):
+class AuditItem(Frozen):
     """One record of a sample."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -27,10 +25,8 @@ class AuditItem(BaseModel):
     decided_at: datetime | None = None
 
 
-class Audit(BaseModel):
+class Audit(Frozen):
     """A sample as it was drawn, with what was decided about its records so far."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     batch_id: str

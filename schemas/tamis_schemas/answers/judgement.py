@@ -2,8 +2,9 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ..values.frozen import Frozen
 from .results import Confidence
 
 
@@ -17,13 +18,11 @@ class EvidenceType(StrEnum):
     UNKNOWN = "unknown"  # none of the four; never in the ledger, where such an answer is an error
 
 
-class Judgement(BaseModel):
+class Judgement(Frozen):
     """The judge's answer, and the confidence before and after it.
 
     A classification that is `blocked` should not be kept at all: its evidence is below the batch's threshold.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     is_valid: bool
     quality_score: float = Field(ge=0.0, le=1.0)

@@ -6,9 +6,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import Field, computed_field, model_validator
 
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 from ..values.money import Cost
 from .evaluation import Evaluation
 from .exclusion import Exclusion
@@ -17,13 +18,11 @@ from .override import Override
 Confidence = float  # 0 to 1, after the rubric of spec 1
 
 
-class EvaluationResult(BaseModel):
+class EvaluationResult(Frozen):
     """The result of one item (spec 1): a value with its confidence, or an error; never both.
 
     `value=None` with `error=None` means that the source data does not hold the information; it is a result.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     value: str | bool | float | int | None = None
     confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
@@ -31,14 +30,12 @@ class EvaluationResult(BaseModel):
     error: str | None = None
 
 
-class FieldsResult(BaseModel):
+class FieldsResult(Frozen):
     """The fields of one item with one confidence for all of them, or an error; never both.
 
     `fields` holds every property of the schema that was asked for, at every level; a property whose information the
     source data does not hold is None, whether or not the schema requires it.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fields: dict[str, Any] | None = None
     confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
@@ -91,10 +88,8 @@ class QuoteState(StrEnum):
     NOT_FOUND = "not found"
 
 
-class Difference(BaseModel):
+class Difference(Frozen):
     """Words of an altered quote, and the record's own words in their place."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     quoted: str  # empty: the quote leaves the record's words out
     recorded: str  # empty: the quote adds words
@@ -109,14 +104,12 @@ class Difference(BaseModel):
         return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
 
 
-class Quote(BaseModel):
+class Quote(Frozen):
     """What a model quotes for a verdict, and whether the record says so.
 
     The place is that of the most similar passage in the record's own text, and only there where the quote is found or
     altered in a field that holds a text; of a list or an object only the field is named.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     text: str  # as the model gave it
     state: QuoteState
@@ -141,10 +134,8 @@ class Quote(BaseModel):
         return self.state is QuoteState.FOUND
 
 
-class CriterionVerdict(BaseModel):
+class CriterionVerdict(Frozen):
     """The verdict on one criterion, and the words of the record that it stands on."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     verdict: Verdict
     quote: Quote | None = None  # None: the model names no words that speak to the criterion
@@ -156,10 +147,8 @@ class CriterionVerdict(BaseModel):
         return {"verdict": given} if isinstance(given, str) else given
 
 
-class InclusionDecision(BaseModel):
+class InclusionDecision(Frozen):
     """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     status: InclusionStatus
     confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is altered or not in the record
@@ -209,10 +198,8 @@ class Usage:
         )
 
 
-class Provenance(BaseModel):
+class Provenance(Frozen):
     """How a result came about: enough to ask again, and to defend it."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     model: str | None = None  # as the endpoint names it in its answer
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
@@ -226,10 +213,8 @@ class Provenance(BaseModel):
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were read
 
 
-class ItemResult(BaseModel):
+class ItemResult(Frozen):
     """One row of a batch's results: the item, its result, how it came about."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     index: int  # place in the batch, from 0
     item_id: str

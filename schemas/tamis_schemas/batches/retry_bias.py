@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from pydantic import BaseModel, ConfigDict
-
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 from ..values.independence import chi_square
 from ..values.proportion import Proportion, wilson
 
@@ -43,10 +42,8 @@ class Evaluated:
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 
 
-class Group(BaseModel):
+class Group(Frozen):
     """Some of a round's records, and how many of them failed."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str  # 812 to 1,204 characters
     records: str  # in a sentence: records of the longest quarter (812 to 1,204 characters)
@@ -55,10 +52,8 @@ class Group(BaseModel):
     rate: float
 
 
-class Comparison(BaseModel):
+class Comparison(Frozen):
     """A round's records in groups of one trait, tested for independence of failure and group."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     trait: Trait
     groups: tuple[Group, ...]
@@ -75,10 +70,8 @@ class Comparison(BaseModel):
         return f"chi-square {self.statistic:.1f}, {self.degrees} df, {p_words(self.p)}"
 
 
-class RoundFailures(BaseModel):
+class RoundFailures(Frozen):
     """One round: what ended in it, what of that failed, and by which traits."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     round: int
     evaluated: int
@@ -88,10 +81,8 @@ class RoundFailures(BaseModel):
     comparisons: tuple[Comparison, ...] = ()  # none where nothing failed, or everything
 
 
-class RetryBias(BaseModel):
+class RetryBias(Frozen):
     """The rounds of a batch in which records ended, in order."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     rounds: tuple[RoundFailures, ...] = ()
 

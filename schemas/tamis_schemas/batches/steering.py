@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from ..values.frozen import Frozen
 from ..values.unstorable import UNSTORABLE
 
 TIER_PATIENCE = 600.0  # seconds: OpenAI tells its clients to wait for ten minutes by default
@@ -141,10 +142,10 @@ ExtraHeaders = Annotated[dict[str, str], AfterValidator(checked_headers)]
 Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
-class Steering(BaseModel):
+class Steering(Frozen):
     """How a model is steered; None, or a field that is not there, leaves it to the worker's settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     reasoning_effort: Effort | None = Field(
         default=None, description="A word that the endpoint knows: none, minimal, low, medium, high, xhigh."
@@ -208,10 +209,8 @@ class Steering(BaseModel):
         return self.tier_fallback is TierFallback.WAIT
 
 
-class SteeringView(BaseModel):
+class SteeringView(Frozen):
     """A steering as people are told of it: names of headers, never their values."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     reasoning_effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)

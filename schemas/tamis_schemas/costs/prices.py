@@ -13,9 +13,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..answers.results import Usage
+from ..values.frozen import Frozen
 from ..values.money import NANO
 
 PER_MILLION = Decimal("1e-6")
@@ -38,13 +39,13 @@ def tier_name(tier: str | None) -> str | None:
     return None if name in _STANDARD else _RENAMED.get(name, name)
 
 
-class TierPrice(BaseModel):
+class TierPrice(Frozen):
     """What a model costs at a tier other than the standard one: so many times as much, or prices of the tier's own.
 
     Where both are given, a price of its own goes before the factor.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     factor: Factor | None = None  # of all standard prices
     input: Price | None = None
@@ -59,10 +60,10 @@ class TierPrice(BaseModel):
         return self
 
 
-class ModelPrice(BaseModel):
+class ModelPrice(Frozen):
     """US dollars per 1,000,000 tokens. A model that runs on one's own machine may cost 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     input: Price
     output: Price  # of all completion tokens, those of reasoning among them
@@ -95,10 +96,10 @@ class ModelPrice(BaseModel):
         return self.model_copy(update={**prices, "tiers": {}})
 
 
-class PriceTable(BaseModel):
+class PriceTable(Frozen):
     """A file of prices: the one that is part of Tamis, or a user's own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     currency: Literal["USD"] = "USD"
     unit: Literal["1,000,000 tokens"] = "1,000,000 tokens"

@@ -4,21 +4,22 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, ClassVar, TypeGuard
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from ..errors import InvalidParameters
+from ..values.frozen import Frozen
 
 YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", "0")
 
 
-class OperationKind(BaseModel):
+class OperationKind(Frozen):
     """The base of every operation: one that decides nothing about records, whose results no human overrides.
 
     Whoever handles operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of` finds by
     its name; a new operation says here what is different about it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     report_noun: ClassVar[str] = "screening"  # what it does to a record, in a report
     includes: ClassVar[str | bool | None] = None  # the value that passes a record; None: no value decides about it

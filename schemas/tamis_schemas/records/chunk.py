@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
 
+from ..values.frozen import Frozen
 from .item import Item
 
 CHUNKS = "chunks"  # the item's field that holds them
@@ -23,10 +24,10 @@ def _as_text(value: object) -> object:
     return str(_no_bool(value)) if isinstance(value, int) else value
 
 
-class Chunk(BaseModel):
+class Chunk(Frozen):
     """One passage, as the search ranked it. What else a search says of it is left alone."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     id: Annotated[str | None, BeforeValidator(_as_text)] = Field(
         default=None, validation_alias=AliasChoices("id", "chunk_id")
@@ -41,20 +42,18 @@ class Chunk(BaseModel):
         return self.retrieval_method in (method, BOTH)
 
 
-class Retrieval(BaseModel):
+class Retrieval(Frozen):
     """How a search was bounded; None: not known."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     bm25_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None  # results that it gives at most
     knn_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None
     total_before_filter: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=0)] = None  # before score thresholds
 
 
-class Retrieved(BaseModel):
+class Retrieved(Frozen):
     """What was retrieved for one item."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # as given, best first
     retrieval: Retrieval = Retrieval()

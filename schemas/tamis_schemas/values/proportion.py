@@ -3,13 +3,11 @@
 from math import sqrt
 from statistics import NormalDist
 
-from pydantic import BaseModel, ConfigDict
+from .frozen import Frozen
 
 
-class Proportion(BaseModel):
+class Proportion(Frozen):
     """A count out of a total, with its estimate and an interval; all None where the total is 0."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     count: int
     total: int
