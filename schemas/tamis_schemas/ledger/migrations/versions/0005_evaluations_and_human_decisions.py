@@ -108,11 +108,3 @@ def upgrade() -> None:
         sa.Column("revoked_at", INSTANT, nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_api_keys")),
     )
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold."""
-    for table in ("api_keys", "audit_decisions", "audit_items", "audits", "overrides", "evaluations"):
-        op.drop_table(table)
-    op.execute("DROP FUNCTION refuse_change()")
-    op.drop_column("batches", "traceparent")
