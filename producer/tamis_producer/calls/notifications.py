@@ -34,7 +34,7 @@ class Notifications:
 
     @property
     def heard(self) -> bool:
-        """Whether what is told arrives: a notification of our own did, over the connection that listens now."""
+        """True where notifications arrive: one of our own did, over the connection that listens now."""
         return self._heard
 
     async def listen(self) -> None:

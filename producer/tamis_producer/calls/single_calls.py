@@ -30,7 +30,7 @@ Submit = Callable[["Question", list[dict[str, Any]], int], Awaitable[UUID]]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of an item, and on which terms; equal ones may share a batch."""
+    """A question about an item, and its terms; equal ones may share a batch."""
 
     operation: Operation
     service: str  # whose call it is, as the ledger shows it
@@ -54,7 +54,7 @@ class _Gathering:
 
 
 class CallGroups:
-    """Of one event loop: the first call goes at once, those that come while it is under way go together."""
+    """The calls of one event loop: the first goes at once, those that come while it is under way go together."""
 
     def __init__(self, submit: Submit, results: CallResults, *, gather: float = GATHER) -> None:
         """`submit` writes and dispatches a batch: question, items, items in flight at most."""
@@ -65,7 +65,7 @@ class CallGroups:
         self._under_way: Counter[Hashable] = Counter()
 
     async def call(self, question: Question, item: dict[str, Any], within: float | None) -> CallResult:
-        """What came of one item; raises what submitting raises, and `WaitTimeout`."""
+        """Return the result of one item; raises what submitting raises, and `WaitTimeout`."""
         key = question.key
         self._under_way[key] += 1
         try:
@@ -84,7 +84,7 @@ class CallGroups:
     async def batch(
         self, question: Question, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """What came of each item, in order, in a batch of their own; raises as `call`."""
+        """Return the result of each item, in order, from a batch of their own; raises as `call`."""
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
@@ -127,7 +127,7 @@ class CallGroups:
 
 
 class SingleCalls:
-    """Of one client; may be used in any thread and any event loop."""
+    """The single calls of one client; may be used in any thread and any event loop."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client
@@ -135,7 +135,7 @@ class SingleCalls:
         self._lock = Lock()
 
     async def ask(self, question: Question, source: object, *, within: float | None = None) -> CallResult:
-        """What came of one item, or of what `to_item` makes one of; as `ask_all`, which it may share a batch with."""
+        """Return the result of one item, or of an object for `to_item`; as `ask_all`, which may share its batch."""
         (item,) = await _items([source])
         with rows_of([item], bounds=Bounds.of(self._client.settings), operations=[question.operation]):
             pass  # it is one that may be submitted, and so together with others
@@ -149,7 +149,7 @@ class SingleCalls:
         max_concurrent: int = LARGEST_SHARD,
         within: float | None = None,
     ) -> list[CallResult]:
-        """What came of each item, in order, once all have ended, or their batch cannot go on. No source: no batch.
+        """Return the result of each item in order, once all have ended, or their batch cannot go on. No source: [].
 
         Args:
             question: what to ask of every item.

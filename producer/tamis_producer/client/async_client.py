@@ -47,7 +47,7 @@ class AsyncClient:
 
     @property
     def settings(self) -> ProducerSettings:
-        """What it was made with."""
+        """The settings that the client was made with."""
         return self._bridge.blocking.settings
 
     @property

@@ -49,7 +49,7 @@ class Batch:
         return str(self._id)
 
     def operation(self) -> Operation:
-        """What is asked of every item. Raises `LedgerUnavailable`."""
+        """Return the operation that every item is put to. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_operation(connection, self._id)
 
@@ -66,7 +66,7 @@ class Batch:
         return key_id
 
     def status(self) -> BatchView:
-        """How the batch stands now. Raises `LedgerUnavailable`."""
+        """Return the batch's present state. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_views(connection, batch_id=self._id)[0]
 
@@ -86,7 +86,7 @@ class Batch:
         return deque(self.watch(timeout), maxlen=1).pop().counts
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """How the batch stands, again and again (at first quickly, then every second), until `wait` would return.
+        """Yield the batch's state again and again (at first quickly, then every second), until `wait` would return.
 
         Raises as `wait` does.
         """
@@ -181,7 +181,7 @@ class Batch:
         return count
 
     def later_stage(self) -> bool:
-        """Whether the next stage of its review has begun, into which what a retry decides does not follow.
+        """Return whether the next stage of its review has begun, into which the results of a retry do not follow.
 
         Raises `LedgerUnavailable`.
         """
@@ -234,7 +234,7 @@ class Batch:
             return ledger.read_summaries(connection, self._id)
 
     def failures(self) -> RetryBias:
-        """What failed in each round, and by which traits of the records; empty where nothing ever failed.
+        """Return the failures of each round, and their traits; empty where nothing ever failed.
 
         Raises `LedgerUnavailable`.
         """
@@ -316,7 +316,7 @@ class Batch:
             return ledger.read_audits(connection, self._id)
 
     def agreement(self) -> AgreementFigures:
-        """How far the software agrees with the humans who decided about the same records.
+        """Return the agreement of the software with the humans who decided about the same records.
 
         Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
         """

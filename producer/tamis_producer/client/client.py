@@ -65,7 +65,7 @@ Retriable = TypeVar("Retriable")
 
 @dataclass(frozen=True)
 class Retried(Generic[Retriable]):
-    """What came of retrying a batch together with others."""
+    """The outcome of retrying a batch together with others."""
 
     batch: Retriable
     items: int  # asked about again
@@ -266,7 +266,7 @@ class Client:
             return ledger.read_reviews(connection, limit=limit)
 
     def batch_or_review(self, prefix: str) -> Batch | Review:
-        """Whatever has this id, or the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        """Return the batch or review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
         with ledger.ledger_errors(), self.engine.connect() as connection:
             found = ledger.find_either(connection, prefix)
         if found.review_id is not None:
@@ -297,7 +297,7 @@ class Client:
 
     @property
     def calls(self) -> SingleCalls:
-        """What asks for single results; who only submits need not wait for asyncio to be imported."""
+        """The single calls of this client; a caller that only submits need not wait for asyncio to be imported."""
         with self._lock:
             if self._calls is None:
                 from ..calls.single_calls import SingleCalls
@@ -351,11 +351,11 @@ class Client:
         return self.batch(batch_id).override(index, value, reviewer=reviewer, note=note)
 
     def withdraw_override(self, batch_id: str, index: int, *, reviewer: str, note: str | None = None) -> Override:
-        """As `Batch.withdraw_override`, of the batch of this id. Raises `UnknownBatch` as well."""
+        """Do as `Batch.withdraw_override`, for the batch of this id. Raises `UnknownBatch` as well."""
         return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note)
 
     def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
-        """As `Batch.overrides`, of the batch of this id. Raises `UnknownBatch` as well."""
+        """Return the same as `Batch.overrides`, for the batch of this id. Raises `UnknownBatch` as well."""
         return self.batch(batch_id).overrides(history=history)
 
     def audit(self, audit_id: str) -> Audit:
@@ -427,7 +427,7 @@ class Client:
 
     @contextmanager
     def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
-        """Whether the broker is worth asking; where it does not answer, the workers see to what is to be published."""
+        """Yield whether the broker is worth trying; where it does not answer, the workers publish later."""
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
             yield False

@@ -22,7 +22,7 @@ from ..ledger.views import read_views
 
 
 class BatchSeen(Protocol):
-    """What a glance tells of one batch; a `Batch` tells it, too."""
+    """A batch as a glance sees it; a `Batch` does all of it, too."""
 
     @property
     def id(self) -> str:
@@ -30,7 +30,7 @@ class BatchSeen(Protocol):
         ...
 
     def status(self) -> BatchView:
-        """How the batch stands now."""
+        """Return the batch's present state."""
         ...
 
     def summaries(self) -> list[Summary]:

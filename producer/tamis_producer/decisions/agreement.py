@@ -1,4 +1,4 @@
-"""How far the software's decisions agree with those of humans, where both decided about the same record."""
+"""Agreement of the software's decisions with those of humans, on the records that both decided."""
 
 from collections.abc import Collection, Iterable
 from typing import Any

@@ -21,7 +21,7 @@ FILLED_IN = ("include", "reviewer", "note")
 
 @dataclass(frozen=True)
 class FilledIn:
-    """What stands in a file that came back."""
+    """The content of an audit's file that came back."""
 
     audit_id: str
     decisions: tuple[AuditDecision, ...]

@@ -1,4 +1,4 @@
-"""What an audit of exclusions says of all of them: how many records were missed at most."""
+"""The verdict of an audit of exclusions on all of them: how many records were missed at most."""
 
 from tamis_schemas import Audit, Stratum
 from tamis_schemas.values.frozen import Frozen
@@ -32,7 +32,7 @@ class AuditVerdict(Frozen):
 
     @property
     def sentence(self) -> str:
-        """What it means, for people."""
+        """The meaning of the numbers, for people."""
         of = f"{self.population:,} {_DRAWN_FROM[self.stratum]}"
         if not self.decided:
             return f"Of {of}, {_were(self.sample)} drawn at random; no decision of a human is recorded yet."

@@ -33,7 +33,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class AuditDecision:
-    """What a human says of one record of a sample."""
+    """A human's decision on one record of a sample."""
 
     index: int
     include: bool
@@ -140,7 +140,7 @@ def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> lis
 
 
 def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool) -> int:
-    """How many decisions are new."""
+    """Write the decisions; return how many are new."""
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}
     rows: list[dict[str, object]] = []

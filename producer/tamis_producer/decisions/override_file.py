@@ -14,7 +14,7 @@ COLUMNS = ("index", "id", "item_id", "decision", "note", "reviewer")
 
 @dataclass(frozen=True)
 class DecisionTable:
-    """What stands in a table."""
+    """The decisions in a table."""
 
     decisions: tuple[HumanDecision, ...]
     lines: tuple[int, ...]  # of each decision

@@ -21,7 +21,7 @@ _FIELDS = frozenset({"value", "note", "reviewer"})
 
 @dataclass(frozen=True)
 class HumanDecision:
-    """What a human says of one item."""
+    """A human's decision on one item."""
 
     index: int  # place in the batch, from 0
     value: Any
@@ -39,7 +39,7 @@ class RefusedDecision(InvalidParameters):
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """What stands now on each of these items, in the order given; all is written, or nothing.
+    """Record decisions, all or none; return the standing override of each of these items, in the order given.
 
     Runs in the caller's transaction. A decision that stands already, of the same reviewer with the same note, adds no
     second row.
@@ -100,7 +100,7 @@ def _place(number: int, index: object) -> int:
 def _row(
     operation: Operation, decision: HumanDecision, item: Row[Any] | None, before: Override | None
 ) -> dict[str, Any] | None:
-    """What to write; None where it stands already."""
+    """Return the row to write; None where it stands already."""
     if item is None:
         raise InvalidParameters(f"the batch has no item {decision.index}: `tamis results` lists them, from 0")
     reviewer, note = checked_words(decision.reviewer, decision.note)

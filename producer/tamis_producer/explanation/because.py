@@ -1,4 +1,4 @@
-"""Why a result is what it is: the rule and the formula that set it, with the numbers filled in. Pure.
+"""Reasons for a result: the rule and the formula that set it, with the numbers filled in. Pure.
 
 What is said is taken from what the ledger keeps of the decision. A formula is written out and worked out again; where
 it does not give the number that was kept, that is said: a release before this one may have had another.

@@ -55,7 +55,7 @@ class Because(Frozen):
 
 
 class PastFailure(Frozen):
-    """What an earlier round ended with."""
+    """The failure that ended an earlier round."""
 
     round: int
     kind: ErrorKind
@@ -63,7 +63,7 @@ class PastFailure(Frozen):
 
 
 class HumanAct(StrEnum):
-    """What a person did."""
+    """The kind of a person's act."""
 
     DECIDED = "decided"
     CONFIRMED = "confirmed"  # said what the software says
@@ -94,7 +94,7 @@ class DrawnIn(Frozen):
 
 
 class OtherStage(Frozen):
-    """What another stage of the review came to for the same record."""
+    """The result of another stage of the review for the same record."""
 
     stage: int  # from 0
     batch: str

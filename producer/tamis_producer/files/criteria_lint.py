@@ -23,7 +23,7 @@ _INCLUDING = ("include", "includes", "included", "including", "only")
 
 @dataclass(frozen=True)
 class _Said:
-    """What a criterion says, without its negation."""
+    """A criterion without its negation."""
 
     criterion: Criterion
     words: tuple[str, ...]

@@ -49,7 +49,7 @@ FROM_FILE = {"guidelines": "guidelines_file"}
 
 @dataclass(frozen=True)
 class PlannedReview:
-    """What a plan file says."""
+    """The content of a plan file."""
 
     plan: ReviewPlan
     title: str

@@ -76,7 +76,7 @@ def _header(cells: list[str], known: Collection[str], required: Collection[str],
 
 
 def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
-    """Who decided in this row: its own column, else the `usual` reviewer. Raises `InputError` where nobody is named."""
+    """Return the reviewer of a row: its own column, else the `usual` one. Raises `InputError` where none is named."""
     name = row["reviewer"] or usual
     if not name:
         raise InputError(

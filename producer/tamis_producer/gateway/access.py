@@ -1,4 +1,4 @@
-"""Who may do what: the key of a request, and the scope that a route asks for."""
+"""Authorisation: the key of a request, and the scope that a route demands."""
 
 from collections.abc import Callable
 from functools import cache, partial

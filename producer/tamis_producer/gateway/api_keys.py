@@ -31,7 +31,7 @@ MOST_MODELS = 100
 
 
 class Scope(StrEnum):
-    """What a key allows."""
+    """A permission of a key."""
 
     READ = "read"  # batches, results, decisions
     SUBMIT = "submit"  # new batches: they cost money
@@ -53,19 +53,19 @@ class ApiKey(Frozen):
 
     @property
     def restricted(self) -> bool:
-        """Whether it may not spend whatever it likes on whatever it likes."""
+        """True where a bound is set on its models or its money."""
         return self.models is not None or self.monthly_cost is not None
 
 
 class Restrictions(Frozen):
-    """What a key may ask and spend, and whom its batches tell; what is not given stays as it is."""
+    """The models and the money that a key's batches may use, and its callback; a field not given stays as it is."""
 
     models: tuple[str, ...] | None = None
     monthly_cost: Cost | None = None
     callback: Callback | None = None
 
     def columns(self) -> Mapping[str, Any]:
-        """What the ledger keeps of those that are given. Raises `InvalidParameters` for one that is none."""
+        """Return the ledger's columns for the fields that are given. Raises `InvalidParameters` for a wrong one."""
         kept: dict[str, Any] = {}
         if "models" in self.model_fields_set:
             kept["models"] = null() if self.models is None else _models(self.models)

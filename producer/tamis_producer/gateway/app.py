@@ -49,7 +49,7 @@ LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands 
 
 
 class Health(BaseModel):
-    """That the process answers, or that the ledger does."""
+    """The answer of a process that is alive, or whose ledger is."""
 
     status: str = "ok"
 
@@ -134,6 +134,6 @@ def create_app(
 
 
 def _ask(client: Client) -> None:
-    """Nothing where the ledger answers. Raises `LedgerUnavailable`."""
+    """Return where the ledger answers. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         connection.execute(text("SELECT 1"))

@@ -1,4 +1,4 @@
-"""How a batch stands, as the gateway tells it."""
+"""The state of a batch, as the gateway shows it."""
 
 from typing import Self, TypeAlias
 
@@ -34,6 +34,6 @@ class BatchStatusView(Frozen):
 
     @property
     def seen(self) -> Seen:
-        """What is news where it differs from one read to the next; rate, cost and time go along with it."""
+        """The part of a view whose change is news; rate, cost and time go along with it."""
         view = self.batch
         return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

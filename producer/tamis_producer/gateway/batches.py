@@ -56,7 +56,7 @@ class NewBudget(BaseModel):
 
 
 class Again(NewBudget):
-    """Which items are asked about again."""
+    """The items to retry."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kinds": ["timeout"]}]})
 

@@ -17,7 +17,7 @@ BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", exa
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:
-    """Where the description holds a model, which this has it hold."""
+    """Add a model to the description, and return a reference to it."""
     _named[model] = None
     return {"$ref": PLACE.format(model=model.__name__)}
 

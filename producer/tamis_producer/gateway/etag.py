@@ -39,7 +39,7 @@ def tag_of(view: BatchView, humans: Humans, asked: str) -> str:
 
 
 def matches(tags: str, tag: str) -> bool:
-    """Whether an `If-None-Match` names this tag, weakly compared, or any."""
+    """Return whether an `If-None-Match` names this tag, weakly compared, or any."""
     named = {one.strip().removeprefix("W/") for one in tags.split(",")}
     return "*" in named or tag.removeprefix("W/") in named
 
@@ -81,7 +81,7 @@ class Tagged:
 
 
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
-    """What people did about a batch, or about another stage of its review, as far as it can change what is told."""
+    """Return the marks of people's acts on a batch, or on another stage of its review, that can change an answer."""
     review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
     stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))

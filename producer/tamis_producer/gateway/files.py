@@ -37,7 +37,7 @@ Of = Annotated[Client, Depends(client_of)]
 
 
 class FileTerms(Terms):
-    """What is asked of the records of a file."""
+    """The terms of a batch that comes from a file."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
@@ -136,5 +136,5 @@ def _submitted(
 
 
 def _named(error: InputError, path: Path, name: str) -> InvalidParameters:
-    """What is wrong with a file, under the name that its owner knows."""
+    """Return the same complaint about a file under the name that its owner knows."""
     return InvalidParameters(str(error).replace(str(path), name))

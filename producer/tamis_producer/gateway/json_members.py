@@ -77,7 +77,7 @@ def _elements(text: "_Text", name: str) -> Iterator[Member]:
 
 
 class _Text:
-    """What is ahead in a file of text; what is behind is forgotten."""
+    """The part of a file of text that is ahead; the part behind is forgotten."""
 
     def __init__(self, file: IO[bytes], longest: int) -> None:
         file.seek(0)
@@ -137,7 +137,7 @@ class _Text:
         raise InvalidParameters(f"{place} is no JSON: {told} (char {character})")
 
     def _more(self, place: str) -> bool:
-        """Whether there was more: as much again as is ahead, so that a long value is not tried too often."""
+        """Read on, and return whether there was more: as much as is ahead, so that no long value is tried too often."""
         if self._ended:
             return False
         rest = self._text[self._at :]

@@ -1,4 +1,4 @@
-"""How batches stand, for everybody who follows: the ledger is asked once a tick, however many they are.
+"""One look at batches for all who follow them: the ledger is read once a tick, however many they are.
 
 Where nobody follows, nothing is asked.
 """
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Look:
-    """What one look found."""
+    """The batches that one look saw."""
 
     asked: frozenset[UUID] = frozenset()  # batches that were asked for
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Lookout:
         self._task: asyncio.Task[None] | None = None
 
     async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
-        """How a batch stands, at every change; None after so many seconds without. Ends where it is not there."""
+        """Yield a batch's state at every change; None after so many seconds without. Ends where it is not there."""
         with self._follower(self._batches, batch_id):
             seen: Callable[[BatchView], object] = lambda view: BatchStatusView.of(view).seen  # noqa: E731
             async for view in self._changes(lambda look: look.batches.get(batch_id), seen, silence):
@@ -63,7 +63,7 @@ class Lookout:
                 yield view
 
     async def latest(self, limit: int, *, silence: float) -> AsyncGenerator[tuple[BatchView, ...] | None]:
-        """How the latest batches stand, newest first, whenever one changed; None after so many seconds without."""
+        """Yield the latest batches, newest first, whenever one changed; None after so many seconds without."""
 
         def listed(look: Look) -> tuple[BatchView, ...] | None:
             return look.latest[:limit] if look.listed >= limit else None
@@ -127,7 +127,7 @@ class Lookout:
 
 
 def look(client: Client, batch_ids: frozenset[UUID], limit: int) -> Look:
-    """How these batches and the latest so many stand. Raises `LedgerUnavailable`."""
+    """Return the state of these batches and of the latest so many. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         found = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []

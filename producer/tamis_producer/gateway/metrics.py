@@ -95,7 +95,7 @@ class _Batches(Collector):
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """As the ledger says now."""
+        """Yield the counts of the ledger now."""
         family = self._family()
         counting = select(batches.c.state, func.count().label("n")).group_by(batches.c.state)
         try:

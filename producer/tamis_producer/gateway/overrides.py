@@ -25,7 +25,7 @@ Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its
 
 
 class Decision(BaseModel):
-    """What a human says of one item."""
+    """A human's decision on one item."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "include", "note": "seen"}]})
 

@@ -33,7 +33,7 @@ _standings = TypeAdapter(list[BatchStatusView])
 
 
 class About(BaseModel):
-    """What runs here, and for whom."""
+    """The running version, and the key that asks."""
 
     version: str
     key: ApiKey

@@ -38,7 +38,7 @@ class Portion:
 
 @dataclass(frozen=True)
 class Page:
-    """What answers a request for a page."""
+    """The answer to a request for a page."""
 
     items: list[ItemResult]
     next_after: int | None  # the `after` of the next page; None: this is the last one
@@ -105,5 +105,5 @@ class Pages:
 
 
 def next_rows(rows: int, size: int) -> int:
-    """How many items to read next, where so many were so many bytes of text: a piece's worth, and not many more."""
+    """Return how many items to read next, where so many were so many bytes: a piece's worth, and not many more."""
     return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

@@ -1,4 +1,4 @@
-"""Whether connections to the ledger still come free: seen from outside the pool, without asking for one."""
+"""A watch on the ledger's pool: whether connections still come free, seen without asking for one."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class PoolWatch:
 
     @property
     def stuck(self) -> bool:
-        """Whether nobody could have had a connection for that long."""
+        """True where nobody could have had a connection for that long."""
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 

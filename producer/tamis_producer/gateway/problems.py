@@ -62,14 +62,14 @@ _MEANINGS = {
 
 
 class Complaint(BaseModel):
-    """What is wrong with one part of a request."""
+    """The complaint about one part of a request."""
 
     pointer: str
     detail: str
 
 
 class Problem(BaseModel):
-    """What is wrong, after RFC 9457."""
+    """A problem, after RFC 9457."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -92,7 +92,7 @@ class Problem(BaseModel):
 
 
 def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """How a route's problems stand in the description: `responses` of a route or a router."""
+    """Return a route's problems for the description: `responses` of a route or a router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 

@@ -16,7 +16,7 @@ from .submission import NDJSON
 
 
 class ResultForm(StrEnum):
-    """How results are written."""
+    """The form in which results are written."""
 
     NDJSON = "ndjson"
     JSON = "json"  # {"results": [...], "next": null}

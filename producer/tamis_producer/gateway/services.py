@@ -28,13 +28,13 @@ def _request(extra: ExtraValues, **example: JsonValue) -> ConfigDict:
 
 
 class Paid(BaseModel):
-    """What an answer may cost."""
+    """The budget and the model of a request."""
 
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget but the key's own.")
 
 
 class FilterRequest(Paid):
-    """Which items meet the criteria (boolean), or how well each does (number); other fields are ignored."""
+    """The criteria that items meet (boolean), or how well they do (number); other fields are ignored."""
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
 
@@ -44,7 +44,7 @@ class FilterRequest(Paid):
 
 
 class ExtractRequest(Paid):
-    """What to find in each item, as text; other fields are ignored."""
+    """The instruction to find something in each item, as text; other fields are ignored."""
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], prompt="The study design")
 

@@ -121,5 +121,5 @@ class _Turn:
 
 
 def _caller(scope: Scope) -> str:
-    """Who asks: a key, right or wrong; without one, an address."""
+    """Return the caller's name: a key, right or wrong; without one, an address."""
     return Headers(scope=scope).get("authorization") or (scope["client"] or ("", 0))[0]

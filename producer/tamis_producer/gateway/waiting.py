@@ -56,19 +56,19 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Rows:
-    """What came of a batch."""
+    """The results of a batch."""
 
     rows: list[ItemResult]  # every item with its result, in the order given
     pause: Pause | None = None  # why the batch went no further; its other items are pending
 
     def call(self, place: int) -> CallResult:
-        """What came of one item."""
+        """Return the result of one item."""
         row = self.rows[place]
         return CallResult(ItemStatus(row.status), row.result, row.detail, row.error_kind, self.pause)
 
 
 def seconds_of(prefer: str, most: int) -> int:
-    """How long a request waits: what `Prefer` says (RFC 7240: `wait=10`, `respond-async`), never more than `most`."""
+    """Return the seconds that a request waits: those of `Prefer` (RFC 7240: `wait=10`, `respond-async`), or `most`."""
     waits = _WAIT.search(prefer)
     if waits is not None:
         return min(int(waits[1]), most)
@@ -132,7 +132,7 @@ class Waiting:
         return JSONResponse(told, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
     async def _ended(self, batch: Batch, gone: "asyncio.Future[None]") -> Rows | None:
-        """What came of it; None where the caller is gone, or nothing came in time."""
+        """Return its results; None where the caller is gone, or nothing came in time."""
         pauses = poll_pauses(self._seconds)
         while True:
             view = await run_in_threadpool(batch.status)

@@ -40,7 +40,7 @@ class WrongKeys:
         self._proven: OrderedDict[bytes, None] = OrderedDict()
 
     def found(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
-        """What `look_up` finds; 429 without having asked where too many wrong keys came."""
+        """Return the key that `look_up` returns; answers 429 without a look where too many wrong keys came."""
         address, digest = request.client.host if request.client else "", self._digest(key)
         if (wait := self.wait(address, digest)) is not None:
             raise HTTPException(

@@ -209,7 +209,7 @@ def _fields(entry: Entry, macros: Macros, path: Path) -> list[_Named]:
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """How the entry is written, where that is not in braces, and what stands before it."""
+    """Return the style of the entry, where it is not in braces, and the text before it."""
     layout: dict[str, Any] = {
         "quotes": [one.name for one in named if one.value.style is Style.QUOTES],
         "bare": [one.name for one in named if one.value.style is Style.BARE],

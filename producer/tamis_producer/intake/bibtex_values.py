@@ -27,7 +27,7 @@ _BLOCK_BEGINS = re.compile(r"\n[^\S\n]*@\w*[ \t]*[{(]")
 
 
 class Style(StrEnum):
-    """What stands around a value."""
+    """The signs around a value."""
 
     BRACES = "{"
     QUOTES = '"'
@@ -80,7 +80,7 @@ class _Part:
 
 
 def _parts(raw: str) -> Iterator[_Part]:
-    """What is joined by `#`; the last is a fault where something else stands in between."""
+    """Yield the parts that `#` joins; the last is a fault where something else stands in between."""
     at = 0
     while True:
         found = _PART.match(raw, at)
@@ -106,7 +106,7 @@ def _parts(raw: str) -> Iterator[_Part]:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Where the text ends that began at `at`, behind `opened`."""
+    """Return the end of the text that began at `at`, behind `opened`."""
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
@@ -127,7 +127,7 @@ def written(latex: str, style: Style) -> str:
 
 
 def value_of(key: str, latex: str) -> Any:
-    """What `latex` says in the record's field `key`; a line break matters in the abstract and the decision alone."""
+    """Return the value of `latex` in the field `key`; line breaks matter in the abstract and the decision alone."""
     if key == "authors":
         names = (_one_line(decode(name)) for name in _split_names(latex))
         return [name for name in names if name]

@@ -53,7 +53,7 @@ _CANONICAL = {synonym: name for name, synonyms in SYNONYMS.items() for synonym i
 
 
 def canonical_name(column: str) -> str | None:
-    """What the column holds, whatever its case, or None."""
+    """Return the canonical name of a column, whatever its case, or None."""
     return _CANONICAL.get(_plain(column))
 
 
@@ -131,7 +131,7 @@ class Columns:
 
     @cached_property
     def own_names(self) -> list[str]:
-        """What each column is called where it keeps its own name; one without a name is called by its position."""
+        """The name of each column that keeps its own; one without a name is called by its position."""
         taken = set(self.names)
         return [
             name.casefold() if is_decision(name) else name or _free(f"column_{position}", taken)

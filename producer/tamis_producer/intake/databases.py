@@ -11,7 +11,7 @@ _BEFORE = ("ris_", "nbib_", "endnote_")
 
 
 def database_of(record: Mapping[str, Any]) -> str | None:
-    """What stands there, as it is written; None where the record names none."""
+    """Return the database's name, as it is written; None where the record names none."""
     found: dict[str, str] = {}
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):

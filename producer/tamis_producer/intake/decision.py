@@ -30,7 +30,7 @@ def is_withdrawn(field: Field) -> bool:
 
 
 def decision_value(key: str, text: str) -> str | float:
-    """What a file says under `key`, as the record has it: the confidence as a number, where it is one."""
+    """Return the value of a file's text under `key`: the confidence as a number, where it is one."""
     if key == CONFIDENCE:
         try:
             number = float(text)

@@ -136,7 +136,7 @@ def _header(rows: Iterator[_Row], path: Path) -> _Header:
 
 
 def _layout(text: str, delimiter: str, header: _Header, first: _Row, form: Format) -> dict[str, Any]:
-    """How the file is written, where that is not the ordinary way of its format."""
+    """Return the style of the file, where it is not the ordinary one of its format."""
     starts = {row.line: _start_of(text, row.line) for row in (header.row, first)}
     line_end = found[0] if (found := LINE_END.search(text, starts[header.row.line])) else "\r\n"
     layout: dict[str, Any] = {}

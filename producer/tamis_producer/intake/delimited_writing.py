@@ -53,7 +53,7 @@ def quoted(cell: str, style: object = "all") -> str:
 
 
 def special_in(delimiter: str) -> re.Pattern[str]:
-    """What a cell cannot hold without quotes."""
+    """Return the pattern of the characters for which a cell needs quotes."""
     return re.compile(rf'["\r\n{re.escape(delimiter)}]')
 
 
@@ -95,7 +95,7 @@ def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Of all records: those of their tables, then what they have gained, then the decision unless a table has it."""
+    """Return the columns: those of the records' tables, then those gained, then the decision unless a table has it."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:

@@ -55,7 +55,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What was found among the records of a file."""
+    """The copies and doubts among the records of a file."""
 
     copies: list[Duplicate] = field(default_factory=list)  # by `index`
     doubts: list[Doubt] = field(default_factory=list)  # by `index` and `of`; between records that stay
@@ -119,14 +119,14 @@ def _doubts(
 
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> str:
-    """What agrees: `the same title and year`, or of which other copy it is a copy."""
+    """Return the agreement in words: `the same title and year`, or of which other copy it is a copy."""
     like = duplicate.of if duplicate.via is None else duplicate.via
     agreed = agreement(traits_of(records[duplicate.index]), traits_of(records[like]), duplicate.key)
     return agreed if duplicate.via is None else f"by way of {_named(records[like], like)}: {agreed}"
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> Exclusion:
-    """What the ledger keeps of a copy: which record it copies, and what agreed."""
+    """Return the ledger's exclusion of a copy: which record it copies, and what agrees."""
     colon = ":" if duplicate.via is None else ""
     copied = _named(records[duplicate.of], duplicate.of)
     value = str(records[duplicate.index].get(duplicate.key.value, ""))
@@ -163,7 +163,7 @@ class _Group:
 
 
 class _Groups:
-    """Which records are copies of each other, and which pairs said so."""
+    """The groups of records that are copies of each other, and the pairs that said so."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self._traits = traits
@@ -206,7 +206,7 @@ class _Groups:
                 self.doubts.setdefault((min(one, other), max(one, other)), found.against)
 
     def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> Verdict:
-        """What the two are, with what is known of their copies."""
+        """Return the verdict on two records, with what is known of their copies."""
         if self._together(one, other):
             return Verdict(Likeness.COPY)
         ours, theirs = traits[one], traits[other]
@@ -246,7 +246,7 @@ class _Groups:
         return None
 
     def _join(self, one: int, other: int, key: Key) -> bool:
-        """Whether the two stand in one group now: identifiers of their copies may forbid it."""
+        """Put the two into one group, and return whether they are in one: identifiers of their copies may forbid it."""
         small, large = sorted((self._of(one), self._of(other)), key=lambda group: len(group.members))
         if small is not large:
             if key is Key.TITLE and small.contradicts(large):

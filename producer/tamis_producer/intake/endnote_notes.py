@@ -28,7 +28,7 @@ class Notes:
 
 
 def taken_apart(text: str) -> Notes:
-    """What a team wrote, and what Tamis did."""
+    """Return the team's notes, and the decision of Tamis in them."""
     rest: list[str] = []
     found: dict[str, list[str]] = {}
     lines = _LINE_BREAK.split(text)

@@ -151,7 +151,7 @@ class _Reading:
             self.take(key, empty)
 
     def kept(self) -> dict[str, Any]:
-        """What nothing took, under the names of its elements."""
+        """Return the texts that no field took, under the names of their elements."""
         kept: dict[str, Any] = {}
         for name, elements in self.elements.items():
             texts = [one.text for one in elements if one.text.strip()]

@@ -11,7 +11,7 @@ from .source import EACH, Entry, Field, as_text, entries_of, mark_of
 
 @dataclass(frozen=True)
 class Place:
-    """Where a format holds a value: in the field of this name, with a text before and after it."""
+    """The place of a value in a format: the field of this name, with a text before and after it."""
 
     name: str
     before: str = ""
@@ -23,7 +23,7 @@ class Place:
         return len(text) > affixes and text.startswith(self.before) and text.endswith(self.after)
 
     def value(self, text: str) -> str:
-        """What `text` says between what stands before and after."""
+        """Return the part of `text` between what stands before and after."""
         return text[len(self.before) : len(text) - len(self.after)]
 
     def field(self, key: str, value: object) -> Field:
@@ -92,7 +92,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """How many elements of a list, from its first, stand up to the last that this entry names; else 0."""
+    """Return the number of a list's elements up to the last that this entry names; else 0."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

@@ -40,13 +40,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Journal:
-    """What a record says of its journal."""
+    """The names and numbers of a record's journal."""
 
     names: frozenset[Words]  # each with its hyphens as blanks, and with its hyphens left out
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Whether the two are one journal; None where nobody can tell."""
+        """Return whether the two are one journal; None where nobody can tell."""
         if self.issns & other.issns:
             return True
         pairs = [(one, two) for one in self.names for two in other.names]

@@ -26,7 +26,7 @@ def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
 
 
 def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
-    """What a record's label says; None where it has none. Raises `InputError` where it is no label."""
+    """Return the label of a record; None where it has none. Raises `InputError` where it is no label."""
     said = str(record.get(column, "")).strip().lower()
     if not said:
         return None

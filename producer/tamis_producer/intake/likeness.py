@@ -30,7 +30,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """By what a copy was found; strongest first."""
+    """The field by which a copy was found; strongest first."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -38,7 +38,7 @@ class Key(StrEnum):
 
 
 class Likeness(StrEnum):
-    """What a pair is; UNKNOWN says as little against a copy as for it."""
+    """The kind of a pair; UNKNOWN says as little against a copy as for it."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -48,7 +48,7 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a pair is, and what speaks against a copy; for a copy nothing does."""
+    """The kind of a pair, and what speaks against a copy; for a copy nothing does."""
 
     likeness: Likeness
     against: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
 
 
 def value_of(own: Traits, key: Key) -> str | None:
-    """What the record has under a key."""
+    """Return the record's value of a key."""
     match key:
         case Key.DOI:
             return own.doi
@@ -97,7 +97,7 @@ def by_identifier(one: Traits, other: Traits) -> Verdict:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What agrees between two records beside the title; None where one of them does not say."""
+    """The agreement of two records beside the title; None where one of them does not say."""
 
     abstract: bool | None
     author: bool | None
@@ -118,7 +118,7 @@ class Evidence:
 
     @property
     def agreeing(self) -> list[str]:
-        """What agrees, as words."""
+        """The names of the fields that agree."""
         told = {
             "year": self.years_apart == 0,
             "first author": self.author,
@@ -129,7 +129,7 @@ class Evidence:
 
     @property
     def letters(self) -> int:
-        """How long the title has to be."""
+        """The length that the title must have."""
         return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
 
     def online_first(self, weight: int) -> bool:
@@ -178,7 +178,7 @@ LIKE: Mapping[Key, Callable[[Traits, Traits], Verdict]] = {
 
 
 def agreement(one: Traits, other: Traits, key: Key) -> str:
-    """What agrees between two copies, in words: `the same title, year and first author`."""
+    """Return the agreement of two copies in words: `the same title, year and first author`."""
     if key is not Key.TITLE:
         return f"the same {key.upper()}, {value_of(one, key)}"
     also = Evidence.of(one, other).agreeing
@@ -187,7 +187,7 @@ def agreement(one: Traits, other: Traits, key: Key) -> str:
 
 
 def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
-    """Why a pair is a doubt, in words: `the same title and first author, but another journal`."""
+    """Return why a pair is a doubt, in words: `the same title and first author, but another journal`."""
     return f"{agreement(one, other, Key.TITLE)}, but {', '.join(against)}"
 
 
@@ -203,7 +203,7 @@ def _by_other_title(one: Traits, other: Traits, evidence: Evidence, against: tup
 
 
 def _contradictions(one: Traits, other: Traits, evidence: Evidence) -> Iterator[str]:
-    """What speaks against one record under one title, as words."""
+    """Yield in words what speaks against one record under one title."""
     for name, get in IDENTIFIERS.items():
         if (ours := get(one)) and (theirs := get(other)) and ours != theirs:
             yield f"another {name}"

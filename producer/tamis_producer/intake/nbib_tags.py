@@ -133,7 +133,7 @@ class _Reading:
         return accession
 
     def kept(self) -> dict[str, Any]:
-        """What has no canonical name, or no room there, by its tag; each field in it finds its text there."""
+        """Return the texts without a canonical name or room there, by tag; each field in them finds its text there."""
         kept: dict[str, Any] = {}
         for tag, numbers in self.by_tag.items():
             left = [at for at in numbers if at not in self.key_of or at in self.also_kept]

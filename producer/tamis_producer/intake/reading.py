@@ -14,7 +14,7 @@ from .source import source_format
 
 @dataclass(frozen=True)
 class Intake:
-    """What a file held."""
+    """The content of a file."""
 
     records: list[dict[str, Any]]
     format: Format

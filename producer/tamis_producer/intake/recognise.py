@@ -1,4 +1,4 @@
-"""Which format a text is in, by its content."""
+"""The format of a text, by its content."""
 
 import re
 from enum import StrEnum

@@ -142,7 +142,7 @@ def _value(result: EvaluationResult | FieldsResult) -> object:
 
 
 def _cell(value: object) -> object:
-    """As a cell: nothing for None, true and false in small letters, fields as JSON."""
+    """Return the value as a cell: nothing for None, true and false in small letters, fields as JSON."""
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):

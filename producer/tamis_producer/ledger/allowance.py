@@ -1,4 +1,4 @@
-"""What a key of the gateway allows its batches: which models they ask, and what those of a month may cost together.
+"""The allowance of a gateway's key: the models that its batches may name, and the money they may cost in a month.
 
 A key that may spend an amount of money a month gives each of its batches a budget, so that the workers keep to it. What
 is left of the month is the amount less what its ended batches cost, and less the whole budgets of the others: they may
@@ -24,7 +24,7 @@ ALLOWANCES = 7_264_950  # the first number of their advisory locks; the second t
 
 @dataclass(frozen=True)
 class _Key:
-    """What a key may."""
+    """The restrictions of a key."""
 
     id: str
     models: list[str] | None
@@ -33,7 +33,7 @@ class _Key:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a key may spend on its batches of one month, as far as other batches leave it."""
+    """The money that a key may spend on its batches of one month, as far as other batches leave it."""
 
     amount: Decimal  # dollars
     cost: Decimal  # of batches that ended
@@ -47,7 +47,7 @@ class Allowance:
         return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
 
     def refusal(self) -> AllowanceSpent:
-        """Why no batch may have a larger budget, and when one may."""
+        """Return the error for a larger budget: why there is none, and when one may be."""
         why = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
         if self.held:
             why.append(f"{dollars(self.held)} are held by batches that have not ended")
@@ -134,7 +134,7 @@ def _check_model(key: _Key, model: str | None) -> None:
 def _allowance(
     connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """How the month of a moment stands, without one batch; nobody else's submission changes it before the commit."""
+    """Return the month's allowance without one batch; nobody else's submission changes it before the commit."""
     connection.execute(select(func.pg_advisory_xact_lock(ALLOWANCES, func.hashtext(key.id))))
     begins, ends = connection.execute(select(*_month(at))).one()
     ended = batches.c.finished_at.is_not(None)

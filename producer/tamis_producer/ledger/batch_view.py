@@ -1,4 +1,4 @@
-"""How a batch, or a review, stands at one moment."""
+"""The state of a batch, or of a review, at one moment."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -21,7 +21,7 @@ from .worker_view import NotWorking, why_waiting
 
 
 class Budget(Frozen):
-    """What a batch may cost, and how much of it is gone."""
+    """The money that a batch may cost, and the part of it that is gone."""
 
     max_cost: Cost
     spent: Cost  # by calls that were answered, those of items without a result yet among them
@@ -63,12 +63,12 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """Why nothing more will happen before somebody puts it right: it paused itself, and its last call has ended."""
+        """The pause that somebody must put right: the batch paused itself, and its last call has ended."""
         return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
     def waits_for(self) -> str | None:
-        """Why nothing, or less than usual, goes on, in one line for people; None where nothing keeps the batch."""
+        """The reason why nothing, or less than usual, goes on, in one line; None where nothing keeps the batch."""
         if self.state.terminal or self.pause is not None:
             return None
         return why_waiting(self.live_workers, self.not_working)
@@ -103,7 +103,7 @@ class ServiceTraffic(Frozen):
     @computed_field  # type: ignore[prop-decorator] # as pydantic has it
     @property
     def paid(self) -> str:
-        """What they have cost up to now, in words."""
+        """The cost up to now, in words."""
         return cost_words(self.cost, self.unpriced)
 
 

@@ -53,7 +53,7 @@ class DirectConnection:
         self._connection = connection
 
     def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
-        """As SQLAlchemy's connection does."""
+        """Run the statement, as SQLAlchemy's connection does."""
         return self._connection.execute(statement.encode(), parameters)
 
 
@@ -79,7 +79,7 @@ def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[
 
 
 def no_tables(error: BaseException | None) -> ConfigurationError | None:
-    """What to raise where the driver knows no table of this name; None where it says something else."""
+    """Return the error for a table that the driver does not know; None for any other."""
     if getattr(error, "sqlstate", None) != UNDEFINED_TABLE:
         return None
     return ConfigurationError("the ledger has no tables yet: run `tamis migrate`")

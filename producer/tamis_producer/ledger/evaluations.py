@@ -1,4 +1,4 @@
-"""What the metrics say of the results, as the ledger keeps it."""
+"""Evaluations of results by the metrics, as the ledger keeps them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunk
 
 
 def said() -> ColumnElement[Any]:
-    """Of each item what the metrics say, as a list of objects; looked up only for operations that have metrics."""
+    """The evaluations of each item, as a list of objects; looked up only for operations that have metrics."""
     of = evaluations.c
     each = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),

@@ -1,4 +1,4 @@
-"""What an id, or the beginning of one, is the id of."""
+"""The batch, review or audit that an id, or the beginning of one, stands for."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -18,7 +18,7 @@ BEGINNING = {
 
 @dataclass(frozen=True)
 class Found:
-    """What an id is the id of: one of the two is set."""
+    """The object that an id stands for: one of the two is set."""
 
     batch_id: UUID | None
     review_id: UUID | None

@@ -79,7 +79,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
 
 
 def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
-    """Nothing where what is there already may spend no more than is asked for now.
+    """Return where the batch that is there already may spend no more than the new one.
 
     Raises:
         IdempotencyConflict: it may spend more: whoever names a budget now would rely on one that does not hold.
@@ -106,7 +106,7 @@ def _insert_shards(connection: Connection, batch: NewBatch) -> None:
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    """In pieces: what a statement changed is held until its triggers have seen it."""
+    """Copy the items in pieces: the rows of a statement are held until its triggers have seen them."""
     batch_id = str(batch.id)
     rows = enumerate(batch.items)
     while piece := list(islice(rows, COPIED_AT_ONCE)):

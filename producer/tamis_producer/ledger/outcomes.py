@@ -1,4 +1,4 @@
-"""What came out: results in the order of the items."""
+"""Results of a batch in the order of the items."""
 
 from array import array
 from bisect import bisect_left

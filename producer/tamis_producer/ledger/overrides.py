@@ -1,4 +1,4 @@
-"""What people decided, as the ledger holds it: a history that is added to; the last row of an item counts."""
+"""Human decisions in the ledger: a history that is added to; the last row of an item counts."""
 
 from typing import Any
 from uuid import UUID
@@ -74,7 +74,7 @@ def override_of(batch_id: UUID, row: Row[Any], *, withdrawn: bool = False) -> Ov
 
 
 def read_operation(connection: Connection, batch_id: UUID) -> Operation:
-    """What is asked of every item of a batch."""
+    """Return the operation that a batch's items are put to."""
     return parse_operation(connection.execute(select(batches.c.params).where(batches.c.id == batch_id)).scalar_one())
 
 

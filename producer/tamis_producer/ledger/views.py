@@ -1,4 +1,4 @@
-"""How batches and reviews stand."""
+"""The state of batches and reviews, read."""
 
 from collections.abc import Collection
 from typing import Any
@@ -52,7 +52,7 @@ LATEST_REVIEWS = "SELECT * FROM reviews WHERE purging_at IS NULL ORDER BY create
 
 
 def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
-    """How reviews stand, newest first: the one asked for, or the last `limit`.
+    """Return the state of reviews, newest first: of one, or of the last `limit`.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
@@ -84,8 +84,7 @@ def read_views(
     review_id: UUID | None = None,
     limit: int = 20,
 ) -> list[BatchView]:
-    """How batches stand, newest first: the one or those asked for, those of a review, or the last `limit` of no
-    service.
+    """Return the state of batches, newest first: of those named, of a review's, or of the last `limit` without service.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """

@@ -79,7 +79,7 @@ def write_test(engine: Engine, callback: Callback) -> UUID:
 
 
 def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
-    """Whom batches of a key tell that name nobody, from the next one on; None: nobody.
+    """Set the callback of a key's batches that name none, from the next one on; None: nobody is told.
 
     Raises `InvalidRequest` where no valid key has this id, and `LedgerUnavailable`.
     """

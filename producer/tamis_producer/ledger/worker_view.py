@@ -1,4 +1,4 @@
-"""How a worker is at one moment, and what that means for those who wait for it."""
+"""The state of a worker at one moment, and its meaning for those who wait for it."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -12,7 +12,7 @@ NO_WORKER = "no worker is running: start one with `tamis up` or `tamis worker`"
 
 
 class WorkerState(StrEnum):
-    """What a worker does."""
+    """The occupation of a worker."""
 
     WORKING = "working"
     WAITING = "waiting"  # for the endpoint, which lets nobody call for a while
@@ -21,7 +21,7 @@ class WorkerState(StrEnum):
 
 
 class WorkerReport(Frozen):
-    """What a worker says of itself. Times are ages in seconds: no two machines' clocks are compared."""
+    """A worker's report of itself. Times are ages in seconds: no two machines' clocks are compared."""
 
     id: str
     host: str | None = None
@@ -75,7 +75,7 @@ class NotWorking(Frozen):
 
 
 def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
-    """Why nothing, or less than usual, goes on, in one line: `2 workers hold back: Postgres is full since 12:03`.
+    """Return why nothing, or less, goes on, in one line: `2 workers hold back: Postgres is full since 12:03`.
 
     Args:
         live: workers that are there.

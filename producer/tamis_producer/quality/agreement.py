@@ -1,4 +1,4 @@
-"""How far two raters agree on the same records, and how much of it is more than chance.
+"""Agreement of two raters on the same records, and the part of it that is more than chance.
 
 Cohen's kappa and Gwet's AC1 differ in what they hold to be chance. Kappa takes each rater's own shares: where nearly
 all records are excluded by both, chance alone explains most of the agreement, and kappa is low although hardly a record

@@ -34,7 +34,7 @@ IMPOSSIBLE = -1e9  # the log likelihood of shares that are none; worse the furth
 
 @dataclass(frozen=True)
 class Table:
-    """How often two raters said what about the same records."""
+    """The counts of two raters' verdicts on the same records."""
 
     both: int
     first: int  # by the first alone
@@ -86,7 +86,7 @@ def _ends(
     least = table.likelihood - deviance_limit(table, level) / 2
 
     def end(outside: float) -> float:
-        """By false position, a half where the function is steep on one side (the Illinois rule)."""
+        """Find an end by false position, a half where the function is steep on one side (the Illinois rule)."""
         inside, above, below = value, table.likelihood - least, likelihood_at(table, outside) - least
         if below >= 0:
             return outside
@@ -147,7 +147,7 @@ def _likelihood_at_kappa(table: Table, kappa: float) -> float:
 
 
 def _widest(mean: float, kappa: float) -> float:
-    """How far the raters' shares may lie apart at most, so that no cell of a table with this kappa is below 0."""
+    """Return how far the raters' shares may lie apart, so that no cell of a table with this kappa is below 0."""
     if kappa >= 1:
         return 0.0
     rest = 1 - mean

@@ -1,4 +1,4 @@
-"""Whether a confidence means what it says: the reliability curve and the expected calibration error."""
+"""Calibration of a confidence: the reliability curve and the expected calibration error."""
 
 from collections.abc import Callable, Sequence
 

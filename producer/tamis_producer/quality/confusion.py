@@ -14,7 +14,7 @@ NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Matrix(Frozen):
-    """How many records stand where: kept or dropped by the system, included or excluded by the human."""
+    """The counts of records: kept or dropped by the system, included or excluded by the human."""
 
     tp: int = 0  # kept, and included by the human
     fp: int = 0  # kept, and excluded by the human

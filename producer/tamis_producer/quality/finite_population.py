@@ -1,4 +1,4 @@
-"""How many of a finite population may be of a kind, after a random sample of it: an exact one-sided bound.
+"""An exact one-sided bound on the number of a kind in a finite population, after a random sample of it.
 
 A sample of n out of N records, drawn without replacement, holds k of a kind. Were there K of them in the population, k
 or fewer would come with the probability
@@ -79,7 +79,7 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
 
 
 def _ways_up_to(found: int, sample: int, population: int, kind: int) -> int:
-    """In how many of all samples at most `found` are of the kind."""
+    """Return in how many of all samples at most `found` are of the kind."""
     first = max(0, sample - (population - kind))
     if first > found:
         return 0

@@ -21,7 +21,7 @@ HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
 
 
 class Stands(Frozen):
-    """What the system did with the records that a human included, or with those that the human excluded."""
+    """The system's decisions on the records that a human included, or on those that the human excluded."""
 
     include: int = 0
     referred: int = 0  # undecided: a human reads them
@@ -69,7 +69,7 @@ class Lost(Frozen):
 
 
 class GoldEvaluation(Frozen):
-    """What a batch's decisions are worth, measured against a human's.
+    """The quality of a batch's decisions, measured against a human's.
 
     `screening` counts what the system refers to a human as kept: it is excluded by nobody. `decided` leaves it out.
     """
@@ -180,7 +180,7 @@ def _kept(record: Judged) -> bool:
 
 
 def _right(record: Judged) -> bool:
-    """Whether the system keeps what the human includes, or excludes what the human does."""
+    """Return whether the system keeps what the human includes, or excludes what the human does."""
     return _kept(record) is bool(record.human)
 
 

@@ -27,7 +27,7 @@ PILOT = frozenset((SEED, INDEX))  # columns of a file that `tamis pilot` wrote
 
 @dataclass(frozen=True, slots=True)
 class GoldLabel:
-    """What a human said of one record."""
+    """A human's label of one record."""
 
     item_id: str
     included: bool | None  # None: the cell is empty

@@ -17,7 +17,7 @@ NAMED = 10  # ids of what did not match, of each kind
 
 
 class Matching(Frozen):
-    """How labels and records came together."""
+    """The match of labels and records."""
 
     by: Literal["id", "place", "index"]  # place: the labels' records are the batch's own, in order; index: of a pilot
     records: int  # of the batch
@@ -119,7 +119,7 @@ def _indices(everything: Sequence[Judged], given: GoldLabels) -> dict[int, bool 
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Whether the records with a label are those that a draw with this seed gives first."""
+    """Return whether the records with a label are those that a draw with this seed gives first."""
     if seed is None:
         return False
     labelled = {one.index for one in records if one.human is not None}
@@ -127,7 +127,7 @@ def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
 
 
 def _by_id(given: GoldLabels) -> dict[str, bool]:
-    """What is said of each id; several labels of one id must agree."""
+    """Return the label of each id; several labels of one id must agree."""
     said: dict[str, GoldLabel] = {}
     for label in given.labels:
         if label.included is None:

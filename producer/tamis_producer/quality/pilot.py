@@ -28,7 +28,7 @@ class Calibration(Frozen):
 
     @property
     def refusal(self) -> str | None:
-        """Why there is no threshold, and what to do about it; None where there is one."""
+        """The reason why there is no threshold, and what to do about it; None where there is one."""
         found = self.threshold
         if found.value is not None:
             return None
@@ -49,13 +49,13 @@ class Calibration(Frozen):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What a pilot came to, with the records that it was read from."""
+    """The result of a pilot, with the records that it was read from."""
 
     calibration: Calibration
     records: tuple[Judged, ...]  # of the whole batch, in its order, copies left out
 
     def kept(self, record: Judged) -> bool:
-        """Whether the threshold keeps a record; without a threshold nothing is dropped but by rules."""
+        """Return whether the threshold keeps a record; without a threshold nothing is dropped but by rules."""
         value = self.calibration.threshold.value
         return record.rank >= (0.0 if value is None else value)
 
@@ -89,8 +89,10 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
 
 
 def _threshold(included: Sequence[Judged], sampling: Sampling, recall: float, delta: float) -> Threshold:
-    """That of the human's includes. A block counts as one record: what its records share is not known where hardly an
-    include is missed, so the worst is assumed (an ICC of 1)."""
+    """Return the threshold for the human's includes. A block counts as one record.
+
+    What its records share is not known where hardly an include is missed: the worst is assumed (an ICC of 1).
+    """
     weight = mean_block([sampling.block_of[one.index] for one in included]) if sampling.lie is Lie.BLOCKS else 1.0
     chosen = choose_threshold([one.rank for one in included], recall, delta, weight)
     if sampling.promises:

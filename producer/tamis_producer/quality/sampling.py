@@ -1,4 +1,4 @@
-"""How the labelled records lie among those of the batch: as a random sample does, in blocks, or selected.
+"""The position of the labelled records among those of the batch: as in a random sample, in blocks, or selected.
 
 Whatever a pilot says of the whole batch it says because chance chose its records. So where they lie is held against
 what chance does: six tests, each at a sixth of `SIGNIFICANCE`, so that of pilots which are random samples at most one
@@ -44,7 +44,7 @@ NEIGHBOURS = 0.5  # times the mean gap: records closer than that are of one bloc
 
 
 class Lie(StrEnum):
-    """How the labelled records lie."""
+    """The position of the labelled records."""
 
     CENSUS = "census"  # every record of the batch is labelled
     RANDOM = "random"  # as those of a random sample do, as far as tests can tell
@@ -61,7 +61,7 @@ class Finding(Frozen):
 
 
 class Sampling(Frozen):
-    """How the labelled records lie, and why that is said."""
+    """The position of the labelled records, and the findings that say so."""
 
     lie: Lie
     labelled: int
@@ -73,19 +73,19 @@ class Sampling(Frozen):
 
     @property
     def promises(self) -> bool:
-        """Whether the labelled records speak for the whole batch."""
+        """True where the labelled records speak for the whole batch."""
         return self.lie is not Lie.SELECTED
 
     @property
     def why_not(self) -> str | None:
-        """Why they do not, with the figures; None where they do."""
+        """The findings against them, with the figures; None where there are none."""
         if self.promises:
             return None
         return "; ".join(f"{one.words} (p {_p(one.p)})" for one in self.findings)
 
 
 def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
-    """How the records with a label lie among all.
+    """Examine the position of the records with a label among all.
 
     Args:
         records: of the batch in their order, copies left out.
@@ -149,7 +149,7 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
 
 
 def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[Finding | None]:
-    """Of records in their order; of each, whether it was drawn."""
+    """Run the tests on records in their order; `drawn` tells for each whether it was drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)

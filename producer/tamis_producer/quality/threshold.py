@@ -24,7 +24,7 @@ MOST_INCLUDES = 1_000_000  # where the search for a pilot's size ends
 
 
 class Threshold(Frozen):
-    """What a pilot says: keep every record whose score is at least `value`; or that the pilot is too small."""
+    """The result of a pilot: keep every record whose score is at least `value`; or that the pilot is too small."""
 
     recall: float  # that the threshold is to have
     delta: float  # the probability that it has not, over pilots

@@ -81,7 +81,7 @@ def more(found: GoldEvaluation) -> list[Line]:
 
 
 def remarks(matching: Matching) -> list[str]:
-    """What did not come together, a sentence each."""
+    """Return a sentence for each kind of record or label without a partner."""
     said = []
     if matching.without_record:
         said.append(f"labels of no record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}")
@@ -97,7 +97,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """How far the figures speak for the batch; None where nothing is to be said against it."""
+    """Return how far the figures speak for the batch; None where nothing is to be said against it."""
     match sampling.lie:
         case Lie.SELECTED:
             return (

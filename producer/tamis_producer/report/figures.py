@@ -39,7 +39,7 @@ class ConfidenceSeries(Frozen):
 
 
 class Spending(PossiblyUnbilled):
-    """What the answers took, failed ones too, in calls, tokens and money."""
+    """The calls, tokens and money that answers took, failed ones too."""
 
     calls: int = 0  # that reached the endpoint
     prompt_tokens: int = 0  # as the endpoint counted them
@@ -74,7 +74,7 @@ class Spending(PossiblyUnbilled):
 
 
 def _sum(one: Spending, other: Spending) -> Decimal | None:
-    """What both may lack; None where that of one is not known."""
+    """Return the possible extra cost of both; None where that of one is not known."""
     known = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
     return None if None in known or not known else sum((cost for cost in known if cost is not None), Decimal(0))
 
@@ -93,7 +93,7 @@ class Quotes(Frozen):
 
 
 class Prompts(Frozen):
-    """Which prompts were sent, as hashes.
+    """The prompts that were sent, as hashes.
 
     `sha256` is of the records' own prompt hashes as hexadecimal text, one a line in the order of the records. Each of
     those is of everything that determines an answer: model, messages, response schema and sampling parameters.
@@ -114,7 +114,7 @@ class AuditFigures(Frozen):
 
 
 class HumanFigures(Frozen):
-    """What people decided about a batch's records."""
+    """The human decisions about a batch's records."""
 
     decided: int = 0  # records on which a human's decision stands
     confirmed: int = 0  # of these: what the software had decided

@@ -20,7 +20,7 @@ from .subject import Subject, find_subject
 
 
 class ReportForm(StrEnum):
-    """How a report is written."""
+    """The form in which a report is written."""
 
     HTML = "html"
     SVG = "svg"

@@ -1,4 +1,4 @@
-"""What people decided about a batch's records, counted in the ledger."""
+"""Human decisions about a batch's records, counted in the ledger."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ class AgreementRow:
 
 @dataclass(frozen=True)
 class HumanPart:
-    """What people decided in one stage."""
+    """The human decisions of one stage."""
 
     heading: str
     counts: tuple[tuple[str, int], ...]

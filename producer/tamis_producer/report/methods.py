@@ -52,7 +52,7 @@ def methods(figures: Figures) -> tuple[Part, ...]:
 
 
 def warnings(figures: Figures) -> tuple[str, ...]:
-    """What a reader must know before any number: an unfinished batch, a model that only demonstrates."""
+    """Return the notes to read before any number: an unfinished batch, a model that only demonstrates."""
     found = []
     counts = [batch.counts for batch in figures.batches]
     open_items = sum(count.pending + count.running for count in counts)
@@ -79,7 +79,7 @@ def warnings(figures: Figures) -> tuple[str, ...]:
 
 
 def costs(spending: Spending) -> str:
-    """What the answers cost, in a sentence, and in another what may be missing."""
+    """Return the cost of the answers in a sentence, and in another what may be missing."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 
@@ -138,7 +138,7 @@ def _before_screening(figures: Figures, batch: BatchFigures) -> Part:
 
 
 def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Part]:
-    """What was asked, and how: model, prompts, dates."""
+    """Return the paragraphs on the questions, the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
     sentences = [f"{_were(stage.entered)} put to a language model, each on its own."]
@@ -295,7 +295,7 @@ def _disclosure(figures: Figures) -> str:
 
 
 def _humans(figures: Figures) -> list[str]:
-    """What people decided, stage by stage, and what audits of exclusions say."""
+    """Return people's decisions, stage by stage, and the findings of audits of exclusions."""
     sentences = []
     for number, batch in enumerate(figures.batches, 1):
         humans, stage = batch.humans, figures.flow.stages[number - 1]

@@ -115,7 +115,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
-    """What identifies a batch and what it was made from, line by line."""
+    """Return what identifies a batch and what it was made from, line by line."""
     lines = [
         ("Batch", batch.id),
         ("Operation", batch.operation),
@@ -188,5 +188,5 @@ def _script_json(value: object) -> Markup:
 
 
 def _hash(text: str) -> str:
-    """As a content security policy names an inline script or style."""
+    """Return the hash by which a content security policy names an inline script or style."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -57,7 +57,7 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
-    """What one later stage said of a record."""
+    """Return the row of one later stage's result of a record."""
     said = _in_the_end(operation, result)
     return _present({"stage": stage, "operation": operation, **said, "cut": result.cut_words})
 
@@ -67,7 +67,7 @@ def _present(row: Row) -> Row:
 
 
 def _in_the_end(operation: str, result: ItemResult) -> Row:
-    """What the software said; where a human decided, what counts, and what the software had said as `system`."""
+    """Return the software's result; where a human decided, theirs, with the software's as `system`."""
     said = _said(operation, result)
     human = result.override
     if human is None:

@@ -1,4 +1,4 @@
-"""What a report is about: one batch, or a review with the batches of its stages."""
+"""The subject of a report: one batch, or a review with the batches of its stages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from ..ledger import find_either
 
 
 class SubjectKind(StrEnum):
-    """What was asked for."""
+    """The kind of a subject."""
 
     BATCH = "batch"
     REVIEW = "review"

@@ -20,7 +20,7 @@ ELLIPSIS = "\u2026"
 
 
 def width(text: str, size: float) -> float:
-    """How wide a line is, at most, in the units of `size`."""
+    """Return the width of a line, at most, in the units of `size`."""
     return sum(_thousandths(character) for character in text) * size / 1000 * SLACK
 
 

@@ -56,7 +56,7 @@ class Archive(Frozen):
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """The size of all files."""
         return sum(one.bytes for one in self.tables)
 
 
@@ -191,7 +191,7 @@ def _told(rows: Iterator[Row], going_on: Callable[[], None]) -> Iterator[Row]:
 
 
 def _put_in_place(draft: Path, place: Path) -> None:
-    """In one step, as far as a folder can be; the archive before it is removed last."""
+    """Rename the draft in one step, as far as a folder can be; the archive before it is removed last."""
     former = place.with_name(f".{place.name}.former")
     shutil.rmtree(former, ignore_errors=True)
     if place.exists():

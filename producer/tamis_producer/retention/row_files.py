@@ -17,7 +17,7 @@ from .rows import PORTION, Row
 
 
 class ArchiveFormat(StrEnum):
-    """How an archive's rows are written."""
+    """The format of an archive's rows."""
 
     JSONL = "jsonl"
     PARQUET = "parquet"
@@ -28,7 +28,7 @@ class ArchiveFormat(StrEnum):
 
 
 def check(form: ArchiveFormat) -> None:
-    """Nothing where files of this form can be written here. Raises `ConfigurationError` naming the extra that lacks."""
+    """Return where files of this form can be written here. Raises `ConfigurationError` naming the missing extra."""
     if form is ArchiveFormat.PARQUET:
         _parquet()
 

@@ -19,7 +19,7 @@ class Space:
 
 
 def space_taken(engine: Engine) -> Space:
-    """What the tables take on the disk now. Raises `LedgerUnavailable`."""
+    """Return the space that the tables take on the disk now. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         total = sum(
             connection.execute(select(func.pg_total_relation_size(func.to_regclass(table.name)))).scalar_one() or 0

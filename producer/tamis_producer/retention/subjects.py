@@ -1,4 +1,4 @@
-"""What may be purged: a batch of its own, or a review with all its stages, that is finished."""
+"""Subjects of a purge: a batch of its own, or a review with all its stages, that is finished."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def find_subjects(
     label: str | None = None,
     limit: int | None = None,
 ) -> list[Subject]:
-    """What may be purged of what is asked for, the one that ended first coming first.
+    """Return the matching subjects that may be purged, the one that ended first coming first.
 
     Args:
         connection: to the ledger.

@@ -87,7 +87,7 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
-    """What is pending becomes cancelled at once, and what is given back later; a worker writes the summary then.
+    """Cancel what is pending at once, and the rest when it is given back; a worker writes the summary then.
 
     Raises:
         IllegalTransition: it is completed.
@@ -132,7 +132,7 @@ def current_stage(connection: Connection, review_id: UUID) -> UUID | None:
 
 
 def nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
-    """Of a review that is finished."""
+    """Return the error for a review that is finished."""
     return IllegalTransition(
         f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
         "came of it"

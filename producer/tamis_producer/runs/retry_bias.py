@@ -47,7 +47,7 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
-    """How the failures of each round were distributed; no rounds where nothing failed and there was but one round.
+    """Return the failures of each round and their traits; no rounds where nothing failed and there was but one round.
 
     The neighbours of a record are the decided ones next before and after it in the batch, whichever round decided them.
     """

@@ -132,7 +132,7 @@ def retry(
 
 
 def later_stage(connection: Connection, batch_id: UUID) -> bool:
-    """Whether the stage after this batch's own has begun: what a further round decides does not follow into it."""
+    """Return whether the stage after this batch's own has begun: results of a further round do not follow into it."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     return _has_later_stage(connection, batch)
 
@@ -275,7 +275,7 @@ def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
 
 
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
-    """Why there is nothing to retry, and what there is instead."""
+    """Return why there is nothing to retry, and what there is instead."""
     n = func.count().label("n")
     there = connection.execute(
         select(results.c.error_kind, n)

@@ -60,7 +60,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """As `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
+    """Do as `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 

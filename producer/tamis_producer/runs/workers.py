@@ -1,4 +1,4 @@
-"""Which workers there are and how they are: as the ledger says or, while it is away, as they say in Redis."""
+"""The workers and their state: from the ledger or, while it is away, from Redis."""
 
 import json
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def read_ledger(connection: Connection) -> list[WorkerReport]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """How often the reconcilers of all workers have set something of a kind going again."""
+    """The number of times that the reconcilers of all workers have set something of a kind going again."""
 
     kind: str  # a field of the worker's `Swept`
     total: int
@@ -61,7 +61,7 @@ class Repairs:
 
 
 def read_repairs(engine: Engine) -> list[Repairs]:
-    """What was ever repaired, the latest first. Raises `LedgerUnavailable`."""
+    """Return all repairs, the latest first. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
         return [Repairs(row.kind, row.total, row.last_at) for row in rows]

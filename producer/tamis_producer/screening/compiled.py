@@ -49,7 +49,7 @@ def given(pattern: object, place: str) -> re2._Regexp:
 
 
 def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Which of the patterns match, in one pass; None for none at all. Each must have compiled alone before."""
+    """Return the set that finds all matching patterns in one pass; None for none. Each must have compiled before."""
     if not patterns:
         return None
     found = re2.Set.SearchSet(options())

@@ -95,7 +95,7 @@ class Contexts:
         self._any = compiled.own("|".join(f"(?:{one})" for one in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Whether one of them is about the mention in the window."""
+        """Return whether one of them is about the mention in the window."""
         return self._any is not None and self._any.search(window) is not None
 
 
@@ -109,7 +109,7 @@ def window(text: bytes, mention: Mention) -> bytes:
 
 
 def sentence_ends(text: bytes) -> list[int]:
-    """Where its sentences end, in order."""
+    """Return the places at which its sentences end, in order."""
     return [
         found.start() + 1
         for found in _SENTENCE_END.finditer(text)

@@ -19,7 +19,7 @@ COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _O
 
 
 class PairKind(StrEnum):
-    """What becomes of a pair: of a copy one record is kept out, of a doubt none."""
+    """The kind of a pair: of a copy one record is kept out, of a doubt none."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -35,7 +35,7 @@ class PlacedRecord:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What tells it from others, under the names of `COLUMNS`."""
+        """The fields that tell it from others, under the names of `COLUMNS`."""
         own = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
         place = {"file": self.file.name, "index": self.index, "line": self.record.get("_line")}
         return {**place, "id": resolve_item_id(self.record), **own}

@@ -76,7 +76,7 @@ _STUDIED = compiled.own(
 
 
 class Evidence:
-    """What one paper says, looked up when a rule asks."""
+    """The evidence in one paper, looked up when a rule asks."""
 
     def __init__(self, title: bytes, abstract: bytes) -> None:
         self._title = title
@@ -92,7 +92,7 @@ class Evidence:
 
     @cached_property
     def people_studied(self) -> bool:
-        """Whether the abstract counts people, says what was done with them, or names samples of theirs."""
+        """True where the abstract counts people, says what was done with them, or names samples of theirs."""
         return _STUDIED.search(self._abstract) is not None
 
     @cached_property
@@ -105,17 +105,17 @@ class Evidence:
 
     @cached_property
     def is_review(self) -> bool:
-        """Whether a note in the title says so, or the abstract that its own paper is, or holds, a systematic review."""
+        """True where the title notes, or the abstract says, that the paper is or holds a systematic review."""
         return _REVIEW_NOTE.search(self._title) is not None or _OWN_REVIEW.search(self._abstract) is not None
 
     @cached_property
     def large_series(self) -> bool:
-        """Whether title or abstract counts ten patients or more."""
+        """True where title or abstract counts ten patients or more."""
         return _counts_ten(self._title) or _counts_ten(self._abstract)
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        """What the abstract's exclusion sentences cover."""
+        """The stretches that the abstract's exclusion sentences cover."""
         return Exclusions(self._abstract, sentence_ends(self._abstract))
 
 
@@ -136,5 +136,5 @@ def _counts_ten(text: bytes) -> bool:
 
 
 def names_design(text: bytes) -> bool:
-    """Whether the text names a design of studies other than single cases, opinions and plans."""
+    """Return whether the text names a design of studies other than single cases, opinions and plans."""
     return _DESIGNS.search(text) is not None

@@ -28,7 +28,7 @@ _OTHER = r"excluded?|omit(?:ted)?|remove(?:d)?|ineligible|reject(?:ed)?|disregar
 
 
 class _Kind(StrEnum):
-    """What a word, or a few, does to an enumeration."""
+    """The effect of a word, or a few, on an enumeration."""
 
     RELATIVE = "relative"  # a clause within a member: "letters that were published"
     EXCLUDES_BEFORE = "excludes before"  # "... are excluded"
@@ -73,7 +73,7 @@ class Exclusions:
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Whether the byte there belongs to an enumeration of what is excluded."""
+        """Return whether the byte there belongs to an enumeration of what is excluded."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
@@ -126,7 +126,7 @@ def _kind(words: bytes) -> _Kind:
 
 
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
-    """Where the verb's enumeration begins: before a semicolon only where the last one is followed by "and" or "or"."""
+    """Return the start of the verb's enumeration: before a semicolon only where "and" or "or" follows the last one."""
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
         begin = verb if member is None else begin + member.end()
@@ -134,7 +134,7 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 
 
 def _listed(text: bytes, verb: int, end: int) -> int:
-    """Where the enumeration after a verb ends: at a semicolon, unless the last one is followed by "and" or "or"."""
+    """Return the end of the enumeration after a verb: at a semicolon, unless "and" or "or" follows the last one."""
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end
     return text.index(b";", verb, end)

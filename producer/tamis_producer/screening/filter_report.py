@@ -56,13 +56,13 @@ class Outcome:
 
     @property
     def lost(self) -> bool:
-        """Whether a rule rejects what the review included."""
+        """True where a rule rejects a record that the review included."""
         return self.included is True and not self.result.passed
 
 
 @dataclass(frozen=True)
 class RuleCount:
-    """How many records one rule rejects."""
+    """The number of records that one rule rejects."""
 
     rule: str
     records: int
@@ -82,7 +82,7 @@ class TierOne:
         return sum(outcome.result.passed for outcome in self.outcomes)
 
     def labelled(self, *, included: bool) -> int:
-        """How many records have this label."""
+        """Return the number of records with this label."""
         return sum(outcome.included is included for outcome in self.outcomes)
 
     @property

@@ -1,4 +1,4 @@
-"""Which rules the criteria switch off: those that would reject what the review includes.
+"""The rules that the criteria switch off: those that would reject what the review includes.
 
 The criteria are read as a reviewer writes them. A mention of animals, of case reports, ... counts as included where it
 stands in an inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion
@@ -146,7 +146,7 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
 
 
 def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
-    """Whether a term counts as included, between what stands before and after it in its part of the text.
+    """Return whether a term counts as included, between the texts before and after it in its part.
 
     `listed`: whether an exclusion sentence of any length covers it.
     """
@@ -164,7 +164,7 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """How many stand in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
+    """Count the negators in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
 
@@ -184,7 +184,7 @@ def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _sentence_ends(text: bytes) -> list[int]:
-    """Where parts end, unless at a semicolon."""
+    """Return the places at which parts end, unless at a semicolon."""
     return [end.start() + 1 for end in _part_ends(text) if not end.group().startswith(b";")]
 
 

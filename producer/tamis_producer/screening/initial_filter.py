@@ -67,11 +67,11 @@ class InitialFilter:
         return {rule.value: why for rule, why in self._off.items()}
 
     def filter_paper(self, paper: Paper) -> FilterResult:
-        """Whether the paper passes, and what decided."""
+        """Return whether the paper passes, and what decided."""
         return self._told(_paper(paper))
 
     def exclusion(self, paper: Paper) -> Exclusion | None:
-        """What the ledger keeps of a rejection; None for a paper that passes."""
+        """Return the ledger's exclusion of a rejected paper; None for a paper that passes."""
         return self.filter_paper(paper).exclusion()
 
     def filter_batch(

@@ -17,7 +17,7 @@ LONGEST = 300  # characters of one keyword
 
 @dataclass(frozen=True)
 class Mention:
-    """Where something stands in a text, in bytes of its UTF-8."""
+    """The place of a mention in a text, in bytes of its UTF-8."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Keywords:
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
-        """Of two keywords with the same variant, the first counts."""
+        """Take the keywords; the first of two with the same variant counts."""
         self._meaning_of: dict[str, Meaning] = {}
         for keyword in keywords:
             for variant in variants(_checked(keyword)):
@@ -55,7 +55,7 @@ class Keywords:
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """At most `MOST_MENTIONS`, in the text's order, none within another."""
+        """Yield at most `MOST_MENTIONS`, in the text's order, none within another."""
         if self._any is None:
             return
         for found in islice(self._any.finditer(text), MOST_MENTIONS):
@@ -97,7 +97,7 @@ def _joins(left: str, right: str) -> bool:
 
 
 def _without_spaces(char: str) -> bool:
-    """Whether the char's script writes words without spaces: Thai to Khmer, Chinese, Japanese."""
+    """Return whether the char's script writes words without spaces: Thai to Khmer, Chinese, Japanese."""
     return (
         "\u0e00" <= char <= "\u0eff"
         or "\u1780" <= char <= "\u17ff"

@@ -12,7 +12,7 @@ def without_soft_hyphens(text: str) -> str:
 
 
 def place_in_original(text: str, start: int, end: int) -> slice:
-    """Where in the text stands what stands from `start` to `end` in `without_soft_hyphens(text)`."""
+    """Return the place in the text of the characters from `start` to `end` of `without_soft_hyphens(text)`."""
     if _SOFT_HYPHEN in text:
         for found in _WITHIN_WORD.finditer(text):
             length = found.end() - found.start()

@@ -48,7 +48,7 @@ class TitlePatterns:
         self._any = compiled.any_of(texts)
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
-        """Where they match, the first pattern first. `^` and `$` look past space, quotes and a closing full stop."""
+        """Yield the matches, the first pattern first. `^` and `$` look past space, quotes and a closing full stop."""
         if self._any is None:
             return
         core, offset = _core(title)

@@ -121,7 +121,7 @@ def american(word: str) -> str:
 
 
 def pattern(variant: str) -> str:
-    """What finds the variant as whole words, whatever stands between them."""
+    """Return the pattern that finds the variant as whole words, whatever stands between them."""
     words = variant.split(" ")
     parts: list[str] = []
     for at, word in enumerate(words):

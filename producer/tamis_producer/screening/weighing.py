@@ -33,7 +33,7 @@ class Weighing:
         self._protective = Contexts(protective, place)
 
     def rejects_by_title(self, title: bytes, mention: Mention, says: Evidence) -> bool:
-        """Whether a mention in the title rejects."""
+        """Return whether a mention in the title rejects."""
         around = window(title, mention)
         if self._protected(around, mention):
             return False
@@ -56,7 +56,7 @@ class Weighing:
                 return True
 
     def rejects_by_abstract(self, abstract: bytes, mention: Mention, says: Evidence) -> bool:
-        """Whether a mention in the abstract rejects."""
+        """Return whether a mention in the abstract rejects."""
         around = window(abstract, mention)
         return (
             not self._protected(around, mention)
@@ -69,7 +69,7 @@ class Weighing:
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: Evidence) -> bool:
-    """Whether an abstract's sentence says of its paper that it is such."""
+    """Return whether an abstract's sentence says of its paper that it is such."""
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True
@@ -95,7 +95,7 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: Evidence) -> bo
 
 
 def _is_own_work(contexts: tuple[str, ...], around: bytes, says: Evidence) -> bool:
-    """Whether the sentence says it of the paper's own work, and neither it nor the paper studies people besides."""
+    """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
     if says.people_in_title or says.design_in_title or says.people_studied:
         return False
     return not names_people(around) and _own(contexts).hold(around) and not _own(A_REVIEW).hold(around)

@@ -79,7 +79,7 @@ class AIEvaluationService:
     async def filter(
         self, item: object, criteria: str, include_reasoning: bool = True, *, fresh: bool = False
     ) -> EvaluationResult:
-        """Whether the item meets the criteria: True or False."""
+        """Return whether the item meets the criteria: True or False."""
         return await self._result(EvaluationResult, _filter(criteria, include_reasoning), item, fresh)
 
     async def filter_batch(
@@ -91,7 +91,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Whether each item meets the criteria: True or False."""
+        """Return whether each item meets the criteria: True or False."""
         params = _filter(criteria, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -106,7 +106,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """How the item rates from `min_value` to `max_value`, a float; with an interval, only at its steps."""
+        """Rate the item from `min_value` to `max_value`, as a float; with an interval, only at its steps."""
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -122,7 +122,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """How each item rates from `min_value` to `max_value`, a float; with an interval, only at its steps."""
+        """Rate each item from `min_value` to `max_value`, as a float; with an interval, only at its steps."""
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 

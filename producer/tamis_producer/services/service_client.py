@@ -17,7 +17,7 @@ class ServiceClient:
 
     @property
     def calls(self) -> SingleCalls:
-        """What asks for single results. Raises `ConfigurationError` where no broker or ledger is named."""
+        """The single calls of its client. Raises `ConfigurationError` where no broker or ledger is named."""
         if self._given is not None:
             return self._given.calls
         with self._lock:

@@ -23,7 +23,7 @@ class OutOfBounds(ValueError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What of a batch may be how large; the fields are those of the settings."""
+    """The largest sizes of a batch and its parts; the fields are those of the settings."""
 
     max_items: int
     max_item_bytes: int
@@ -34,7 +34,7 @@ class Bounds:
 
     @classmethod
     def of(cls, settings: ProducerSettings) -> Self:
-        """As the settings say."""
+        """Return the bounds of these settings."""
         return cls(
             max_items=settings.max_items,
             max_item_bytes=settings.max_item_bytes,
@@ -46,7 +46,7 @@ class Bounds:
 
     @classmethod
     def usual(cls) -> Self:
-        """As the settings say where nobody set anything."""
+        """Return the bounds of settings that nobody changed."""
         fields = ProducerSettings.model_fields
         return cls(**{name: fields[name].default for name in cls.__dataclass_fields__})
 

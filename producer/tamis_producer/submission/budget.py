@@ -26,7 +26,7 @@ def amount_of(given: object, *, name: str = "max_cost") -> Decimal:
 
 
 def has_none(batch_id: object) -> InvalidParameters:
-    """Of a batch that was submitted without a budget, and is given one later."""
+    """Return the error for a batch that was submitted without a budget, and is given one later."""
     return InvalidParameters(
         f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
     )

@@ -91,7 +91,7 @@ class NewBatch:
 
     @cached_property
     def content_sha256(self) -> str:
-        """Of operation, model, steering, items and exclusions: what an idempotency key stands for.
+        """The digest of operation, model, steering, items and exclusions: what an idempotency key stands for.
 
         Not of priority, budget and tier: they say how the same work is done, and the first two may change while it is.
         Nor of examples that were chosen from another batch: people may have decided more there since.

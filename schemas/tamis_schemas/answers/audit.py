@@ -7,7 +7,7 @@ from ..values.frozen import Frozen
 
 
 class Stratum(StrEnum):
-    """Which exclusions a sample is drawn from."""
+    """The exclusions that a sample is drawn from."""
 
     ALL = "all"
     RULES = "rules"  # of the initial filter, before any model was asked
@@ -38,12 +38,12 @@ class Audit(Frozen):
 
     @property
     def sample(self) -> int:
-        """How many records were drawn."""
+        """The number of records drawn."""
         return len(self.items)
 
     @property
     def decided(self) -> int:
-        """Of how many a human said something."""
+        """The number of records that a human has judged."""
         return sum(item.include is not None for item in self.items)
 
     @property

@@ -16,7 +16,7 @@ METRICS = (  # of spec 4, in its order
 
 
 def metric_rank(label: str) -> tuple[int, str]:
-    """What metrics are ordered by: those of spec 4 as it has them, then others by name."""
+    """Return the sort key of a metric: those of spec 4 in its order, then others by name."""
     return (METRICS.index(label) if label in METRICS else len(METRICS), label)
 
 

@@ -8,7 +8,7 @@ DUPLICATE = "duplicate"  # the rule under which copies of a record are kept out
 
 
 class Exclusion(Frozen):
-    """What kept a record out before screening: the initial filter (tier 1, spec 3), or another copy of it."""
+    """The reason that kept a record out before screening: the initial filter (tier 1, spec 3), or a copy of it."""
 
     rule: str  # a `FilterRule` of the initial filter, or `duplicate`
     reason: str  # one sentence for a reader

@@ -42,14 +42,14 @@ class FieldExtractions(Frozen):
 
 
 class RecallAnswer(Frozen):
-    """What a model says of the chunks that were shown: do they hold all that a value needs?"""
+    """A model's verdict on the chunks that were shown: do they hold all that a value needs?"""
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # what they lack
 
 
 class ExtractionDetail(Frozen):
-    """What stands behind the value of an item with chunks: a result's `detail`.
+    """The evidence behind the value of an item with chunks: a result's `detail`.
 
     `fields` is by field of an `extract_fields`; an `extract` has one value, under the empty name.
     """

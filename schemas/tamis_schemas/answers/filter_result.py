@@ -28,7 +28,7 @@ class FilterRule(StrEnum):
 
 
 class FilterResult(Frozen):
-    """Whether one paper passes; where it does not, the rule, and the text of the paper that decided."""
+    """The filter's decision on one paper; of a rejection the rule, and the text of the paper that decided."""
 
     passed: bool
     reason: str  # one sentence for a reader
@@ -46,7 +46,7 @@ class FilterResult(Frozen):
         return self
 
     def exclusion(self) -> Exclusion | None:
-        """What the ledger keeps of a rejection; None for a paper that passed."""
+        """Return the ledger's exclusion of a rejected paper; None for a paper that passed."""
         if self.rule is None:
             return None
         return Exclusion(

@@ -9,7 +9,7 @@ from .results import Confidence
 
 
 class EvidenceType(StrEnum):
-    """How the reasoning behind a classification supports it (spec 5)."""
+    """The kind of support that the reasoning behind a classification gives it (spec 5)."""
 
     EXPLICIT = "explicit"  # a direct statement: a stated age, a title
     CONTEXTUAL = "contextual"  # a strong inference: a graduation year for an age

@@ -44,7 +44,7 @@ class FieldsResult(Frozen):
 
 
 class InclusionStatus(StrEnum):
-    """What a record's screening came to."""
+    """The decision on a record's screening."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -52,7 +52,7 @@ class InclusionStatus(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a model says of one criterion: does the record show what the criterion describes?"""
+    """A model's answer on one criterion: does the record show what the criterion describes?"""
 
     MET = "met"
     NOT_MET = "not met"
@@ -66,7 +66,7 @@ class Verdict(StrEnum):
 
 
 class UncertainReason(StrEnum):
-    """Why the software made a record uncertain that a model had decided about."""
+    """The reason why the software made a record uncertain that a model had decided about."""
 
     UNVERIFIED = "no verified quote"  # no criterion that would exclude it stands on words that the record holds
     CONTRADICTED = "its verdicts contradict it"
@@ -74,14 +74,14 @@ class UncertainReason(StrEnum):
 
 
 class Cut(NamedTuple):
-    """How much of a field was sent to the model; as JSON `[sent, of]`."""
+    """The part of a field that was sent to the model; as JSON `[sent, of]`."""
 
     sent: int  # characters
     of: int
 
 
 class QuoteState(StrEnum):
-    """What became of a quote in the record that it is said to come from."""
+    """The state of a quote in the record that it is said to come from."""
 
     FOUND = "found"  # the record says so; marks and function words may differ
     ALTERED = "altered"  # the record says nearly so: a number, a unit, a negation or a content word differs
@@ -98,14 +98,14 @@ class Difference(Frozen):
 
     @property
     def words(self) -> str:
-        """What differs, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
+        """The difference, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
         if not self.recorded:
             return f'"{self.quoted}" added'
         return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
 
 
 class Quote(Frozen):
-    """What a model quotes for a verdict, and whether the record says so.
+    """A model's quote for a verdict, and whether the record says so.
 
     The place is that of the most similar passage in the record's own text, and only there where the quote is found or
     altered in a field that holds a text; of a list or an object only the field is named.
@@ -199,7 +199,7 @@ class Usage:
 
 
 class Provenance(Frozen):
-    """How a result came about: enough to ask again, and to defend it."""
+    """The origin of a result: enough to ask again, and to defend it."""
 
     model: str | None = None  # as the endpoint names it in its answer
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
@@ -238,7 +238,7 @@ class ItemResult(Frozen):
 
     @property
     def value(self) -> Any:
-        """What the operation gave: a value, or fields; None where it gave none, or the item has no result."""
+        """The operation's value, or fields; None where it gave none, or the item has no result."""
         if self.result is None:
             return None
         return self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
@@ -246,7 +246,7 @@ class ItemResult(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def final_value(self) -> Any:
-        """What counts: what a human decided, else what the operation gave."""
+        """The value that counts: a human's decision, else the operation's."""
         return self.value if self.override is None else self.override.value
 
     @computed_field  # type: ignore[prop-decorator]  # as above
@@ -257,7 +257,7 @@ class ItemResult(Frozen):
 
     @property
     def cut_words(self) -> str | None:
-        """What was not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all of it was."""
+        """The fields not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all were."""
         return "; ".join(f"{name} {cut.sent:,} of {cut.of:,} characters" for name, cut in self.cut.items()) or None
 
     @property
@@ -273,7 +273,7 @@ class ItemResult(Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """Why the record was excluded: the rule that kept it out, or the first criterion that failed; else None."""
+        """The reason of an exclusion: the rule that kept the record out, or the first failed criterion; else None."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

@@ -29,7 +29,7 @@ class TranscribedMessage(Frozen):
 
 
 class TranscribedFormat(Frozen):
-    """How the answer's shape was asked for, beside what the messages say of it."""
+    """The request for the answer's shape, beside what the messages say of it."""
 
     type: str  # json_schema or json_object
     name: str | None = None
@@ -37,7 +37,7 @@ class TranscribedFormat(Frozen):
 
 
 class TranscribedAnswer(Frozen):
-    """What the model wrote, as it was received."""
+    """The model's text, as it was received."""
 
     content: str
     cut: int | None = None  # characters that it had, where the ledger keeps its beginning alone
@@ -47,7 +47,7 @@ class TranscribedAnswer(Frozen):
 
 
 class TranscribedError(Frozen):
-    """Why a call has no answer."""
+    """The reason why a call has no answer."""
 
     kind: ErrorKind
     message: str
@@ -57,7 +57,7 @@ class TranscribedError(Frozen):
 
 
 class AnswerReading(Frozen):
-    """What reading an answer came to."""
+    """The outcome of reading an answer."""
 
     usable: bool
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise

@@ -1,4 +1,4 @@
-"""Whom to tell what becomes of a batch."""
+"""The receiver of a batch's events."""
 
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ SCHEMES = ("https", "http")
 
 
 class BatchEvent(StrEnum):
-    """What somebody may want to be told."""
+    """An event that a receiver may want to hear of."""
 
     COMPLETED = "batch.completed"  # or cancelled, and its last call has ended: nothing more happens
     PAUSED = "batch.paused"  # by itself: it cannot go on before somebody puts the reason right

@@ -14,7 +14,7 @@ from ..values.frozen import Frozen
 
 
 class Tally(Frozen):
-    """How many records there are of one kind: from one file, under one rule, for one reason."""
+    """The number of records of one kind: from one file, under one rule, for one reason."""
 
     name: str
     n: int = Field(ge=0)
@@ -39,7 +39,7 @@ class Arrow(Frozen):
 
 
 class FlowStage(Frozen):
-    """What became of the records that one batch was asked about.
+    """The ways of the records that one batch was asked about.
 
     Of an operation that does not decide (an extraction, a score), every record with a result has passed.
     """
@@ -73,7 +73,7 @@ class FlowStage(Frozen):
 
     @property
     def arrow(self) -> Arrow:
-        """Where the records of this stage part."""
+        """The place where the records of this stage part."""
         ways = {
             "passed": self.passed,
             "excluded": total(self.excluded),

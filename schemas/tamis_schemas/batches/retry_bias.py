@@ -19,7 +19,7 @@ ALMOST_NONE = 0.001
 
 
 class Trait(StrEnum):
-    """By what the records of a round are told apart."""
+    """The trait by which a round's records are grouped."""
 
     LENGTH = "length"  # characters of the fields that a model is shown
     YEAR = "year"
@@ -27,7 +27,7 @@ class Trait(StrEnum):
 
     @property
     def words(self) -> str:
-        """As a heading says it, after `by`."""
+        """The name in a heading, after `by`."""
         return "the decisions on the records before and after" if self is Trait.NEIGHBOURS else self.value
 
 
@@ -167,7 +167,7 @@ class RoundTally:
         return {value: count for value, count in self._all[trait].items() if value is not None}
 
     def _group(self, trait: Trait, label: str, records: str, span: tuple[int, int] | None) -> Group:
-        """Of the values from first to last of the span; None: of the records without one."""
+        """Return the records with values from first to last of the span; None: the records without one."""
 
         def inside(counted: Counter[int | None]) -> int:
             if span is None:

@@ -81,7 +81,7 @@ class ReviewPlan(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What makes the plan this one and no other, as JSON values.
+        """The part that makes the plan this one and no other, as JSON values.
 
         Its budgets do not, they may be raised, and its tiers do not; nor do examples that were chosen from a batch, see
         there. A stage that is not steered has no word of it.

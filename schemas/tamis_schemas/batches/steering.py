@@ -52,7 +52,7 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")
 
 
 class Tier(StrEnum):
-    """At which price and speed an endpoint works."""
+    """The price and speed at which an endpoint works."""
 
     STANDARD = "standard"
     FLEX = "flex"  # half the price, slow, and now and then without capacity
@@ -65,7 +65,7 @@ class Tier(StrEnum):
 
 
 class TierFallback(StrEnum):
-    """What becomes of an item for which its tier had no capacity all the time that it may wait."""
+    """The fate of an item for which its tier had no capacity all the time that it may wait."""
 
     STANDARD = "standard"  # it is asked at the standard tier
     WAIT = "wait"  # it waits on, as long as it takes
@@ -127,7 +127,7 @@ def checked_headers(given: dict[str, str]) -> dict[str, str]:
 
 
 def _depth(value: object) -> int:
-    """Of containers inside each other. What `json.dumps` took is no deeper than Python's own limit."""
+    """Return how many containers lie inside each other. What `json.dumps` took is no deeper than Python's own limit."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
 
@@ -143,7 +143,7 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
 class Steering(Frozen):
-    """How a model is steered; None, or a field that is not there, leaves it to the worker's settings."""
+    """The steering of a model; None, or a field that is not there, leaves it to the worker's settings."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -181,12 +181,12 @@ class Steering(Frozen):
 
     @property
     def said(self) -> dict[str, Any]:
-        """What it says, as JSON values."""
+        """The fields that are set, as JSON values."""
         return {name: value for name, value in self.model_dump(mode="json").items() if value not in (None, {})}
 
     @property
     def content(self) -> dict[str, Any]:
-        """What of it can change an answer. Not the tier: it says how the same work is done, as a priority does."""
+        """The fields that can change an answer. Not the tier: it says how the same work is done, as a priority does."""
         return {name: value for name, value in self.said.items() if not name.startswith("tier")}
 
     @property
@@ -221,12 +221,12 @@ class SteeringView(Frozen):
 
     @classmethod
     def of(cls, steering: Steering) -> "SteeringView":
-        """What may be shown of it."""
+        """Return the part of a steering that may be shown."""
         return cls.model_validate({**steering.said, "extra_headers": tuple(steering.extra_headers)})
 
     @property
     def words(self) -> str:
-        """In one line: reasoning effort low, extra body {"top_p": 0.9}, extra headers X-Team, tier flex."""
+        """The steering in a line: reasoning effort low, extra body {"top_p": 0.9}, extra headers X-Team, tier flex."""
         parts = [
             f"reasoning effort {self.reasoning_effort}" if self.reasoning_effort else "",
             f"extra body {json.dumps(self.extra_body, ensure_ascii=False)}" if self.extra_body else "",

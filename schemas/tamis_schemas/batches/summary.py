@@ -20,7 +20,7 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 
 
 class Counts(Frozen):
-    """How many items of a batch stand where. The parts always add up to `n_items`: the accounting identity."""
+    """The number of a batch's items in each state. They always add up to `n_items`: the accounting identity."""
 
     n_items: int = 0
     excluded_by_filter: int = 0

@@ -1,4 +1,4 @@
-"""What models cost: a table of prices, and the cost of what an endpoint has counted.
+"""Prices of models: a table of them, and the cost of the tokens that an endpoint has counted.
 
 A price that is not known is None, never 0. The figures stand in `prices.json` beside this file, each with its source.
 """
@@ -40,7 +40,7 @@ def tier_name(tier: str | None) -> str | None:
 
 
 class TierPrice(Frozen):
-    """What a model costs at a tier other than the standard one: so many times as much, or prices of the tier's own.
+    """A model's price at a tier other than the standard one: so many times as much, or prices of the tier's own.
 
     Where both are given, a price of its own goes before the factor.
     """

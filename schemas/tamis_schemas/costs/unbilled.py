@@ -1,4 +1,4 @@
-"""What may have been paid for and stands in no bill: calls without an answer, and claims whose worker died."""
+"""Costs that may stand in no bill: of calls without an answer, and of claims whose worker died."""
 
 from decimal import ROUND_CEILING, Decimal
 

@@ -1,4 +1,4 @@
-"""What workers and gateways may do in the ledger: the least rights, granted by whoever owns the tables.
+"""Rights of workers and gateways in the ledger: the least that they need, granted by the owner of the tables.
 
 docs/security.md shows these statements, and tests run a batch with them.
 """
@@ -20,7 +20,7 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """Of a role: it reads every table, adds to most and changes most; what is not named here it deletes nowhere."""
+    """The rights of a role: it reads every table, adds to most and changes most; it deletes only where named here."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()

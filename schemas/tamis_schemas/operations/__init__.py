@@ -70,7 +70,7 @@ def parse_operation(params: object) -> Operation:
 
 
 def first_complaint(error: ValidationError) -> str:
-    """What is wrong with the first wrong parameter: `field: message`."""
+    """Return the complaint about the first wrong parameter: `field: message`."""
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")

@@ -30,7 +30,7 @@ class Criterion(Frozen):
 
     @property
     def reason(self) -> str:
-        """Why a record is excluded that it decides about: the caller's wording, else `not met: TEXT` or the text."""
+        """The reason of an exclusion that it decides: the caller's wording, else `not met: TEXT` or the text."""
         return self.exclude_as or reason_of(self.text, excludes=self.excludes)
 
 
@@ -88,7 +88,7 @@ _Entry = Annotated[
 
 
 class SearchCriteria(Frozen):
-    """What a review is looking for (spec 3). At least one inclusion or exclusion criterion.
+    """The criteria of a review (spec 3). At least one inclusion or exclusion criterion.
 
     An entry of the two lists is a text, or a `WordedCriterion` as a dict: its wording is kept under the criterion's
     label in `exclude_as`, and is never shown to a model.

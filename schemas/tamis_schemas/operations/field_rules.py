@@ -63,14 +63,14 @@ def parts(schema: JsonSchema, root: JsonSchema) -> list[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a schema asks for, each reference written out."""
+    """The size of a schema's questions, each reference written out."""
 
     depth: int  # of fields inside fields; 0: there are none
     properties: int
 
 
 def extent(schema: JsonSchema) -> Extent:
-    """How deep a schema that was checked is, and how many properties it asks for."""
+    """Return how deep a schema that was checked is, and how many properties it has."""
     depth = properties = 0
     for visit in _visits(schema):
         depth = max(depth, visit.depth)
@@ -168,7 +168,7 @@ def _check_json(given: JsonSchema) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """How much a schema comes to, with all that it refers to."""
+    """The size of a schema, with all that it refers to."""
 
     size: int
     height: int
@@ -266,7 +266,7 @@ def _check_part(visit: _Visit, root: JsonSchema) -> None:
 
 
 def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
-    """What `const` or `enum` allow, as far as it is of the schema's own types, without objects and arrays."""
+    """Return the values of `const` or `enum` that are of the schema's own types, without objects and arrays."""
     from .schema_drafts import LATEST
 
     listed = [schema["const"]] if "const" in schema else schema.get("enum", [])

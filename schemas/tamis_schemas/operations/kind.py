@@ -1,4 +1,4 @@
-"""What an operation says of its own values: which include a record, what a human may decide, how it is told of."""
+"""The base of operations: which values include a record, what a human may decide, how a report names it."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -67,7 +67,7 @@ class OperationKind(Frozen):
         return self.includes if said else self.excludes
 
     def value_of_text(self, text: str) -> Any:
-        """What a person wrote, on a command line or in a table, as a checked value; raises as `checked_value` does."""
+        """Return the checked value of a person's words, on a command line or in a table; raises as `checked_value`."""
         word = text.strip()
         if not self.decides():
             return self.checked_value(word)

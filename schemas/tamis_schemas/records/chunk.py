@@ -38,12 +38,12 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Whether this method, `bm25` or `knn`, found it; one that `both` found was found by each."""
+        """Return whether this method, `bm25` or `knn`, found it; one that `both` found was found by each."""
         return self.retrieval_method in (method, BOTH)
 
 
 class Retrieval(Frozen):
-    """How a search was bounded; None: not known."""
+    """The bounds of a search; None: not known."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,14 +53,14 @@ class Retrieval(Frozen):
 
 
 class Retrieved(Frozen):
-    """What was retrieved for one item."""
+    """The chunks that were retrieved for one item."""
 
     chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # as given, best first
     retrieval: Retrieval = Retrieval()
 
     @classmethod
     def of(cls, item: Item) -> Self | None:
-        """What an item holds under `chunks` and `retrieval`; None where it holds no chunk.
+        """Return an item's `chunks` and `retrieval`; None where it holds no chunk.
 
         Raises:
             ValueError: naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.

@@ -6,7 +6,7 @@ from ..values.frozen import Frozen
 
 
 class Source(Frozen):
-    """What a methods section says of the records: where from, how read, how filtered."""
+    """The origin of the records, for a methods section: where from, how read, how filtered."""
 
     file: str  # its name, without the folder
     format: str  # RIS, CSV, ...

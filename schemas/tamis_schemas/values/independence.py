@@ -1,4 +1,4 @@
-"""Whether a share depends on a group: Pearson's chi-square test of independence, for tables of two columns."""
+"""Independence of a share and a group: Pearson's chi-square test, for tables of two columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

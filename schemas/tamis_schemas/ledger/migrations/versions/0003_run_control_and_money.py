@@ -1,4 +1,4 @@
-"""Why a batch is paused, its priority and lane, and what its items cost.
+"""The reason of a pause, a batch's priority and lane, and the cost of its items.
 
 Revision ID: 0003
 Revises: 0002

@@ -1,4 +1,4 @@
-"""What earlier rounds failed with, how workers are, what was repaired, and what of an item was not sent.
+"""Failures of earlier rounds, the state of workers, repairs, and the parts of an item that were not sent.
 
 Revision ID: 0004
 Revises: 0003

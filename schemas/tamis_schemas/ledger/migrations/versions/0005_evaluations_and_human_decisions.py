@@ -1,4 +1,4 @@
-"""What metrics say of results, what people decided and checked, a batch's trace, and the keys of the gateway.
+"""Evaluations by metrics, people's decisions and audits, a batch's trace, and the keys of the gateway.
 
 Revision ID: 0005
 Revises: 0004

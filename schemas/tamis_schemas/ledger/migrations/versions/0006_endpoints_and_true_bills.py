@@ -1,4 +1,4 @@
-"""How endpoints are asked, how a batch steers the model, and what a bill is made of.
+"""The dialects of endpoints, the steering of a batch, and the parts of a bill.
 
 Revision ID: 0006
 Revises: 0005

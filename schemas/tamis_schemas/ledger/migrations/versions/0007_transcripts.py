@@ -1,4 +1,4 @@
-"""What was asked and answered for each item, and the texts that all questions of a batch have in common.
+"""Transcripts of each item, and the texts that all questions of a batch have in common.
 
 Revision ID: 0007
 Revises: 0006

@@ -1,4 +1,4 @@
-"""Who submitted what, on whose behalf, and whom to tell.
+"""The submitter of a batch, the key that it came with, and the callback.
 
 Revision ID: 0008
 Revises: 0007

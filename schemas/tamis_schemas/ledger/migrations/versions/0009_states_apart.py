@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - every statement is put together from constants
-"""What changes while a batch runs, apart from what its items are; and counters, kept by whatever changes a state.
+"""The changing part of items, apart from their payloads; and counters, kept by whatever changes a state.
 
 `items` becomes `payloads`, where it lies: nothing heavy is read or written. Its changing columns move to `item_states`,
 narrow rows with room on their page for the next version. A view `items` takes the statements of the release before.

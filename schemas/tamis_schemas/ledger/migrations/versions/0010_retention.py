@@ -1,4 +1,4 @@
-"""What is kept how long, and views for people who ask in SQL.
+"""Retention of batches, and views for people who ask in SQL.
 
 Revision ID: 0010
 Revises: 0009

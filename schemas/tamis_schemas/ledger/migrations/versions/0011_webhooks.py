@@ -1,4 +1,4 @@
-"""Whom to tell what, and whether it was told.
+"""Webhooks: the receivers, and the deliveries.
 
 Revision ID: 0011
 Revises: 0010
