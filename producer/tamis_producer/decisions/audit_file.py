@@ -49,9 +49,8 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
 
     `reviewer`: who decided where a row names nobody.
 
-    Raises:
-        InputError: naming the line: no such column, a decision that is none, a row without a reviewer, rows of two
-            audits.
+    Raises `InputError` naming the line: no such column, a decision that is none, a row without a reviewer, rows of two
+    audits.
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()

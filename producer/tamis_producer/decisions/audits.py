@@ -88,9 +88,8 @@ def record(
     alone; both stay in the ledger. With `include_missed`, every record of the sample that should have been included is:
     by an override of the same reviewer and note, unless a human's decision stands on it already.
 
-    Raises:
-        RefusedDecision: a record that is not of the sample, no reviewer, two decisions on one record, or a changed one
-            without `correct`.
+    Raises `RefusedDecision`: a record that is not of the sample, no reviewer, two decisions on one record, or a changed
+    one without `correct`.
     """
     new = _write(connection, audit_id, decisions, correct=correct)
     audit = read_audit(connection, audit_id)

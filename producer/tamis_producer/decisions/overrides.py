@@ -44,9 +44,8 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     Runs in the caller's transaction. A decision that stands already, of the same reviewer with the same note, adds no
     second row.
 
-    Raises:
-        RefusedDecision: a value that the operation could not have given, an item that is not there or has not ended
-            yet, nothing to withdraw, no reviewer, or two decisions on one item.
+    Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there or has not
+    ended yet, nothing to withdraw, no reviewer, or two decisions on one item.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)

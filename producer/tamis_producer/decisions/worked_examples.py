@@ -27,9 +27,8 @@ CUT = " [...]"
 def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
     """The inclusion with examples from an earlier batch, of which `rows` are the items that people decided about.
 
-    Raises:
-        InvalidParameters: the earlier batch is no inclusion or has another research question, nobody included one of
-            its records and excluded another, or the criteria bring examples of their own.
+    Raises `InvalidParameters`: the earlier batch is no inclusion or has another research question, nobody included one
+    of its records and excluded another, or the criteria bring examples of their own.
     """
     criteria = operation.criteria
     if criteria.examples:

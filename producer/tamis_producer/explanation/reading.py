@@ -51,11 +51,7 @@ NOT_KEPT = (
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
-    """The whole story of the item at a place of a batch.
-
-    Raises:
-        InvalidParameters: the batch has no such place.
-    """
+    """The whole story of the item at a place of a batch. Raises `InvalidParameters`: the batch has no such place."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)

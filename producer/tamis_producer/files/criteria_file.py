@@ -40,8 +40,7 @@ LISTS = ("inclusion_criteria", "exclusion_criteria")
 def read_criteria(path: Path | str) -> SearchCriteria:
     """The criteria in a YAML or JSON file.
 
-    Raises:
-        InputError: naming line and field, where the file is none, or says something that criteria cannot say.
+    Raises `InputError` naming line and field, where the file is none, or says something that criteria cannot say.
     """
     return criteria_of(read_yaml(path, what="criteria", example=EXAMPLE))
 

@@ -62,8 +62,7 @@ class PlannedReview:
 def read_plan(path: Path | str) -> PlannedReview:
     """The plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
 
-    Raises:
-        InputError: naming file, line and field, where any of them cannot be read or says what a plan cannot say.
+    Raises `InputError` naming file, line and field, where any of them cannot be read or says what a plan cannot say.
     """
     file = read_yaml(path, what="the parts of a plan", example=EXAMPLE)
     file.check_names(FIELDS)

@@ -25,8 +25,7 @@ models:
 def known_prices(own: Path | None) -> Prices:
     """The prices that are part of Tamis, and before them those of a user's file.
 
-    Raises:
-        InputError: naming file, line and field, where the file cannot be read or says what is no price.
+    Raises `InputError` naming file, line and field, where the file cannot be read or says what is no price.
     """
     packaged = Prices(packaged_prices().models)
     return packaged if own is None else packaged.before(read_prices(own).models)

@@ -29,9 +29,8 @@ def read_table(path: Path | str, known: Collection[str], required: Collection[st
 
     Columns are found by name, in any case; what is not `known` is left alone. Empty rows are no rows.
 
-    Raises:
-        InputError: the file cannot be read as a table, a required column is missing or one stands there twice, a row is
-            longer than the header; with the line.
+    Raises `InputError`: the file cannot be read as a table, a required column is missing or one stands there twice, a
+    row is longer than the header; with the line.
     """
     path = Path(path)
     text = read_text(path)

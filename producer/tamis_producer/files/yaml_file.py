@@ -41,8 +41,7 @@ class YamlFile:
     def check_names(self, known: Iterable[str], location: Location = ()) -> None:
         """Refuse names that stand twice in the mapping at a location, or are not known there.
 
-        Raises:
-            InputError: naming line and field, and what was probably meant.
+        Raises `InputError` naming line and field, and what was probably meant.
         """
         listed = list(known)
         node = _node_at(self.root, location)
@@ -64,8 +63,7 @@ class YamlFile:
 def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
     """The mapping in a YAML or JSON file; `what` it holds and an `example` of it are for the messages.
 
-    Raises:
-        InputError: naming the line, where the file cannot be read, is no YAML, or holds no mapping.
+    Raises `InputError` naming the line, where the file cannot be read, is no YAML, or holds no mapping.
     """
     path = Path(path)
     root = _parsed(read_text(path), path, what, example)

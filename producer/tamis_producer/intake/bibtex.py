@@ -75,9 +75,8 @@ class _Named:
 def read_bibtex(text: str, path: Path) -> list[dict[str, Any]]:
     """The records in `text`; the citation key is the id. `@string` names are replaced by what they stand for.
 
-    Raises:
-        InputError: naming line and key, where an entry is broken, a key or a field of one stands twice, or a part of
-            an entry stands outside of any.
+    Raises `InputError` naming line and key, where an entry is broken, a key or a field of one stands twice, or a part
+    of an entry stands outside of any.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()

@@ -54,9 +54,8 @@ def read_delimited(text: str, path: Path) -> list[dict[str, Any]]:
 
     The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again.
 
-    Raises:
-        InputError: naming the line, where there is no header with a title or an abstract, a column stands twice, a
-            row is longer than the header, or a quote is never closed.
+    Raises `InputError` naming the line, where there is no header with a title or an abstract, a column stands twice, a
+    row is longer than the header, or a quote is never closed.
     """
     delimiter = _delimiter(text)
     rows = _rows(text, delimiter, path)

@@ -28,8 +28,7 @@ def read_jsonl(text: str, path: Path) -> list[dict[str, Any]]:
     `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that
     Tamis gives a meaning of its own (`_line`, `_source`, `_tamis_decision` ...) gets one more underscore in front.
 
-    Raises:
-        InputError: naming the first line that is no object.
+    Raises `InputError` naming the first line that is no object.
     """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):

@@ -39,11 +39,7 @@ class _Block:
 
 
 def read_nbib(text: str, path: Path) -> list[dict[str, Any]]:
-    """The records in `text`.
-
-    Raises:
-        InputError: naming the line, where text stands outside of any record.
-    """
+    """The records in `text`. Raises `InputError` naming the line, where text stands outside of any record."""
     records = [
         record_of([Field(tag, _unfolded(lines)) for tag, lines in block.fields], line=block.line, number=number)
         for number, block in enumerate(_blocks(text, path), 1)

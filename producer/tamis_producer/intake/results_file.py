@@ -76,8 +76,7 @@ def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
 def replacing(path: Path | str) -> Iterator[TextIO]:
     """A stream whose text becomes the file at `path` when all of it is written; until then nothing changes there.
 
-    Raises:
-        InputError: the file cannot be written.
+    Raises `InputError`: the file cannot be written.
     """
     path = Path(path)
     try:

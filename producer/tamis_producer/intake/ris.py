@@ -40,8 +40,7 @@ class _Block:
 def read_ris(text: str, path: Path) -> list[dict[str, Any]]:
     """The records in `text`.
 
-    Raises:
-        InputError: naming the line where a record has no end, or text stands outside of any record.
+    Raises `InputError` naming the line where a record has no end, or text stands outside of any record.
     """
     records = [
         record_of(block.fields, line=block.line, number=number) for number, block in enumerate(_blocks(text, path), 1)

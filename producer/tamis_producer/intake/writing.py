@@ -29,9 +29,8 @@ def write_records(
     replaces the one that the file had. `read_records` reads all of it back. The file is UTF-8, and appears when all of
     it is written.
 
-    Raises:
-        InputError: the records come from several formats, or from none, and `format` does not say which to write; it
-            names a format that cannot be written; or the file cannot be written.
+    Raises `InputError`: the records come from several formats, or from none, and `format` does not say which to write;
+    it names a format that cannot be written; or the file cannot be written.
     """
     chosen = _chosen(records, path, format)
     with replacing(path) as stream:

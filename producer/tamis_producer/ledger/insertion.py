@@ -81,8 +81,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
 def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
     """Return where the batch that is there already may spend no more than the new one.
 
-    Raises:
-        IdempotencyConflict: it may spend more: whoever names a budget now would rely on one that does not hold.
+    Raises `IdempotencyConflict`: it may spend more: whoever names a budget now would rely on one that does not hold.
     """
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"

@@ -23,8 +23,7 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
     The true proportion lies at or below it with at least the probability `level`. Without observations it is 1. Counts
     need not be whole: those of a sample in blocks are divided by its design effect.
 
-    Raises:
-        ValueError: where not 0 <= count <= total, or not 0 < level < 1.
+    Raises `ValueError` where not 0 <= count <= total, or not 0 < level < 1.
     """
     _check(count, total, level)
     if count == total:

@@ -25,8 +25,7 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 
     Computed in whole numbers: nothing is rounded.
 
-    Raises:
-        ValueError: where not 0 <= found <= sample <= population, or not 0 < level < 1.
+    Raises `ValueError` where not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
     if not 0 <= found <= sample <= population:
         raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")

@@ -58,8 +58,7 @@ class Judged:
 def judged(row: ItemResult) -> Judged:
     """The row of a filter's or an inclusion's results, as the model or a rule decided it.
 
-    Raises:
-        InvalidRequest: the row is of an operation that does not include or exclude.
+    Raises `InvalidRequest`: the row is of an operation that does not include or exclude.
     """
     stand, why, confidence = _stand(row)
     kept_out = row.exclusion

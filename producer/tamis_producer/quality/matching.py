@@ -49,9 +49,8 @@ def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
     share do no harm. A copy of another record is not evaluated: no model was asked about it. Its label counts for the
     record that stands for it: a work is included where a human included any of its copies.
 
-    Raises:
-        InvalidRequest: no label has a record; two labels of one id contradict each other; or a label is of an id that
-            several records share.
+    Raises `InvalidRequest`: no label has a record; two labels of one id contradict each other; or a label is of an id
+    that several records share.
     """
     everything = [judged(row) for row in rows]
     indices = _indices(everything, given)

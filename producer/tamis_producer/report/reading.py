@@ -44,8 +44,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 def read_figures(connection: Connection, subject: Subject) -> Figures:
     """The figures of a batch or a review; consistent where the connection is a `snapshot`.
 
-    Raises:
-        OperationFailed: the ledger's own numbers do not add up.
+    Raises `OperationFailed`: the ledger's own numbers do not add up.
     """
     tallied = [tally(connection, batch) for batch in subject.batches]
     return Figures(

@@ -34,8 +34,7 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 def pause(connection: Connection, batch_id: UUID) -> None:
     """No item of the batch is begun any more. A batch that is paused stays as it is, with its reason.
 
-    Raises:
-        IllegalTransition: it is completed or cancelled.
+    Raises `IllegalTransition`: it is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "pause")
     if batch.state != BatchStatus.PAUSED:
@@ -77,8 +76,7 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
     What is in flight is dispatched again with its shard, to a queue of the new priority. The messages in the old queue
     do no harm: whichever comes first is granted the claim.
 
-    Raises:
-        IllegalTransition: it is completed or cancelled.
+    Raises `IllegalTransition`: it is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:
@@ -89,8 +87,7 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
 def cancel(connection: Connection, batch_id: UUID) -> None:
     """Cancel what is pending at once, and the rest when it is given back; a worker writes the summary then.
 
-    Raises:
-        IllegalTransition: it is completed.
+    Raises `IllegalTransition`: it is completed.
     """
     batch = _locked(connection, batch_id, "cancel")
     if batch.state == BatchStatus.CANCELLED:

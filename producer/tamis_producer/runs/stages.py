@@ -32,8 +32,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
     Runs in the caller's transaction. `first` is the batch of the first stage, of which this fills in the place.
     `again`: a new review in any case.
 
-    Raises:
-        IdempotencyConflict: the one that is there has a stage that may cost more than this plan lets it.
+    Raises `IdempotencyConflict`: the one that is there has a stage that may cost more than this plan lets it.
     """
     stored = plan.model_dump(mode="json")
     content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())

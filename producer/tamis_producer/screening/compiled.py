@@ -30,8 +30,7 @@ def own(pattern: str) -> re2._Regexp:
 def given(pattern: object, place: str) -> re2._Regexp:
     """A pattern that a caller may have written, over UTF-8.
 
-    Raises:
-        InvalidParameters: naming `place`, what is wrong, and where in the pattern it stands.
+    Raises `InvalidParameters` naming `place`, what is wrong, and where in the pattern it stands.
     """
     if not isinstance(pattern, str):
         raise InvalidParameters(f"{place}: a pattern is a text, not a {type(pattern).__name__}")

@@ -68,8 +68,7 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> Dup
 
     A file of more than `max_bytes` is not read.
 
-    Raises:
-        InputError: a file cannot be read, or is empty.
+    Raises `InputError`: a file cannot be read, or is empty.
     """
     placed = [
         PlacedRecord(path, index, record)

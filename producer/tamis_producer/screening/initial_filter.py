@@ -38,9 +38,8 @@ class InitialFilter:
 
     A missing, short or placeholder abstract never rejects, nor does an unknown year.
 
-    Raises:
-        InvalidParameters: a keyword or pattern that cannot be looked for, naming its list, its place in it from 0, and
-            what is wrong.
+    Raises `InvalidParameters`: a keyword or pattern that cannot be looked for, naming its list, its place in it from 0,
+    and what is wrong.
     """
 
     def __init__(

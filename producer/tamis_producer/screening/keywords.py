@@ -36,8 +36,7 @@ class Keyword:
 class Keywords:
     """Finds every mention of some keywords in one linear pass.
 
-    Raises:
-        InvalidParameters: naming the place of a keyword that is none.
+    Raises `InvalidParameters` naming the place of a keyword that is none.
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:

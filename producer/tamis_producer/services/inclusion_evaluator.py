@@ -63,8 +63,7 @@ class InclusionEvaluator:
         callback: Callable[[str, str], None] | None = None,
         steering: Steering = NO_STEERING,
     ) -> None:
-        """
-        Args:
+        """Args:
             criteria: what the review includes and excludes.
             model: the model to ask; None: the one of the settings, else the workers' own.
             unclear: how a verdict counts that a record leaves open.
@@ -74,8 +73,7 @@ class InclusionEvaluator:
             callback: hears `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
             steering: of every batch, as of `Client.submit`.
 
-        Raises:
-            InvalidParameters: `unclear` or `unverified` is no policy.
+        Raises `InvalidParameters`: `unclear` or `unverified` is no policy.
         """
         self._operation = Inclusion(
             criteria=criteria,

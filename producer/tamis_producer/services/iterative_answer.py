@@ -25,16 +25,14 @@ class IterativeAnswerService:
         service: str = SERVICE,
         api_key_id: str | None = None,
     ) -> None:
-        """
-        Args:
+        """Args:
             score_threshold: an answer of this score, from 0.0 to 1.0, is accepted.
             client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
             timeout: seconds to wait for one answer at most; None waits as long as it takes, for a worker too.
             service: under which name its calls are shown together, by the hour, beside the batches that people follow.
             api_key_id: the gateway's key on whose behalf it asks; None: no key.
 
-        Raises:
-            InvalidParameters: a threshold that is none.
+        Raises `InvalidParameters`: a threshold that is none.
         """
         parse_operation(_params("-", "-", "-", score_threshold=score_threshold))
         self.score_threshold = score_threshold

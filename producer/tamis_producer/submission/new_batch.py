@@ -153,8 +153,7 @@ class NewItems(Spool[NewItem]):
     def complete(self) -> None:
         """Check what can be said of all items alone.
 
-        Raises:
-            InvalidParameters: no item at all, or an exclusion without an item.
+        Raises `InvalidParameters`: no item at all, or an exclusion without an item.
         """
         if not len(self):
             raise InvalidParameters("items: there are none; an empty batch has nothing to decide")

@@ -60,8 +60,7 @@ def verdict(value: object) -> bool | None:
 def parse_operation(params: object) -> Operation:
     """The operation that a batch's stored parameters describe.
 
-    Raises:
-        InvalidParameters: naming the field, where the parameters describe none.
+    Raises `InvalidParameters` naming the field, where the parameters describe none.
     """
     try:
         return _adapter.validate_python(params)

@@ -53,8 +53,7 @@ class OperationKind(Frozen):
     def checked_value(self, value: object) -> Any:
         """A human's decision as it is kept.
 
-        Raises:
-            InvalidParameters: the operation could not have given it, or is none whose results a human decides.
+        Raises `InvalidParameters`: the operation could not have given it, or is none whose results a human decides.
         """
         if not self.decides():
             raise InvalidParameters(

@@ -62,8 +62,7 @@ class Retrieved(Frozen):
     def of(cls, item: Item) -> Self | None:
         """Return an item's `chunks` and `retrieval`; None where it holds no chunk.
 
-        Raises:
-            ValueError: naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.
+        Raises `ValueError` naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.
         """
         if item.get(CHUNKS) is None or item[CHUNKS] == []:
             return None

@@ -25,8 +25,7 @@ def wilson(count: int, total: int, level: float = 0.95) -> Proportion:
     Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
     209-212. Without continuity correction.
 
-    Raises:
-        ValueError: where not 0 <= count <= total, or not 0 < level < 1.
+    Raises `ValueError` where not 0 <= count <= total, or not 0 < level < 1.
     """
     if not 0 <= count <= total:
         raise ValueError(f"{count!r} out of {total!r} is no proportion")
