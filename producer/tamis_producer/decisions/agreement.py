@@ -1,7 +1,6 @@
 """Agreement of the software's decisions with those of humans, on the records that both decided."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
@@ -86,8 +85,5 @@ def _system(connection: Connection, batch_id: UUID, operation: str, places: Coll
 
 def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
     human = standing(batch_id)
-    return {row.idx: _word(row.value) for row in connection.execute(select(human.c.idx, human.c.value))}
-
-
-def _word(value: Any) -> str:
-    return INCLUDE if verdict(value) else EXCLUDE
+    found = connection.execute(select(human.c.idx, human.c.value))
+    return {row.idx: INCLUDE if verdict(row.value) else EXCLUDE for row in found}

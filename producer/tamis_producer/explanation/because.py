@@ -20,7 +20,7 @@ from tamis_schemas import (
     Operation,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.answers.penalties import QUOTE_PENALTY, Band, after_quotes, milder_band
+from tamis_schemas.answers.penalties import QUOTE_PENALTY, after_quotes, milder_band
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState, Verdict
 
 from .document import Because
@@ -134,18 +134,15 @@ def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[Because]:
         equation = _equation(f"{_n(original)} x {_n(quality)}", original * quality, kept)
         text = f"{equation}: the original confidence times the quality"
     else:
+        named = f"band of {kind} evidence of quality {_n(band.low)} to {_n(band.high)}"
         shown = f"{_n(original)} x min({_n(band.most)}, {_n(quality)} + {_n(band.added)})"
-        text = f"{_equation(shown, original * band.share(quality), kept)}: {_band_words(kind, band)}"
+        text = f"{_equation(shown, original * band.share(quality), kept)}: the {named}"
     yield Because(sets="confidence", text=text)
     threshold = _n(operation.block_threshold)
     if judgement.blocked:
         yield Because(sets="outcome", text=f"blocked: quality {_n(quality)} is below the threshold {threshold}")
     else:
         yield Because(sets="outcome", text=f"not blocked: quality {_n(quality)} is not below the threshold {threshold}")
-
-
-def _band_words(kind: str, band: Band) -> str:
-    return f"the band of {kind} evidence of quality {_n(band.low)} to {_n(band.high)}"
 
 
 def _equation(shown: str, worked_out: float, kept: float) -> str:

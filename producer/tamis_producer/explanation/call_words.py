@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from tamis_schemas import dollars
 from tamis_schemas.answers.transcript import TranscribedCall, TranscribedFormat, TranscribedMessage, Transcript
 
-INDENT = "    "
+INDENT = "    "  # before each line of a foreign text
 SHORT_SHA = 12  # characters of a sha256 that people are shown
 
 
@@ -80,9 +80,14 @@ def _common(what: str, sha256: str, prompts: Mapping[str, str], shown: set[str])
         yield from _text(text, None)
 
 
-def _text(text: str, cut: int | None) -> Iterator[str]:
+def foreign(text: str) -> Iterator[str]:
+    """A foreign text, each of its lines set in."""
     for line in text.splitlines() or [""]:
         yield INDENT + line
+
+
+def _text(text: str, cut: int | None) -> Iterator[str]:
+    yield from foreign(text)
     if cut is not None:
         yield f"{INDENT}[cut here: {len(text):,} of {cut:,} characters are kept]"
 

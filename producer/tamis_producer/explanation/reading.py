@@ -77,20 +77,9 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
 
 
 def _batch(row: Row[Any], operation: Operation) -> ExplainedBatch:
-    return ExplainedBatch(
-        id=str(row.id),
-        label=row.label,
-        operation=row.operation,
-        params=row.params,
-        criteria=tuple(operation.criteria.labelled()) if isinstance(operation, Inclusion) else (),
-        model=row.model,
-        state=row.state,
-        round=row.round,
-        review=None if row.review_id is None else str(row.review_id),
-        stage=row.stage,
-        created_at=row.created_at,
-        finished_at=row.finished_at,
-    )
+    criteria = tuple(operation.criteria.labelled()) if isinstance(operation, Inclusion) else ()
+    review = None if row.review_id is None else str(row.review_id)
+    return ExplainedBatch.model_validate(row._asdict() | {"id": str(row.id), "criteria": criteria, "review": review})
 
 
 def _result(connection: Connection, batch_id: UUID, index: int) -> ItemResult | None:

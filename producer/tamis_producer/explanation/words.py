@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from tamis_schemas import Provenance, QuoteState, dollars, tier_name
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import shown_fields, shown_text
 
-from .call_words import call_lines
+from .call_words import INDENT, call_lines, foreign
 from .document import (
     Because,
     ExplainedVerdict,
@@ -19,8 +18,6 @@ from .document import (
     HumanWord,
     OtherStage,
 )
-
-INDENT = "    "  # before each line of a foreign text
 
 
 @dataclass(frozen=True)
@@ -73,12 +70,6 @@ def _sections(told: Explanation) -> Iterator[Section]:
     yield Section("Bill", tuple(_bill(told)))
 
 
-def foreign(text: str) -> Iterator[str]:
-    """A foreign text, each of its lines set in."""
-    for line in text.splitlines() or [""]:
-        yield INDENT + line
-
-
 def _batch(told: Explanation) -> Iterator[str]:
     batch = told.batch
     yield f"{batch.id}{'' if batch.label is None else f', {batch.label}'}"
@@ -97,7 +88,7 @@ def _record(told: Explanation) -> Iterator[str]:
     yield f"index {record.index}, id {record.item_id}"
     for name, value in shown_fields(record.item).items():
         yield f"field {name}:"
-        yield from foreign(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        yield from foreign(shown_text(value))
     if record.cut_words is not None:
         yield f"not sent whole: {record.cut_words}"
 
@@ -106,9 +97,9 @@ def _decision(told: Explanation) -> Iterator[str]:
     record = told.record
     yield f"item {record.status}"
     if record.override is not None:
-        yield f"what counts: {_words(record.override.value)}, by {record.override.reviewer}"
+        yield f"what counts: {shown_text(record.override.value)}, by {record.override.reviewer}"
     if record.result is not None and record.result.error is None:
-        yield f"value: {_words(record.value)}"
+        yield f"value: {shown_text(record.value)}"
     yield from _reasons(told.because)
     if record.result is not None and record.result.reasoning:
         yield "the model's reasoning:"
@@ -161,9 +152,9 @@ def _said(word: HumanWord) -> str:
         case HumanAct.AUDITED:
             return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
         case HumanAct.CONFIRMED:
-            return f"confirmed: {_words(word.value)}"
+            return f"confirmed: {shown_text(word.value)}"
         case HumanAct.DECIDED:
-            return f"decided: {_words(word.value)}"
+            return f"decided: {shown_text(word.value)}"
 
 
 def _stage(one: OtherStage) -> Iterator[str]:
@@ -192,10 +183,6 @@ def _bill(told: Explanation) -> Iterator[str]:
         yield f"claims whose worker died: {told.lost_claims}; what they may have cost is in no bill"
     if bill.deviations:
         yield f"answers were harmlessly otherwise: {'; '.join(bill.deviations)}"
-
-
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _when(at: datetime) -> str:

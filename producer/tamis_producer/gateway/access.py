@@ -41,3 +41,10 @@ def holder_of(scope: Scope) -> Callable[..., ApiKey]:
         return key
 
     return holder
+
+
+Of = Annotated[Client, Depends(client_of)]
+Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
+Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
+Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]
+Reviewer = Annotated[ApiKey, Depends(holder_of(Scope.DECIDE))]

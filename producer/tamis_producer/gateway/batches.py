@@ -12,12 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import ErrorKind, Summary
 
-from ..client.client import Client
 from ..report import ReportForm, write_report
 from . import problems
-from .access import client_of, holder_of
+from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
-from .api_keys import ApiKey, Scope
 from .batch_status_view import BatchStatusView
 from .description import BatchId, component
 from .etag import tagged
@@ -40,10 +38,6 @@ REPORT_TYPES = {
     ReportForm.JSON: "application/json",
 }
 
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
-Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]
-Of = Annotated[Client, Depends(client_of)]
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 

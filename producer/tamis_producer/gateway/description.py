@@ -13,6 +13,7 @@ SERVERS = [{"url": "/", "description": "The gateway that serves this description
 PLACE = "#/components/schemas/{model}"
 _named: dict[type[BaseModel], None] = {Problem: None}
 
+Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
 
 

@@ -10,24 +10,21 @@ import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import HTTPException, Request
 from sqlalchemy import Connection, func, select
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tamis_schemas.ledger import audit_decisions, audits, batches, overrides
 
-from ..client.client import Client
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
-from . import api_keys
-from .access import client_of, holder_of
+from .access import Of, Reader
 from .description import BatchId
 
-Reader = Annotated[api_keys.ApiKey, Depends(holder_of(api_keys.Scope.READ))]
 Humans = tuple[int, int, int]  # the last override, the last decision of an audit, and how many audits there are
 
 
@@ -44,7 +41,7 @@ def matches(tags: str, tag: str) -> bool:
     return "*" in named or tag.removeprefix("W/") in named
 
 
-def tagged(batch_id: BatchId, request: Request, client: Annotated[Client, Depends(client_of)], _: Reader) -> None:
+def tagged(batch_id: BatchId, request: Request, client: Of, _: Reader) -> None:
     """A dependency: tags the answer to a request about a batch; 304 where the caller has it already."""
     found = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:

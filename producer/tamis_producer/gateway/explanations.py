@@ -3,24 +3,18 @@
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query
+from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import PlainTextResponse, Response
 
 from tamis_schemas import InvalidParameters
 
-from ..client.client import Client
 from ..explanation import Explanation
 from ..explanation.words import as_text
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
-from .description import BatchId
+from .access import Of, Reader
+from .description import BatchId, Index
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
-
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Of = Annotated[Client, Depends(client_of)]
-Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
 
 
 @router.get(

@@ -6,7 +6,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
@@ -19,8 +19,8 @@ from ..files.criteria_lint import doubts
 from ..screening import InitialFilter
 from ..screening.identification import identify
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
+from .access import Of, Submitter
+from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .description import component
 from .submission import EXAMPLE_TERMS, Terms
@@ -31,9 +31,6 @@ router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | prob
 
 LONGEST_NAME = 200
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
-
-Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
-Of = Annotated[Client, Depends(client_of)]
 
 
 class FileTerms(Terms):

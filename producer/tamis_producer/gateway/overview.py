@@ -6,16 +6,15 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 
-from ..client.client import Client
 from ..config.redaction import shown_url
 from ..ledger.batch_view import ServiceTraffic
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
+from .access import Of, Reader
+from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .lookout import Lookout
 from .progress import COMMENT, EVENTS, STREAMED
@@ -27,8 +26,6 @@ SILENCE = 5.0  # s without news
 MOST_WATCHED = 100
 MOST_HOURS = 24 * 7
 
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Of = Annotated[Client, Depends(client_of)]
 _standings = TypeAdapter(list[BatchStatusView])
 
 

@@ -18,8 +18,8 @@ class PoolWatch:
         self._pool = engine.pool
         self._clock = clock
         self._moved = clock()
-        event.listen(self._pool, "checkout", self._lent)
-        event.listen(self._pool, "checkin", self._returned)
+        event.listen(self._pool, "checkout", self._changed_hands)
+        event.listen(self._pool, "checkin", self._changed_hands)
 
     @property
     def stuck(self) -> bool:
@@ -27,8 +27,5 @@ class PoolWatch:
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 
-    def _lent(self, *_: object) -> None:
-        self._moved = self._clock()
-
-    def _returned(self, *_: object) -> None:
+    def _changed_hands(self, *_: object) -> None:
         self._moved = self._clock()

@@ -14,7 +14,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Request, Response
+from fastapi import Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,14 +22,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from tamis_schemas import IllegalTransition, ItemResult, ItemStatus, Operation, Pause
 
 from ..client.batch import Batch
-from ..client.client import Client
 from ..ledger import CallResult
 from ..process.waiting import poll_pauses
 from ..services.evaluation_service import MAX_CONCURRENT
 from ..submission.item_conversion import to_item
-from .access import client_of, holder_of
+from .access import Of, Submitter
 from .allowance import check_price
-from .api_keys import ApiKey, Scope
 
 HUNG_UP = 499  # what logs and figures call it; nobody reads the answer
 _WAIT = re.compile(r'(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)
@@ -81,8 +79,8 @@ class Waiting:
     def __init__(
         self,
         request: Request,
-        client: Annotated[Client, Depends(client_of)],
-        key: Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))],
+        client: Of,
+        key: Submitter,
         prefer: Annotated[str, Header(description="`wait=10`: seconds to wait at most.")] = "",
     ) -> None:
         self._request = request

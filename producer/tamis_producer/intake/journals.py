@@ -6,7 +6,7 @@ No list of abbreviations is kept: an abbreviation has the words of the full name
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -91,7 +91,7 @@ def _same_name(one: Words, other: Words) -> bool:
     if len(one) == len(other):
         return all(map(_same_word, one, other))
     short, long = sorted((one, other), key=len)
-    return len(short) == 1 and len(short[0]) >= ACRONYM and _initials(long).startswith(short[0])
+    return len(short) == 1 and len(short[0]) >= ACRONYM and "".join(word[0] for word in long).startswith(short[0])
 
 
 def _same_word(one: str, other: str) -> bool:
@@ -104,10 +104,6 @@ def _same_word(one: str, other: str) -> bool:
 def _stands_in_order(letters: str, word: str) -> bool:
     rest = iter(word)
     return all(letter in rest for letter in letters)
-
-
-def _initials(words: Sequence[str]) -> str:
-    return "".join(word[0] for word in words)
 
 
 def _may_be_same(one: Words, other: Words) -> bool:

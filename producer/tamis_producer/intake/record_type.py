@@ -69,9 +69,10 @@ def medline_types(record_type: object) -> list[str]:
     ]
 
 
-def _names(kind: Kind) -> tuple[str, ...]:
-    return (*kind.also, kind.ris, kind.bibtex, kind.endnote_name, kind.medline)
-
-
 # The first kind of a name keeps it: "article" is a journal article, whatever else is one too.
-_BY_NAME: Mapping[str, Kind] = {name.casefold(): kind for kind in reversed(KINDS) for name in _names(kind) if name}
+_BY_NAME: Mapping[str, Kind] = {
+    name.casefold(): kind
+    for kind in reversed(KINDS)
+    for name in (*kind.also, kind.ris, kind.bibtex, kind.endnote_name, kind.medline)
+    if name
+}

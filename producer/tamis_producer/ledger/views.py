@@ -5,20 +5,16 @@ from typing import Any
 from uuid import UUID
 
 from tamis_schemas import (
-    BatchStatus,
-    Counts,
     ItemStatus,
-    Pause,
-    Priority,
     Steering,
     SteeringView,
     UnknownBatch,
     possibly_unbilled_cost,
 )
 
-from .batch_view import BatchView, Budget, ReviewView
+from .batch_view import BatchView, ReviewView
 from .statements import RunsStatements
-from .worker_view import NotWorking, WorkerState
+from .worker_view import WorkerState
 
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
 # One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items nor
@@ -105,32 +101,18 @@ def read_views(
 
 def _view(row: Any) -> BatchView:
     unanswered, lost = int(row.unanswered), int(row.lost_claims)
-    return BatchView(
-        id=str(row.id),
-        label=row.label,
-        submitted_by=row.submitted_by,
-        operation=row.operation,
-        model=row.model,
-        steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
-        state=BatchStatus(row.state),
-        round=row.round,
-        counts=Counts(n_items=row.n_items, **{s.value: getattr(row, f"n_{s.value}") for s in ItemStatus}),
-        prompt_tokens=row.prompt_tokens,
-        completion_tokens=row.completion_tokens,
-        cost=row.cost,
-        unpriced=row.unpriced,
-        unanswered=unanswered,
-        lost_claims=lost,
-        possibly_unbilled_cost=possibly_unbilled_cost(unanswered + lost, row.mean_paid),
-        budget=None if row.max_cost is None else Budget(max_cost=row.max_cost, spent=row.spent, reserved=row.reserved),
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        elapsed_seconds=None if row.elapsed is None else float(row.elapsed),
-        live_workers=row.live_workers,
-        not_working=tuple(NotWorking.model_validate(one) for one in row.not_working or ()),
-        stage=row.stage,
-        pause=None if row.pause is None else Pause.model_validate(row.pause),
-        priority=Priority(row.priority),
-        ended_in_round=row.in_round,
-    )
+    counts = {"n_items": row.n_items} | {status.value: getattr(row, f"n_{status.value}") for status in ItemStatus}
+    budget = {"max_cost": row.max_cost, "spent": row.spent, "reserved": row.reserved}
+    worked_out = {
+        "id": str(row.id),
+        "steering": SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
+        "counts": counts,
+        "unanswered": unanswered,
+        "lost_claims": lost,
+        "possibly_unbilled_cost": possibly_unbilled_cost(unanswered + lost, row.mean_paid),
+        "budget": None if row.max_cost is None else budget,
+        "elapsed_seconds": row.elapsed,
+        "not_working": row.not_working or (),
+        "ended_in_round": row.in_round,
+    }
+    return BatchView.model_validate(row._asdict() | worked_out)

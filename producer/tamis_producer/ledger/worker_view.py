@@ -20,9 +20,7 @@ class WorkerState(StrEnum):
     STOPPING = "stopping"  # calls in flight are finished, and nothing else
 
 
-class WorkerReport(Frozen):
-    """A worker's report of itself. Times are ages in seconds: no two machines' clocks are compared."""
-
+class _Worker(Frozen):
     id: str
     host: str | None = None
     pid: int | None = None
@@ -31,22 +29,19 @@ class WorkerReport(Frozen):
     in_flight: int | None = None  # items that it holds
     state: WorkerState = WorkerState.WORKING
     reason: str | None = None  # of a state other than working
+
+
+class WorkerReport(_Worker):
+    """A worker's report of itself. Times are ages in seconds: no two machines' clocks are compared."""
+
     state_for: float | None = None  # s
     running_for: float = 0.0  # s
     idle_for: float | None = None  # s since it last took or finished an item; None: it has not yet
 
 
-class WorkerView(Frozen):
+class WorkerView(_Worker):
     """One worker process; its times are by the clock of whoever reads them."""
 
-    id: str
-    host: str | None
-    pid: int | None
-    version: str | None
-    concurrency: int | None
-    in_flight: int | None
-    state: WorkerState
-    reason: str | None
     started_at: datetime
     state_since: datetime | None
     progress_at: datetime | None  # when it last took or finished an item

@@ -55,12 +55,12 @@ class Table:
 
 def kappa_interval(table: Table, value: float, level: float) -> tuple[float, float]:
     """The ends around Cohen's kappa, which is `value`; of a table in which both categories occur."""
-    return _ends(table, value, level, _likelihood_at_kappa)
+    return _ends(table, value, level, likelihood_at_kappa)
 
 
 def ac1_interval(table: Table, value: float, level: float) -> tuple[float, float]:
     """The ends around Gwet's AC1, which is `value`; of a table of at least one record."""
-    return _ends(table, value, level, _likelihood_at_ac1)
+    return _ends(table, value, level, likelihood_at_ac1)
 
 
 def deviance_limit(table: Table, level: float) -> float:
@@ -68,16 +68,6 @@ def deviance_limit(table: Table, level: float) -> float:
     large = NormalDist().inv_cdf((1 + level) / 2) ** 2
     least = min(table.both, table.neither, table.disagreed)
     return large + (-2 * log(1 - level) - large) / (1 + least)
-
-
-def kappa_deviance(table: Table, kappa: float) -> float:
-    """2 * (log L(best) - log L(best with this kappa)): 0 at the estimate, larger the worse a value explains a table."""
-    return 2 * (table.likelihood - _likelihood_at_kappa(table, kappa))
-
-
-def ac1_deviance(table: Table, ac1: float) -> float:
-    """The same of AC1."""
-    return 2 * (table.likelihood - _likelihood_at_ac1(table, ac1))
 
 
 def _ends(
@@ -105,7 +95,7 @@ def _ends(
     return end(-1.0), end(1.0)
 
 
-def _likelihood_at_ac1(table: Table, ac1: float) -> float:
+def likelihood_at_ac1(table: Table, ac1: float) -> float:
     """The largest log likelihood with this AC1: over the mean share m of "yes", from which it takes all shares.
 
     po = AC1 + (1 - AC1) * 2 m (1 - m); both say yes in m - (1 - po) / 2, both say no in (1 + po) / 2 - m. How the
@@ -121,7 +111,7 @@ def _likelihood_at_ac1(table: Table, ac1: float) -> float:
     return _largest(likelihood, 0.0, 1.0)
 
 
-def _likelihood_at_kappa(table: Table, kappa: float) -> float:
+def likelihood_at_kappa(table: Table, kappa: float) -> float:
     """The largest log likelihood with this kappa: over the mean m of the two raters' shares of "yes", and how far they
     lie apart.
 

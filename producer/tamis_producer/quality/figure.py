@@ -1,6 +1,6 @@
 """A figure with its interval, or the reason why there is none."""
 
-from tamis_schemas import Proportion, wilson
+from tamis_schemas import wilson
 from tamis_schemas.values.frozen import Frozen
 
 LEVEL = 0.95
@@ -26,10 +26,7 @@ class Figure(Frozen):
 
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
     """A share with its Wilson interval; of nothing it is None, and `nothing` is the reason."""
-    return _figure(wilson(count, total, level), nothing)
-
-
-def _figure(share: Proportion, nothing: str) -> Figure:
+    share = wilson(count, total, level)
     return Figure(
         value=share.estimate,
         low=share.low,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .agreement import Agreement
 from .figure import Figure
-from .gold_evaluation import GoldEvaluation, Rates, Stands
+from .gold_evaluation import GoldEvaluation, Stands
 from .matching import Matching
 from .sampling import Lie, Sampling
 
@@ -57,7 +57,7 @@ def rates(found: GoldEvaluation) -> list[Line]:
 
     def line(name: str, attribute: str, *, percent: bool) -> Line:
         pair = (found.screening, found.decided)
-        return Line(name, tuple(_figure_of(one, attribute, percent=percent) for one in pair), ABOUT[name])
+        return Line(name, tuple(shown(getattr(one, attribute), percent=percent) for one in pair), ABOUT[name])
 
     return [
         line("sensitivity", "sensitivity", percent=True),
@@ -119,11 +119,6 @@ def proper_sample(batch_id: str, n: int = 200) -> str:
 
 def _ids(ids: tuple[str, ...]) -> str:
     return f" (first: {', '.join(ids)})" if ids else ""
-
-
-def _figure_of(rates_: Rates, attribute: str, *, percent: bool) -> str:
-    figure: Figure = getattr(rates_, attribute)
-    return shown(figure, percent=percent)
 
 
 def _agreed(found: Agreement, name: str) -> str:

@@ -3,13 +3,13 @@
 Only what the ledger holds is said; what it does not hold is named as missing.
 """
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 
 from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
 from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.operations import kind_of, operation_name
+from tamis_schemas.records.item import shown_text
 
 from .figures import BatchFigures, Figures, Spending
 
@@ -349,5 +349,5 @@ def _spaced(name: str) -> str:
 
 def _plain(value: object) -> str:
     """A parameter in a line: text as it is, anything else as JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = shown_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"

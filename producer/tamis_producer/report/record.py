@@ -48,7 +48,12 @@ class Mark:
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
     """One row; `later` is what the later stages of a review said of the record."""
-    row: Row = {"i": result.index, "id": result.item_id, "title": _title(result.item), "by": _byline(result.item)}
+    row: Row = {
+        "i": result.index,
+        "id": result.item_id,
+        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
+        "by": _byline(result.item),
+    }
     row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
     row |= _in_the_end(operation, result)
     row |= {"cut": result.cut_words}
@@ -211,11 +216,6 @@ def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
                 field["marks"] = placed
         fields.append(field)
     return fields
-
-
-def _title(item: Mapping[str, Any]) -> str:
-    title = item.get("title")
-    return _text(title)[:LONGEST_TEXT] if title else ""
 
 
 def _byline(item: Mapping[str, Any]) -> str:

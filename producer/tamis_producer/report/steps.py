@@ -66,7 +66,7 @@ def steps(flow: Flow, most: int | None = None) -> tuple[Step, ...]:
         (
             Line("duplicate records", flow.duplicates),
             Line("marked as ineligible by automation tools (initial filter)", total(flow.ineligible)),
-            *_parts(tuple(_named(rule) for rule in flow.ineligible), 1, most),
+            *_parts(tuple(Tally(name=rule.name.replace("_", " "), n=rule.n) for rule in flow.ineligible), 1, most),
             *([Line("removed for other reasons", flow.removed_otherwise)] if flow.removed_otherwise else []),
         ),
     )
@@ -136,10 +136,6 @@ def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
         word = "screened" if screening else "evaluated"
         sides.append(Box(f"Records not {word}", stage.open + stage.cancelled, (*waiting, *cancelled)))
     return sides
-
-
-def _named(rule: Tally) -> Tally:
-    return Tally(name=rule.name.replace("_", " "), n=rule.n)
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[Line, ...]:

@@ -92,13 +92,10 @@ class InitialFilter:
         return BatchFilterResult(passed=passed, rejected=rejected)
 
     def _told(self, paper: PaperData) -> FilterResult:
-        result = self._result(paper)
+        result = self._by_year(paper) or _by_content(paper) or self._by_words(paper)
         if self._callback is not None:
             self._callback(PASSED if result.passed else REJECTED, f"{paper.item_id}: {result.reason}")
         return result
-
-    def _result(self, paper: PaperData) -> FilterResult:
-        return self._by_year(paper) or _by_content(paper) or self._by_words(paper)
 
     def _by_year(self, paper: PaperData) -> FilterResult | None:
         if self._date_range is None:

@@ -199,13 +199,15 @@ class AIEvaluationService:
 
     async def _result(self, kind: type[Result], params: dict[str, Any], item: object, fresh: bool) -> Result:
         question = self._question(params, fresh)
-        return _as(kind, await self._client.calls.ask(question, item, within=self._timeout))
+        return _as(kind, await self._client.connected.calls.ask(question, item, within=self._timeout))
 
     async def _results(
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int, fresh: bool
     ) -> list[Result]:
         question = self._question(params, fresh)
-        came = await self._client.calls.ask_all(question, items, max_concurrent=max_concurrent, within=self._timeout)
+        came = await self._client.connected.calls.ask_all(
+            question, items, max_concurrent=max_concurrent, within=self._timeout
+        )
         return [_as(kind, one) for one in came]
 
     def _question(self, params: dict[str, Any], fresh: bool) -> Question:

@@ -22,6 +22,7 @@ from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
 from ..client.batch import Batch
 from ..client.client import Client
 from ..submission.item_conversion import to_item
+from .service_client import ServiceClient
 
 STARTED = "inclusion_started"
 FINISHED = "inclusion_finished"  # the kinds of message that a callback gets
@@ -82,8 +83,7 @@ class InclusionEvaluator:
         )
         self._model = model
         self._steering = steering
-        self._given = client
-        self._own: Client | None = None
+        self._client = ServiceClient(client)
         self._timeout = timeout
         self._callback = callback
 
@@ -109,7 +109,7 @@ class InclusionEvaluator:
         items = _items(given, relevance_scores)
         if not items:
             return []
-        batch = self._client().submit(
+        batch = self._client.connected.submit(
             self._operation, items, model=self._model, label="inclusion", steering=self._steering
         )
         self._tell(STARTED, f"{len(items)} papers in batch {batch.id}")
@@ -120,21 +120,13 @@ class InclusionEvaluator:
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
-        own, self._own = self._own, None
-        if own is not None:
-            own.close()
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def _client(self) -> Client:
-        if self._given is not None:
-            return self._given
-        self._own = self._own or Client()
-        return self._own
 
     def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
         """Return when nothing more will happen, with the reason where that is a pause."""

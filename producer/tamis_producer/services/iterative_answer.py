@@ -89,7 +89,7 @@ class IterativeAnswerService:
             )
         )
         question = Question(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
-        return dict(answer_of(await self._client.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
+        return dict(answer_of(await self._client.connected.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
