@@ -75,7 +75,7 @@ class AsyncClient:
     workers = on_thread(Client.workers)
     ready = on_thread(Client.ready)
     dispatch = awaited(Client.dispatch)
-    conclude = awaited(Client.conclude)
+    request_summary = awaited(Client.request_summary)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:

@@ -28,9 +28,9 @@ from ..ledger.batch_view import BatchView
 from ..process.waiting import poll
 
 if TYPE_CHECKING:
-    from ..decisions.agreement import AgreementFigures
-    from ..decisions.overrides import HumanDecision
+    from ..decisions.human_agreement import AgreementFigures
     from ..decisions.pilot_file import Pilot
+    from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
     from .client import Client
 
@@ -137,7 +137,7 @@ class Batch:
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
             control.cancel(connection, self._id)
-        self._client.conclude(self._id)
+        self._client.request_summary(self._id)
 
     def set_priority(self, priority: Priority | str) -> None:
         """Go before, or behind, other batches from now on; effective on all workers within seconds.
@@ -258,7 +258,7 @@ class Batch:
                 software has not finished with, or no reviewer.
             LedgerUnavailable: the ledger does not answer.
         """
-        from ..decisions.overrides import HumanDecision
+        from ..decisions.record_overrides import HumanDecision
 
         return self.decide([HumanDecision(index, value, reviewer, note)])[0]
 
@@ -267,7 +267,7 @@ class Batch:
 
         Raises `InvalidParameters` where nothing stands, else as `override`.
         """
-        from ..decisions.overrides import HumanDecision
+        from ..decisions.record_overrides import HumanDecision
 
         return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True)])[0]
 
@@ -276,10 +276,10 @@ class Batch:
 
         Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
         """
-        from ..decisions import overrides
+        from ..decisions import record_overrides
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
-            return overrides.record(connection, self._id, decisions)
+            return record_overrides.record(connection, self._id, decisions)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
         """The human decisions that stand, in item order; with `history` every one ever made, withdrawals too.
@@ -320,7 +320,7 @@ class Batch:
 
         Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
         """
-        from ..decisions.agreement import read_agreement
+        from ..decisions.human_agreement import read_agreement
 
         with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)

@@ -408,11 +408,11 @@ class Client:
             if there:
                 self._dispatcher().fill_window(batch_id)
 
-    def conclude(self, batch_id: UUID) -> None:
+    def request_summary(self, batch_id: UUID) -> None:
         """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
         with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
             if there:
-                self._dispatcher().conclude(batch_id)
+                self._dispatcher().request_summary(batch_id)
 
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""

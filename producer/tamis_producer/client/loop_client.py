@@ -39,9 +39,9 @@ class LoopClient(Client):
         """Do as `Client.dispatch`, on a thread: publishing blocks."""
         await_(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
 
-    def conclude(self, batch_id: UUID) -> None:
-        """Do as `Client.conclude`, on a thread: publishing blocks."""
-        await_(self._bridge.on_thread(self._bridge.blocking.conclude, batch_id))
+    def request_summary(self, batch_id: UUID) -> None:
+        """Do as `Client.request_summary`, on a thread: publishing blocks."""
+        await_(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
 
     def abandon(self) -> None:
         """Hang up without the loop, which is closed."""

@@ -21,8 +21,8 @@ from tamis_schemas.records.random_order import check_draw, sample
 from ..ledger import insert_audit, read_audit, read_audits
 from ..ledger.overrides import one_at_a_time, standing
 from .final_outcome import Outcome, outcomes
-from .overrides import HumanDecision, RefusedDecision, checked_words
-from .overrides import record as record_overrides
+from .record_overrides import HumanDecision, RefusedDecision, checked_words
+from .record_overrides import record as record_overrides
 
 _OUTCOMES = {
     Stratum.ALL: (Outcome.EXCLUDED, Outcome.INELIGIBLE),

@@ -7,13 +7,13 @@ from pathlib import Path
 from tamis_schemas import InputError, InvalidParameters, Operation
 
 from ..files.spreadsheet import TableRow, read_table, reviewer_of
-from .overrides import HumanDecision
+from .record_overrides import HumanDecision
 
 COLUMNS = ("index", "id", "item_id", "decision", "note", "reviewer")
 
 
 @dataclass(frozen=True)
-class DecisionTable:
+class DecisionFile:
     """The decisions in a table."""
 
     decisions: tuple[HumanDecision, ...]
@@ -23,7 +23,7 @@ class DecisionTable:
 
 def read_decisions(
     path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
-) -> DecisionTable:
+) -> DecisionFile:
     """The decisions in a table with a column `decision`, and `index` or `id`; rows without a decision are left out.
 
     Args:
@@ -51,7 +51,7 @@ def read_decisions(
             raise InputError(str(error), path=path, line=row.line) from error
         decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))
         lines.append(row.line)
-    return DecisionTable(tuple(decisions), tuple(lines), blank)
+    return DecisionFile(tuple(decisions), tuple(lines), blank)
 
 
 def find_record(text: str, item_ids: Sequence[str]) -> int:

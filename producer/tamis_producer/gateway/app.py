@@ -22,7 +22,7 @@ from . import (
     batches,
     explanations,
     files,
-    overrides,
+    override_routes,
     overview,
     page,
     problems,
@@ -31,16 +31,16 @@ from . import (
 )
 from .compression import Compressed
 from .description import SERVERS, Described
-from .etag import Tagged
+from .etag import EntityTags
 from .frame import Frame
 from .lookout import Lookout, look
-from .metrics import CONTENT_TYPE, Metrics
+from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
 from .pool_watch import STUCK_AFTER, PoolWatch
 from .streams import OpenStreams
 from .turns import Turns
 from .upload import LONGEST_TERMS
-from .written import Writers
+from .written import ReportWriters
 from .wrong_keys import WrongKeys
 
 _UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
@@ -77,7 +77,7 @@ def create_app(
     app.state.stops = stops
     app.state.streams = OpenStreams()
     app.state.pages = Pages(client.engine)
-    app.state.writers = Writers()
+    app.state.writers = ReportWriters()
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
@@ -86,15 +86,15 @@ def create_app(
     app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)
-    app.include_router(overrides.router)
+    app.include_router(override_routes.router)
     app.include_router(services.router)
     app.include_router(page.router)
 
     largest_of = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
-    app.add_middleware(Tagged)
+    app.add_middleware(EntityTags)
     app.add_middleware(Compressed)
-    metrics = Metrics(client.engine)
+    metrics = GatewayMetrics(client.engine)
     app.add_middleware(Turns)
     app.add_middleware(metrics.measured)
 

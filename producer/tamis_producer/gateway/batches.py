@@ -23,9 +23,9 @@ from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
-from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
+from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms
-from .written import Writers
+from .written import ReportWriters
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
 
@@ -171,7 +171,7 @@ async def report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    writers: Writers = request.app.state.writers
+    writers: ReportWriters = request.app.state.writers
     written = await writers.written(partial(write_report, client.engine, batch.id, form))
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .problems import Problem
-from .submission import NDJSON
+from .submission_body import NDJSON
 
 SERVERS = [{"url": "/", "description": "The gateway that serves this description."}]
 PLACE = "#/components/schemas/{model}"

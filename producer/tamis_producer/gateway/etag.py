@@ -55,7 +55,7 @@ def tagged(batch_id: BatchId, request: Request, client: Of, _: Reader) -> None:
         raise HTTPException(HTTPStatus.NOT_MODIFIED)
 
 
-class Tagged:
+class EntityTags:
     """An application whose answers bear the tags that `tagged` made.
 
     A program keeps what it was told, and asks with its tag; browsers are told to keep nothing (`no-store`).

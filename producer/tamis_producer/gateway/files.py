@@ -23,7 +23,7 @@ from .access import Of, Submitter
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .description import component
-from .submission import EXAMPLE_TERMS, Terms
+from .submission_body import EXAMPLE_TERMS, Terms
 from .submitting import SUBMITTED, submit_terms
 from .upload import MEDIA_TYPE, uploaded
 

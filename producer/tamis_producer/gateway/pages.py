@@ -37,7 +37,7 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Page:
+class ResultPage:
     """The answer to a request for a page."""
 
     items: list[ItemResult]
@@ -70,7 +70,7 @@ class Pages:
             after, first = portion.last, False
             rows = next_rows(portion.rows, len(portion.text))
 
-    async def page(self, batch_id: UUID, *, after: int | None, limit: int) -> Page:
+    async def page(self, batch_id: UUID, *, after: int | None, limit: int) -> ResultPage:
         """The next `limit` items behind the place `after`, fewer where they are large. Raises `LedgerUnavailable`."""
         return await to_thread.run_sync(self._page, batch_id, after, limit, limiter=self._readers)
 
@@ -81,19 +81,19 @@ class Pages:
         text = form(found, first).encode("utf-8", "surrogatepass")
         return Portion(text, len(found), found[-1].index if found else None, more)
 
-    def _page(self, batch_id: UUID, after: int | None, limit: int) -> Page:
+    def _page(self, batch_id: UUID, after: int | None, limit: int) -> ResultPage:
         items: list[ItemResult] = []
         size, rows = 0, FIRST_ROWS
         while True:
             found, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
             items += found
             if not more:
-                return Page(items, None)
+                return ResultPage(items, None)
             after = found[-1].index
             portion = sum(len(one.model_dump_json()) for one in found)
             size += portion
             if len(items) >= limit or size >= PAGE_BYTES:
-                return Page(items, after)
+                return ResultPage(items, after)
             rows = next_rows(len(found), portion)
 
     def _read(

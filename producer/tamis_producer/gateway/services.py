@@ -12,14 +12,14 @@ from tamis_schemas.values.words import Words
 
 from ..services.iterative_answer import ITEM_ID, answer_of
 from . import problems
-from .submission import EXAMPLE_ITEM, Dollars
-from .waiting import ACCEPTED, Rows, Waiting
+from .submission_body import EXAMPLE_ITEM, Dollars
+from .waiting import ACCEPTED, Rows, WaitingRequest
 
 router = APIRouter(
     prefix="/api", tags=["services"], responses=ACCEPTED | problems.KEYED | problems.OF_MONEY | problems.OF_BODIES
 )
 
-Waits = Annotated[Waiting, Depends()]
+Waits = Annotated[WaitingRequest, Depends()]
 Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
@@ -128,7 +128,7 @@ async def generate_answer(asked: GenerateAnswerRequest, waits: Waits) -> Generat
 
 
 async def _results(
-    waits: Waiting, asked: FilterRequest | ExtractRequest, params: dict[str, object], service: str
+    waits: WaitingRequest, asked: FilterRequest | ExtractRequest, params: dict[str, object], service: str
 ) -> Results | Response:
     came = await waits.rows(parse_operation(params), asked.items, service=service, max_cost=asked.max_cost)
     if isinstance(came, Response):

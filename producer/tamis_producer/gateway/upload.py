@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 
 from tamis_schemas import InvalidParameters
 
-from .submission import Terms, decoded, validated
+from .submission_body import Terms, decoded, validated
 
 MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=Terms)

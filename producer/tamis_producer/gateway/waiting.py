@@ -73,7 +73,7 @@ def seconds_of(prefer: str, most: int) -> int:
     return 0 if _ASYNC.search(prefer) else most
 
 
-class Waiting:
+class WaitingRequest:
     """A dependency: submits a batch with the request's key, and waits for it."""
 
     def __init__(

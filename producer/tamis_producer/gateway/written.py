@@ -12,7 +12,7 @@ WRITERS = 2  # at once, for all callers
 PIECE = 65_536  # characters that are sent at once
 
 
-class Writers:
+class ReportWriters:
     """A few threads that write answers, for all callers."""
 
     def __init__(self) -> None:

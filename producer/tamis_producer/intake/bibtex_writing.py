@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from .bibtex_values import Macros, Style, latex_of, value_of, written
 from .decision import DECISION_FIELDS
-from .fields import Place, fields_of
+from .fields import FieldPlace, fields_of
 from .recognise import Format
 from .record_type import kind_of
 from .source import Field, layout_of, source_format
@@ -16,19 +16,19 @@ from .source import Field, layout_of, source_format
 TYPE, KEY = "@", "@key"
 DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 # What a record has, and its source has not, or is not BibTeX: where it is written, in this order.
-PLACES: Mapping[str, Place] = {
-    "authors": Place("author"),
-    "title": Place("title"),
-    "journal": Place("journal"),
-    "year": Place("year"),
-    "abstract": Place("abstract"),
-    "keywords": Place("keywords"),
-    "language": Place("language"),
-    "doi": Place("doi"),
-    "pmid": Place("pmid"),
-    "nct_id": Place("nct_id"),
-    "url": Place("url"),
-    **{key: Place(name) for name, key in DECISION_NAMES.items()},
+PLACES: Mapping[str, FieldPlace] = {
+    "authors": FieldPlace("author"),
+    "title": FieldPlace("title"),
+    "journal": FieldPlace("journal"),
+    "year": FieldPlace("year"),
+    "abstract": FieldPlace("abstract"),
+    "keywords": FieldPlace("keywords"),
+    "language": FieldPlace("language"),
+    "doi": FieldPlace("doi"),
+    "pmid": FieldPlace("pmid"),
+    "nct_id": FieldPlace("nct_id"),
+    "url": FieldPlace("url"),
+    **{key: FieldPlace(name) for name, key in DECISION_NAMES.items()},
 }
 # Where a journal is not what holds the text.
 BOOK_TITLE = frozenset(("incollection", "inproceedings"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from .columns import DECISION_COLUMNS, canonical_name, is_decision
-from .fields import Place, fields_of
+from .fields import FieldPlace, fields_of
 from .formula_guard import guarded
 from .recognise import Format
 from .record import CANONICAL, split_authors, split_keywords
@@ -22,9 +22,9 @@ QUOTING = ("all", "filled")  # besides quotes where they are needed: around ever
 SEPARATOR = "; "
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
 # Where what the record has gained is written, and all of a record that comes from elsewhere.
-PLACES: Mapping[str, Place] = {
-    **{name: Place(name) for name in CANONICAL},
-    **{key: Place(column) for column, key in DECISION_COLUMNS.items()},
+PLACES: Mapping[str, FieldPlace] = {
+    **{name: FieldPlace(name) for name in CANONICAL},
+    **{key: FieldPlace(column) for column, key in DECISION_COLUMNS.items()},
 }
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
 

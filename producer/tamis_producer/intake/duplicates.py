@@ -22,7 +22,7 @@ from typing import Any
 
 from tamis_schemas.answers.exclusion import DUPLICATE, Exclusion
 
-from .likeness import IDENTIFIERS, LIKE, Key, Likeness, Verdict, agreement, doubt, value_of
+from .likeness import IDENTIFIERS, LIKE, Key, Likeness, PairVerdict, agreement, doubt, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of
 
 # Where more different records share a title or a DOI, it says nothing; and pairs are counted in squares.
@@ -187,7 +187,7 @@ class _Groups:
         differing = list(first_with.values())
         if len(differing) > CROWD:
             return
-        verdicts: dict[tuple[int, int], Verdict] = {}
+        verdicts: dict[tuple[int, int], PairVerdict] = {}
         traits = _with_shared_journals({index: self._traits[index] for index in differing})
         for one, other in combinations(differing, 2):
             verdicts[one, other] = verdicts[other, one] = self._verdict(one, other, key, traits)
@@ -201,14 +201,14 @@ class _Groups:
                 )
                 if not torn and self._join(one, other, key):
                     continue
-                found = Verdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
+                found = PairVerdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
             if found.likeness is Likeness.DOUBT:
                 self.doubts.setdefault((min(one, other), max(one, other)), found.against)
 
-    def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> Verdict:
+    def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
         """Return the verdict on two records, with what is known of their copies."""
         if self._together(one, other):
-            return Verdict(Likeness.COPY)
+            return PairVerdict(Likeness.COPY)
         ours, theirs = traits[one], traits[other]
         found = LIKE[key](ours, theirs)
         two_years = ours.year and theirs.year and ours.year != theirs.year
@@ -280,7 +280,7 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
     return shared
 
 
-def _tear(one: Verdict, other: Verdict) -> bool:
+def _tear(one: PairVerdict, other: PairVerdict) -> bool:
     """True where a third record is a copy of one of two, and not of the other."""
     likenesses = {one.likeness, other.likeness}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .decision import DECISION_FIELDS, decision_value
-from .fields import Place
+from .fields import FieldPlace
 from .source import as_text
 
 RESEARCH_NOTES = "research-notes"
-NCT_NOTE = Place("notes/~", "NCT ID: ")
+NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
 INDENT = "  "
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")

@@ -10,7 +10,7 @@ from .source import EACH, Entry, Field, as_text, entries_of, mark_of
 
 
 @dataclass(frozen=True)
-class Place:
+class FieldPlace:
     """The place of a value in a format: the field of this name, with a text before and after it."""
 
     name: str
@@ -31,7 +31,7 @@ class Place:
 
 
 def fields_of(
-    record: Mapping[str, Any], form: Format, places: Mapping[str, Place], *, joined_by: str | None = None
+    record: Mapping[str, Any], form: Format, places: Mapping[str, FieldPlace], *, joined_by: str | None = None
 ) -> list[Field]:
     """The record's fields in the format `form`, in the order in which they are to be written.
 

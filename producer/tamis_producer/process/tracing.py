@@ -1,6 +1,6 @@
 """Traces: spans whose every fault stays their own, and the trace context that travels with a batch.
 
-Only the API of OpenTelemetry is used here. Without an SDK that records, a span is `NOTHING` and costs next to nothing.
+Only the API of OpenTelemetry is used here. Without an SDK that records, a span is `NO_SPAN` and costs next to nothing.
 The context of a batch is kept in the ledger and sent with every message of it, as the `traceparent` of W3C: so whoever
 works for the batch, in whatever process and however much later, continues the same trace.
 
@@ -23,7 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 __all__ = [
     "HEADER",
-    "NOTHING",
+    "NO_SPAN",
     "Span",
     "SpanKind",
     "aggregating",
@@ -124,7 +124,7 @@ class Span:
             self._span.end(at)
 
 
-NOTHING = Span(None)
+NO_SPAN = Span(None)
 
 
 def start(
@@ -135,11 +135,11 @@ def start(
     of: str | None = None,
     since: int | None = None,
 ) -> Span:
-    """A span, begun now or `since` a time in nanoseconds; `NOTHING` where none is wanted.
+    """A span, begun now or `since` a time in nanoseconds; `NO_SPAN` where none is wanted.
 
     Its parent is the current span. Where there is none, it is the one that `of`, a `traceparent`, names.
     """
-    return _start(name, attributes, kind, of, since) or NOTHING
+    return _start(name, attributes, kind, of, since) or NO_SPAN
 
 
 @quietly
@@ -149,7 +149,7 @@ def _start(name: str, attributes: Attributes, kind: SpanKind, of: str | None, si
         parent = context_of(of)
     begun = tracer.start_span(name, parent, kind=kind, start_time=since)
     if not begun.get_span_context().is_valid:
-        return NOTHING
+        return NO_SPAN
     made = Span(begun)
     made.set(attributes)
     return made

@@ -52,7 +52,7 @@ class Lie(StrEnum):
     SELECTED = "selected"  # as those of a random sample do not
 
 
-class Finding(Frozen):
+class SampleFlaw(Frozen):
     """A test that says that the labelled records are no random sample."""
 
     test: str
@@ -68,7 +68,7 @@ class Sampling(Frozen):
     of: int  # records of the batch, copies left out
     blocks: int | None = None  # where they lie in blocks: how many
     seed: int | None = None  # that drew them: `tamis pilot` gives these records and no others
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SampleFlaw, ...] = ()
     block_of: dict[int, int] = Field(default={}, exclude=True)  # place in the batch -> block, where they lie in blocks
 
     @property
@@ -100,7 +100,7 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
         return Sampling(lie=Lie.RANDOM, labelled=n, of=of, seed=seed)
     blocks = _blocks(at, 0)
     in_blocks = _too_few_blocks(len(blocks), n, of) if 2 * n <= of else None
-    found: list[Finding] = []
+    found: list[SampleFlaw] = []
     if in_blocks is not None:
         blocks = _blocks(at, int(NEIGHBOURS * (of - n) / (n + 1)))
         if len(blocks) < FEWEST_BLOCKS:
@@ -148,7 +148,7 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
     return min(1.0, (sample + 1) * share)
 
 
-def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[Finding | None]:
+def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
     """Run the tests on records in their order; `drawn` tells for each whether it was drawn."""
     if not any(drawn) or all(drawn):
         return
@@ -162,7 +162,7 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[Finding
         yield _groups("databases", "are from {}", [name or "no database that is named" for name in databases], drawn)
 
 
-def _too_few_blocks(blocks: int, n: int, of: int) -> Finding | None:
+def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     p = probability_up_to(blocks, n, of, of - n + 1)
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
@@ -171,7 +171,7 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> Finding | None:
     )
 
 
-def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None:
+def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:
     at = [-1, *(place for place, yes in enumerate(drawn) if yes), len(drawn)]
     before, after = max(pairwise(at), key=lambda ends: ends[1] - ends[0])
     stretch = after - before - 1
@@ -185,7 +185,7 @@ def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None
     )
 
 
-def _place(drawn: Sequence[bool]) -> Finding | None:
+def _place(drawn: Sequence[bool]) -> SampleFlaw | None:
     share, p = rank_sum(
         [place for place, yes in enumerate(drawn) if yes], [place for place, yes in enumerate(drawn) if not yes]
     )
@@ -198,7 +198,7 @@ def _place(drawn: Sequence[bool]) -> Finding | None:
     )
 
 
-def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None:
+def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:
     share, p = rank_sum(
         [one.rank for one, yes in zip(records, drawn, strict=True) if yes],
         [one.rank for one, yes in zip(records, drawn, strict=True) if not yes],
@@ -212,7 +212,7 @@ def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None:
     )
 
 
-def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> Finding | None:
+def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
     """The group of which the fewest or the most are drawn, beside what chance makes."""
     of, n = len(drawn), sum(drawn)
     sizes, labelled = Counter(names), Counter(name for name, yes in zip(names, drawn, strict=True) if yes)
@@ -251,8 +251,8 @@ def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
     return blocks
 
 
-def _finding(test: str, p: float, words: str) -> Finding | None:
-    return Finding(test=test, p=p, words=words) if p < SIGNIFICANCE / TESTS else None
+def _finding(test: str, p: float, words: str) -> SampleFlaw | None:
+    return SampleFlaw(test=test, p=p, words=words) if p < SIGNIFICANCE / TESTS else None
 
 
 def _p(p: float) -> str:

@@ -24,7 +24,7 @@ ABOUT = {
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureRow:
     """One row of a table of figures."""
 
     name: str
@@ -52,12 +52,12 @@ def stands(found: GoldEvaluation) -> list[tuple[str, Stands]]:
     return [("included by the human", found.included), ("excluded by the human", found.excluded)]
 
 
-def rates(found: GoldEvaluation) -> list[Line]:
+def rates(found: GoldEvaluation) -> list[FigureRow]:
     """A line for each figure of the two matrices."""
 
-    def line(name: str, attribute: str, *, percent: bool) -> Line:
+    def line(name: str, attribute: str, *, percent: bool) -> FigureRow:
         pair = (found.screening, found.decided)
-        return Line(name, tuple(shown(getattr(one, attribute), percent=percent) for one in pair), ABOUT[name])
+        return FigureRow(name, tuple(shown(getattr(one, attribute), percent=percent) for one in pair), ABOUT[name])
 
     return [
         line("sensitivity", "sensitivity", percent=True),
@@ -68,15 +68,17 @@ def rates(found: GoldEvaluation) -> list[Line]:
     ]
 
 
-def more(found: GoldEvaluation) -> list[Line]:
+def more(found: GoldEvaluation) -> list[FigureRow]:
     """The figures that are made of no matrix."""
     return [
-        Line("read by nobody", (shown(found.unread, percent=True),), "excluded by the system; Wilson interval"),
-        Line("WSS@95", (shown(found.wss_95),), "work saved over sampling, reading by score to 95% recall"),
-        Line("AUC", (shown(found.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"),
-        Line("ECE", (shown(found.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
-        Line("Cohen's kappa", (_agreed(found.agreement, "kappa"),), "with the human, where the system decided"),
-        Line("Gwet's AC1", (_agreed(found.agreement, "ac1"),), "the same, hardly moved by how rare includes are"),
+        FigureRow("read by nobody", (shown(found.unread, percent=True),), "excluded by the system; Wilson interval"),
+        FigureRow("WSS@95", (shown(found.wss_95),), "work saved over sampling, reading by score to 95% recall"),
+        FigureRow(
+            "AUC", (shown(found.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"
+        ),
+        FigureRow("ECE", (shown(found.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
+        FigureRow("Cohen's kappa", (_agreed(found.agreement, "kappa"),), "with the human, where the system decided"),
+        FigureRow("Gwet's AC1", (_agreed(found.agreement, "ac1"),), "the same, hardly moved by how rare includes are"),
     ]
 
 

@@ -24,8 +24,8 @@ from tamis_schemas.batches.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.agreement import AgreementFigures
 from ..decisions.audit_verdict import AuditVerdict
+from ..decisions.human_agreement import AgreementFigures
 from .subject import SubjectKind
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
@@ -38,7 +38,7 @@ class ConfidenceSeries(Frozen):
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
 
 
-class Spending(PossiblyUnbilled):
+class BatchCosts(PossiblyUnbilled):
     """The calls, tokens and money that answers took, failed ones too."""
 
     calls: int = 0  # that reached the endpoint
@@ -58,8 +58,8 @@ class Spending(PossiblyUnbilled):
             return dollars(self.cost)
         return f"at least {dollars(self.cost)}" if self.cost else "not known"
 
-    def __add__(self, other: "Spending") -> "Spending":
-        return Spending(
+    def __add__(self, other: "BatchCosts") -> "BatchCosts":
+        return BatchCosts(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
@@ -73,7 +73,7 @@ class Spending(PossiblyUnbilled):
         )
 
 
-def _sum(one: Spending, other: Spending) -> Decimal | None:
+def _sum(one: BatchCosts, other: BatchCosts) -> Decimal | None:
     """Return the possible extra cost of both; None where that of one is not known."""
     known = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
     return None if None in known or not known else sum((cost for cost in known if cost is not None), Decimal(0))
@@ -158,7 +158,7 @@ class BatchFigures(Frozen):
     errors: tuple[Tally, ...]  # failed records by kind
     confidence: tuple[ConfidenceSeries, ...]
     quotes: Quotes
-    spending: Spending
+    spending: BatchCosts
     prompts: Prompts
     failures: RetryBias = RetryBias()  # by round; none where nothing failed and there was but one round
 
@@ -200,5 +200,5 @@ class Figures(Frozen):
         return self.batches[0]
 
     @property
-    def spending(self) -> Spending:
-        return sum((batch.spending for batch in self.batches), Spending())
+    def spending(self) -> BatchCosts:
+        return sum((batch.spending for batch in self.batches), BatchCosts())

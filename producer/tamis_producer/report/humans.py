@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tamis_schemas.operations import kind_of
 
-from ..decisions.agreement import two_places
+from ..decisions.human_agreement import two_places
 from ..quality import Agreement
 from .figures import BatchFigures, Figures, HumanFigures
 

@@ -2,11 +2,11 @@
 
 import re
 
-from ..decisions.agreement import DRAWN, SELECTED
+from ..decisions.human_agreement import DRAWN, SELECTED
 from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
-from .rounds import ABOUT, RoundPart, round_parts
+from .round_failures import ABOUT, RoundPart, round_parts
 from .steps import Box, steps
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.

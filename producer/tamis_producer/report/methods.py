@@ -11,7 +11,7 @@ from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.operations import kind_of, operation_name
 from tamis_schemas.records.item import shown_text
 
-from .figures import BatchFigures, Figures, Spending
+from .figures import BatchCosts, BatchFigures, Figures
 
 # What the model of the demonstration decides is worth nothing, and whoever reads its report must know.
 DEMONSTRATION_MODEL = "SmolLM2-135M"
@@ -30,7 +30,7 @@ _UNVERIFIED = {
 
 
 @dataclass(frozen=True)
-class Part:
+class Paragraph:
     """A paragraph under a heading, with the lists that belong to it."""
 
     heading: str
@@ -38,15 +38,15 @@ class Part:
     listed: tuple[str, ...] = ()
 
 
-def methods(figures: Figures) -> tuple[Part, ...]:
+def methods(figures: Figures) -> tuple[Paragraph, ...]:
     """The paragraphs, in the order of a methods section; plain text."""
     first = figures.screening
     parts = [
-        Part("Records", _records(figures, first)),
+        Paragraph("Records", _records(figures, first)),
         _before_screening(figures, first),
         *(part for number, batch in enumerate(figures.batches) for part in _stage(figures, batch, number)),
-        Part("Use of AI and automation", _disclosure(figures)),
-        Part("Software", _software(figures)),
+        Paragraph("Use of AI and automation", _disclosure(figures)),
+        Paragraph("Software", _software(figures)),
     ]
     return tuple(parts)
 
@@ -78,13 +78,13 @@ def warnings(figures: Figures) -> tuple[str, ...]:
     return tuple(found)
 
 
-def costs(spending: Spending) -> str:
+def costs(spending: BatchCosts) -> str:
     """Return the cost of the answers in a sentence, and in another what may be missing."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 
 
-def _paid(spending: Spending) -> str:
+def _paid(spending: BatchCosts) -> str:
     if not spending.calls:
         return "No call was paid for."
     if spending.unpriced and not spending.cost:
@@ -110,7 +110,7 @@ def _records(figures: Figures, batch: BatchFigures) -> str:
     )
 
 
-def _before_screening(figures: Figures, batch: BatchFigures) -> Part:
+def _before_screening(figures: Figures, batch: BatchFigures) -> Paragraph:
     flow, source = figures.flow, batch.source
     sentences = []
     if source is not None and source.duplicates_kept:
@@ -134,10 +134,10 @@ def _before_screening(figures: Figures, batch: BatchFigures) -> Part:
     off = () if source is None else tuple(f"{_spaced(rule)}: {why}" for rule, why in source.switched_off.items())
     if off:
         sentences.append("These rules of the initial filter were switched off:")
-    return Part("Before screening", " ".join(sentences), off)
+    return Paragraph("Before screening", " ".join(sentences), off)
 
 
-def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Part]:
+def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragraph, Paragraph]:
     """Return the paragraphs on the questions, the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
@@ -159,7 +159,9 @@ def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Pa
     heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
     how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
-    return Part(f"{heading}{place}", " ".join(sentences), tuple(listed)), Part(f"Model and prompts{place}", how)
+    return Paragraph(f"{heading}{place}", " ".join(sentences), tuple(listed)), Paragraph(
+        f"Model and prompts{place}", how
+    )
 
 
 def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:

@@ -13,16 +13,16 @@ from markupsafe import Markup
 from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.operations import kind_of
 
-from ..decisions.agreement import DRAWN, SELECTED
 from ..decisions.final_outcome import Outcome
+from ..decisions.human_agreement import DRAWN, SELECTED
 from .charts import histogram, interval
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
 from .humans import human_parts
 from .methods import costs, methods, warnings
 from .record import Row
-from .rounds import ABOUT as ROUNDS
-from .rounds import round_parts
+from .round_failures import ABOUT as ROUNDS
+from .round_failures import round_parts
 from .steps import error_words, steps
 from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template

@@ -22,7 +22,7 @@ class SubjectKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReportSubject:
     """The batches of a report, in the order of their stages."""
 
     kind: SubjectKind
@@ -34,7 +34,7 @@ class Subject:
     ended: bool  # no further stage will begin
 
 
-def find_subject(connection: Connection, prefix: str) -> Subject:
+def find_subject(connection: Connection, prefix: str) -> ReportSubject:
     """The batch or the review whose id is, or begins with, `prefix`.
 
     Raises:
@@ -46,16 +46,16 @@ def find_subject(connection: Connection, prefix: str) -> Subject:
         return _review(connection, found.review_id)
     statement = select(batches, func.now().label("read_at")).where(batches.c.id == found.batch_id)
     row = connection.execute(statement).one()
-    return Subject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
+    return ReportSubject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
 
 
-def _review(connection: Connection, review_id: UUID) -> Subject:
+def _review(connection: Connection, review_id: UUID) -> ReportSubject:
     review = connection.execute(select(reviews, func.now().label("read_at")).where(reviews.c.id == review_id)).one()
     stages = select(batches).where(batches.c.review_id == review_id).order_by(batches.c.stage)
     rows = tuple(connection.execute(stages))
     if not rows:
         raise UnknownBatch(f"review {review_id} has no batch yet: there is nothing to report")
-    return Subject(
+    return ReportSubject(
         kind=SubjectKind.REVIEW,
         id=review.id,
         label=review.label,

@@ -67,7 +67,7 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
         return
     started_at = func.coalesce(batches.c.started_at, func.now())
     _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
-    _take_back(connection, batch)
+    requeue_shards(connection, batch)
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
@@ -81,7 +81,7 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:
         _set(connection, batch_id, priority=priority.value, lane=None)
-        _take_back(connection, batch)
+        requeue_shards(connection, batch)
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
@@ -149,7 +149,7 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
     return batch
 
 
-def _take_back(connection: Connection, batch: Row[Any]) -> None:
+def requeue_shards(connection: Connection, batch: Row[Any]) -> None:
     """Have the shards in flight wait, to be dispatched again."""
     dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
     connection.execute(

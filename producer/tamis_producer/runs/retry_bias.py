@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, text
 
 from tamis_schemas import ErrorKind, RetryBias
-from tamis_schemas.batches.retry_bias import Evaluated, RoundTally
+from tamis_schemas.batches.retry_bias import EndedRecord, RoundTally
 from tamis_schemas.ledger.verdicts import text_of
 from tamis_schemas.operations import kind_of
 
@@ -68,6 +68,6 @@ def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     return RetryBias(rounds=tuple(rounds[number].compared(number) for number in sorted(rounds)))
 
 
-def _evaluated(row: Row[Any], neighbours: int | None, kind: str | None, passed: bool | None = None) -> Evaluated:
+def _evaluated(row: Row[Any], neighbours: int | None, kind: str | None, passed: bool | None = None) -> EndedRecord:
     failure = None if kind is None else ErrorKind(kind)
-    return Evaluated(row.characters, row.year, neighbours, failure, passed)
+    return EndedRecord(row.characters, row.year, neighbours, failure, passed)

@@ -22,12 +22,12 @@ def options(*, memory: int = MEMORY) -> re2.Options:
     return made
 
 
-def own(pattern: str) -> re2._Regexp:
+def compile_trusted(pattern: str) -> re2._Regexp:
     """A pattern of this package, over UTF-8."""
     return re2.compile(pattern.encode("utf-8"), options())
 
 
-def given(pattern: object, place: str) -> re2._Regexp:
+def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
     """A pattern that a caller may have written, over UTF-8.
 
     Raises `InvalidParameters` naming `place`, what is wrong, and where in the pattern it stands.

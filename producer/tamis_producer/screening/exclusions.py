@@ -52,15 +52,15 @@ _PATTERNS = {
     _Kind.JOINS: r"\b(?:but|whereas|however|although|while|unless|because)\b",
     _Kind.ENDS: rf"{BREAK}|{_AUXILIARY}|\b(?:we|they)\b",
 }
-_ANY = compiled.own("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
-_IS = {kind: compiled.own(rf"^(?:{pattern})$") for kind, pattern in _PATTERNS.items()}
-_NEGATED = compiled.own(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
+_ANY = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
+_IS = {kind: compiled.compile_trusted(rf"^(?:{pattern})$") for kind, pattern in _PATTERNS.items()}
+_NEGATED = compiled.compile_trusted(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
 # After an auxiliary a verb may take an object: "we will exclude ...", "we do not exclude ...".
-_TAKES_OBJECT = compiled.own(r"\b(?:exclude|omit|remove|reject|disregard)$")
-_MEMBER_ENDS = compiled.own(r"[,;]|\band\b")
+_TAKES_OBJECT = compiled.compile_trusted(r"\b(?:exclude|omit|remove|reject|disregard)$")
+_MEMBER_ENDS = compiled.compile_trusted(r"[,;]|\band\b")
 # What a list in semicolons begins with: "excluded: ...", "exclude the following studies: ...", "excluded (1) ...".
-_LIST_BEGINS = compiled.own(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
-_LAST_MEMBER = compiled.own(r"^\s*(?:and|or)\b")
+_LIST_BEGINS = compiled.compile_trusted(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
+_LAST_MEMBER = compiled.compile_trusted(r"^\s*(?:and|or)\b")
 
 
 class Exclusions:

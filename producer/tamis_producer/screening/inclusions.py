@@ -28,29 +28,29 @@ SHOWN = 80  # characters of a criterion in a reason
 MOST_TERMS = 200  # of one rule in one criterion
 REACH = 400  # bytes before and after a term that are read with it
 
-_GENERAL = {rule: compiled.own(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
-_TERM = {rule: compiled.own(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
+_GENERAL = {rule: compiled.compile_trusted(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
+_TERM = {rule: compiled.compile_trusted(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
 # A line that is broken in the middle of a sentence goes on; the next entry of a list does not.
-_PART_END = compiled.own(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
-_ABBREVIATION = compiled.own(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
-_HEADING = compiled.own(
+_PART_END = compiled.compile_trusted(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
+_ABBREVIATION = compiled.compile_trusted(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
+_HEADING = compiled.compile_trusted(
     r"\b(?:in|ex)clu(?:sions?|ded?|ding|des)(?:\s+criteria)?(?:\s+(?:are|were))?\s*:|\b(?:in|ex)clusion\s+criteria\b|"
     r"\b(?:in|ex)clud(?:e|es|ed|ing)\s+the\s+following\b[^:.;]{0,60}:"
 )
-_STRONG = compiled.own(
+_STRONG = compiled.compile_trusted(
     r"\b(?:except(?:ing|ions?)?|other\s+than|rather\s+than|instead\s+of|apart\s+from|as\s+opposed\s+to)\b"
 )
-_EXCLUDING = compiled.own(r"\b(?:exclu\w+|ineligible|omit\w*|reject\w*|remov\w*)\b")
-_WEAK = compiled.own(r"\b(?:no|not|non|neither|never|without)\b")
-_ENUMERATION = compiled.own(r",|\b(?:and|or|nor)\b")
-_NO_SUCH = compiled.own(r"^\W*no\b")
-_WEAK_ENDS = compiled.own(r"[(:]|\be\.g\b|\bsuch\s+as\b")
-_BREAK = compiled.own(BREAK)
-_EXCLUDED_AFTER = compiled.own(
+_EXCLUDING = compiled.compile_trusted(r"\b(?:exclu\w+|ineligible|omit\w*|reject\w*|remov\w*)\b")
+_WEAK = compiled.compile_trusted(r"\b(?:no|not|non|neither|never|without)\b")
+_ENUMERATION = compiled.compile_trusted(r",|\b(?:and|or|nor)\b")
+_NO_SUCH = compiled.compile_trusted(r"^\W*no\b")
+_WEAK_ENDS = compiled.compile_trusted(r"[(:]|\be\.g\b|\bsuch\s+as\b")
+_BREAK = compiled.compile_trusted(BREAK)
+_EXCLUDED_AFTER = compiled.compile_trusted(
     r"^[^.;]{0,80}\b(?:excluded|omitted|removed|ineligible|not\s+(?:be\s+)?(?:\w+\s+)?"
     r"(?:included|eligible|considered|accepted|allowed|of\s+interest))\b"
 )
-_INCLUDED_AFTER = compiled.own(
+_INCLUDED_AFTER = compiled.compile_trusted(
     r"^[^.;]{0,40}\b(?:is|are|were|was|be|also)\s+(?:also\s+)?(?:included|eligible|considered|accepted|allowed|welcome|of\s+interest)\b"
 )
 

@@ -13,7 +13,7 @@ from tamis_schemas.records.paper import PaperData
 
 from . import patterns
 from .abstract import is_placeholder
-from .evidence import Evidence
+from .evidence import PaperEvidence
 from .inclusions import switched_off
 from .keywords import Keyword, Keywords, Mention
 from .rules import ASKED_FOR, MEANINGS, NOUNS
@@ -121,7 +121,7 @@ class InitialFilter:
         by_pattern = list(self._applying(self._title_patterns.mentions(title)))
         if not by_pattern and not self._keywords.may_occur(b"%b\n%b" % (title, abstract)):  # so it is for most papers
             return _NOTHING_FOUND
-        says = Evidence(title, abstract)
+        says = PaperEvidence(title, abstract)
         spared: str | None = None
 
         for mention in by_pattern:

@@ -47,7 +47,7 @@ class Keywords:
                 self._meaning_of.setdefault(variant, keyword.meaning)
         # The longer one first: of "animal model" and "animal model study", the whole is the mention.
         ordered = sorted(self._meaning_of, key=lambda variant: (-len(variant), variant))
-        self._any = compiled.own("|".join(map(pattern, ordered))) if ordered else None
+        self._any = compiled.compile_trusted("|".join(map(pattern, ordered))) if ordered else None
 
     def may_occur(self, text: bytes) -> bool:
         """False for a text without any mention."""

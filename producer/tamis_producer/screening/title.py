@@ -13,7 +13,7 @@ from . import compiled
 from .keywords import MOST_MENTIONS, Mention
 from .rules import OWN_PATTERN, TITLE_MEANINGS
 
-_NOTE = compiled.own(
+_NOTE = compiled.compile_trusted(
     r"\[[^\[\]]{0,20}\b(?:errat(?:um|a)|corrigend(?:um|a)|corrected|corrections?|see comments?|comments? (?:in|on)|"
     r"comment|(?:corrected and )?republished|appears in|published in|author'?s? (?:reply|transl)|letter; comment|"
     r"discussion)[^\[\]]{0,400}\]"
@@ -42,7 +42,7 @@ class TitlePatterns:
     """The definitive title patterns. Raises `InvalidParameters` naming the pattern that RE2 refuses."""
 
     def __init__(self, patterns: Sequence[object], place: str) -> None:
-        self._alone = [compiled.given(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
+        self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
         texts = [str(pattern) for pattern in patterns]
         self._meanings = [TITLE_MEANINGS.get(text, OWN_PATTERN) for text in texts]
         self._any = compiled.any_of(texts)

@@ -14,7 +14,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.operations.extract import OutputType
 
-from ..calls.single_calls import Question
+from ..calls.single_calls import CallQuestion
 from ..client.client import Client
 from ..ledger import CallResult
 from .service_client import ServiceClient
@@ -210,8 +210,8 @@ class AIEvaluationService:
         )
         return [_as(kind, one) for one in came]
 
-    def _question(self, params: dict[str, Any], fresh: bool) -> Question:
-        return Question(
+    def _question(self, params: dict[str, Any], fresh: bool) -> CallQuestion:
+        return CallQuestion(
             parse_operation(params),
             service=self._service,
             model=self._model,

@@ -4,7 +4,7 @@ from typing import Any
 
 from tamis_schemas import AnswerResult, OperationFailed, parse_operation
 
-from ..calls.single_calls import Question
+from ..calls.single_calls import CallQuestion
 from ..client.client import Client
 from ..ledger import CallResult
 from .service_client import ServiceClient
@@ -88,7 +88,7 @@ class IterativeAnswerService:
                 parallel_attempts=parallel_attempts,
             )
         )
-        question = Question(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
+        question = CallQuestion(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
         return dict(answer_of(await self._client.connected.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ class Trait(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EndedRecord:
     """One record that ended in a round, with a decision or with an error."""
 
     characters: int
@@ -101,7 +101,7 @@ class RoundTally:
         self._all: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
         self._failed: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
 
-    def add(self, row: Evaluated) -> None:
+    def add(self, row: EndedRecord) -> None:
         """Count one record more."""
         self._decided[row.passed] += 1
         if row.failure is not None:

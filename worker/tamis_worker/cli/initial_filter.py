@@ -10,7 +10,7 @@ from rich.table import Table
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake.results_file import replacing
-from tamis_producer.screening.filter_report import TierOne, filter_files, write_outcomes
+from tamis_producer.screening.filter_report import FilterReport, filter_files, write_outcomes
 
 from .app import app, err, out
 from .json_document import AsJson, print_json
@@ -55,7 +55,7 @@ def initial_filter(
         err.print(f"{rows} records written to {escape(str(output))}", highlight=False)
 
 
-def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
+def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
     """Counts, and the included records that are rejected; without labels nobody knows of these."""
     lost = [
         {"file": one.file, "index": one.index, "id": one.item_id, "rule": one.result.rule, "reason": one.result.reason}
@@ -72,7 +72,7 @@ def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
     }
 
 
-def _print(tier_one: TierOne, *, labelled: bool) -> None:
+def _print(tier_one: FilterReport, *, labelled: bool) -> None:
     _print_counts(tier_one, labelled=labelled)
     if labelled:
         _print_lost(tier_one)
@@ -80,7 +80,7 @@ def _print(tier_one: TierOne, *, labelled: bool) -> None:
         out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}", highlight=False)
 
 
-def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
+def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
     """A line a rule, then what passes; the labels' columns only where there are labels."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rule")
@@ -106,7 +106,7 @@ def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
     out.print(table, highlight=False)
 
 
-def _print_lost(tier_one: TierOne) -> None:
+def _print_lost(tier_one: FilterReport) -> None:
     lost = tier_one.lost
     if not lost:
         out.print("[green]no included record is rejected[/]")
