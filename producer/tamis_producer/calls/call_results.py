@@ -180,9 +180,9 @@ class CallResults:
         wanted = {batch.id: batch.pending for batch in due}
         with ledger_errors():
             async with self._engine.connect() as connection:
-                found = await connection.run_sync(read_call_results, wanted)
+                results = await connection.run_sync(read_call_results, wanted)
         for batch in due:
-            batch.end({place: result for (batch_id, place), result in found.items() if batch_id == batch.id})
+            batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
         late = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
         if late:
             self._say_why(late, await self._hindrance([batch.id for batch in late]))

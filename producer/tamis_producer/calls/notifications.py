@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 class Notifications:
     """One connection that listens, on one event loop; `told` is called with the channel and the batch's id."""
 
-    def __init__(self, engine: AsyncEngine, told: Callable[[str, UUID], None]) -> None:
+    def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
         """`engine` commits each statement by itself, and gives two connections at once."""
         self._engine = engine
-        self._told = told
+        self._told = on_event
         self._heard = False
 
     @property

@@ -42,8 +42,8 @@ class CallQuestion:
     @cached_property
     def key(self) -> Hashable:
         """Equal for what may share a batch."""
-        asked, steering = self.operation.model_dump_json(), self.steering.model_dump_json()
-        return (asked, self.service, self.model, steering, self.fresh, self.api_key_id)
+        operation, steering = self.operation.model_dump_json(), self.steering.model_dump_json()
+        return (operation, self.service, self.model, steering, self.fresh, self.api_key_id)
 
 
 @dataclass(eq=False)

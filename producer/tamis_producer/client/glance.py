@@ -43,7 +43,7 @@ def glance() -> "Iterator[Client | Glance]":
 
 
 class Glance:
-    """How batches stand, as a `Client` tells it."""
+    """The state of batches, as a `Client` reads it."""
 
     def __init__(self, connection: DirectConnection, settings: ProducerSettings) -> None:
         self._connection = connection
@@ -60,7 +60,7 @@ class Glance:
 
 
 class BatchGlance:
-    """How one batch stands, as a `Batch` tells it."""
+    """The state of one batch, as a `Batch` reads it."""
 
     def __init__(self, connection: DirectConnection, settings: ProducerSettings, batch_id: UUID) -> None:
         self._connection = connection

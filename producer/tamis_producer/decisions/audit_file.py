@@ -38,9 +38,9 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
     for item in audit.items:
         row = by_index[item.index]
         why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
-        said = "" if item.include is None else "yes" if item.include else "no"
+        answer = "" if item.include is None else "yes" if item.include else "no"
         cells = [audit.id, item.index, item.item_id, text_of(row.item.get("title")), content_of(row.item)]
-        cells += [*why, said, item.reviewer or "", item.note or ""]
+        cells += [*why, answer, item.reviewer or "", item.note or ""]
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
 

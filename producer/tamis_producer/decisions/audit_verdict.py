@@ -37,9 +37,9 @@ class AuditVerdict(Frozen):
         if not self.decided:
             return f"Of {of}, {_were(self.sample)} drawn at random; no decision of a human is recorded yet."
         judged = f"Of {of}, {_were(self.sample)} drawn at random and {self.decided:,} judged by a human"
-        found = f"{_records(self.missed)} should have been included"
+        missing = f"{_records(self.missed)} should have been included"
         if self.sample == self.population and not self.undecided:
-            return f"All {of} were judged by a human: {found}."
+            return f"All {of} were judged by a human: {missing}."
         waiting = (
             f" The {_records(self.undecided)} not judged yet count as missed: the bound falls with each one "
             "rightly excluded."
@@ -50,7 +50,7 @@ class AuditVerdict(Frozen):
             self.missed
         )
         return (
-            f"{judged}: {found}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
+            f"{judged}: {missing}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
             f"({self.most_share:.1%}) should have been{besides}.{waiting}"
         )
 

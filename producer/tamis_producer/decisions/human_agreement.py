@@ -72,18 +72,18 @@ def two_places(value: float) -> str:
 
 
 def _agreement(system: dict[int, str], human: dict[int, str]) -> Agreement:
-    pairs = [(system[index], said) for index, said in sorted(human.items()) if index in system]
+    pairs = [(system[index], decision) for index, decision in sorted(human.items()) if index in system]
     return agreement(pairs, categories=(INCLUDE, EXCLUDE))
 
 
 def _system(connection: Connection, batch_id: UUID, operation: str, places: Collection[int]) -> dict[int, str]:
     each = outcomes(batch_id, operation).subquery("each")
     there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
-    found = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
-    return {row.idx: _SAID[row.system] for row in found}
+    rows = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
+    return {row.idx: _SAID[row.system] for row in rows}
 
 
 def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
     human = standing(batch_id)
-    found = connection.execute(select(human.c.idx, human.c.value))
-    return {row.idx: INCLUDE if verdict(row.value) else EXCLUDE for row in found}
+    rows = connection.execute(select(human.c.idx, human.c.value))
+    return {row.idx: INCLUDE if verdict(row.value) else EXCLUDE for row in rows}

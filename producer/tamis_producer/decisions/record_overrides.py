@@ -50,7 +50,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
-    found = {row.idx: row for row in _items(connection, batch_id, places)}
+    item_at = {row.idx: row for row in _items(connection, batch_id, places)}
     before = {one.index: one for one in read_overrides(connection, batch_id)}
     rows: list[dict[str, Any]] = []
     seen: dict[int, int] = {}
@@ -59,7 +59,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
             if decision.index in seen:
                 raise InvalidParameters(f"a second decision on item {decision.index}: say one of them")
             seen[decision.index] = number
-            row = _row(operation, decision, found.get(decision.index), before.get(decision.index))
+            row = _row(operation, decision, item_at.get(decision.index), before.get(decision.index))
         except InvalidRequest as refused:
             raise RefusedDecision(number, str(refused)) from refused
         if row is not None:
@@ -72,15 +72,15 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
 
 def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
     """Reviewer and note as they are kept. Raises `InvalidParameters` where nobody is named or a text is too long."""
-    name, said = reviewer.strip(), (note or "").strip() or None
+    name, kept_note = reviewer.strip(), (note or "").strip() or None
     if not name:
         raise InvalidParameters("who decided? name a reviewer: --reviewer NAME, or TAMIS_REVIEWER")
-    for what, text, most in (("reviewer", name, LONGEST_NAME), ("note", said or "", LONGEST_NOTE)):
+    for field, text, most in (("reviewer", name, LONGEST_NAME), ("note", kept_note or "", LONGEST_NOTE)):
         if len(text) > most:
-            raise InvalidParameters(f"the {what} has {len(text):,} characters; {most:,} are kept")
+            raise InvalidParameters(f"the {field} has {len(text):,} characters; {most:,} are kept")
         if UNSTORABLE.search(text):
-            raise InvalidParameters(f"the {what} holds a character that the ledger cannot store")
-    return name, said
+            raise InvalidParameters(f"the {field} holds a character that the ledger cannot store")
+    return name, kept_note
 
 
 def _items(connection: Connection, batch_id: UUID, places: list[int]) -> Sequence[Any]:

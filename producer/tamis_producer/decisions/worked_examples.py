@@ -45,8 +45,8 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
             f"examples_from: batch {batch_id} needs a record with a title that a person included, and another that a "
             "person excluded: `tamis override` writes such decisions"
         )
-    found = criteria.model_copy(update={"examples": chosen})
-    return operation.model_copy(update={"criteria": found, "examples_from": batch_id})
+    with_chosen = criteria.model_copy(update={"examples": chosen})
+    return operation.model_copy(update={"criteria": with_chosen, "examples_from": batch_id})
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:

@@ -80,33 +80,33 @@ def _decided(operation: Operation, result: ItemResult) -> Iterator[Because]:
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[Because]:
     criteria = operation.criteria.labelled()
     deciding = [one for one in criteria if one.text in decision.criteria and one.label in decision.verdicts]
-    said = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
+    reasons = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
     match decision.status:
-        case InclusionStatus.UNCERTAIN if not said:
-            said = "a person decides"
-        case InclusionStatus.INCLUDE if not said:
-            said = "no criterion failed"
-        case InclusionStatus.EXCLUDE if not said:
-            said = decision.exclusion_reason or "the ledger names no criterion"
-    yield Because(sets="status", text=f"status {decision.status.value}: {said}")
+        case InclusionStatus.UNCERTAIN if not reasons:
+            reasons = "a person decides"
+        case InclusionStatus.INCLUDE if not reasons:
+            reasons = "no criterion failed"
+        case InclusionStatus.EXCLUDE if not reasons:
+            reasons = decision.exclusion_reason or "the ledger names no criterion"
+    yield Because(sets="status", text=f"status {decision.status.value}: {reasons}")
     if decision.model_status is not None:
         reason = decision.uncertain_reason  # None: a release before there were reasons
-        told = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
-        yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {told}")
+        but = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
+        yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {but}")
     yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
     yield Because(sets="status", text=f"policy for exclusions that no quote verifies: {operation.unverified.value}")
     yield Because(sets="confidence", text=_after_quotes(decision))
 
 
-def _deciding(criterion: Criterion, given: CriterionVerdict) -> str:
-    if given.quote is None:
-        backed = "which needs no quote" if given.verdict is Verdict.SILENT else "without a quote"
-    elif given.quote.state is QuoteState.FOUND:
-        where = "" if given.quote.field is None else f", in {given.quote.field}"
+def _deciding(criterion: Criterion, verdict: CriterionVerdict) -> str:
+    if verdict.quote is None:
+        backed = "which needs no quote" if verdict.verdict is Verdict.SILENT else "without a quote"
+    elif verdict.quote.state is QuoteState.FOUND:
+        where = "" if verdict.quote.field is None else f", in {verdict.quote.field}"
         backed = f"verified by its quote{where}"
     else:
-        backed = f"its quote is {'altered' if given.quote.state is QuoteState.ALTERED else 'not in the record'}"
-    return f"{criterion.label} {given.verdict.value}, {backed}"
+        backed = f"its quote is {'altered' if verdict.quote.state is QuoteState.ALTERED else 'not in the record'}"
+    return f"{criterion.label} {verdict.verdict.value}, {backed}"
 
 
 def _after_quotes(decision: InclusionDecision) -> str:
@@ -115,14 +115,14 @@ def _after_quotes(decision: InclusionDecision) -> str:
     unverified = [quote for quote in quotes if not quote.found]
     before = decision.model_confidence
     if before is None:
-        found = f"; quotes in the record: {len(quotes)} of {len(quotes)}" if quotes else "; it gave no quote"
-        return f"{_n(decision.confidence)}, as the model gave it{found}"
+        all_found = f"; quotes in the record: {len(quotes)} of {len(quotes)}" if quotes else "; it gave no quote"
+        return f"{_n(decision.confidence)}, as the model gave it{all_found}"
     states = [(QuoteState.ALTERED, "altered"), (QuoteState.NOT_FOUND, "not found")]
     counted = [(sum(quote.state is state for quote in unverified), words) for state, words in states]
-    told = " and ".join(f"{count} {words}" for count, words in counted if count) or "none unverified"
+    unverified_words = " and ".join(f"{count} {words}" for count, words in counted if count) or "none unverified"
     worked_out = after_quotes(before, len(unverified), len(quotes))
     shown = f"{_n(before)} x (1 - {_n(QUOTE_PENALTY)} x {len(unverified)}/{len(quotes)})"
-    return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {told}"
+    return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {unverified_words}"
 
 
 def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[Because]:

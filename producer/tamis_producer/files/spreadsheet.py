@@ -23,10 +23,10 @@ class TableRow:
         return self.cells.get(column, "")
 
 
-def read_table(path: Path | str, known: Collection[str], required: Collection[str]) -> list[TableRow]:
+def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
     """The rows of a table, in whatever encoding and with whatever delimiter a spreadsheet wrote it.
 
-    Columns are found by name, in any case; what is not `known` is left alone. Empty rows are no rows.
+    Columns are found by name, in any case; what is not `columns` is left alone. Empty rows are no rows.
 
     Raises `InputError`: the file cannot be read as a table, a required column is missing or one stands there twice, a
     row is longer than the header; with the line.
@@ -34,14 +34,14 @@ def read_table(path: Path | str, known: Collection[str], required: Collection[st
     path = Path(path)
     text = read_text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(known)))
+    delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(columns)))
     names: list[str] | None = None
     rows: list[TableRow] = []
     for row in cell_rows(text, delimiter, path):
         if not any(cell.strip() for cell in row.cells):
             continue
         if names is None:
-            names = _header(row.cells, known, required, path, row.line)
+            names = _header(row.cells, columns, required, path, row.line)
         elif any(row.cells[len(names) :]):
             width = f"{len(row.cells)} cells, but the header has {len(names)} columns"
             raise InputError(width, path=path, line=row.line)
@@ -53,9 +53,9 @@ def read_table(path: Path | str, known: Collection[str], required: Collection[st
     return rows
 
 
-def _header(cells: list[str], known: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
+def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
-    for name in known:
+    for name in columns:
         if names.count(name) > 1:
             raise InputError(f"the column {name!r} stands there twice", path=path, line=line)
     missing = [name for name in required if name not in names]

@@ -104,8 +104,8 @@ def find(engine: Engine, key: str) -> ApiKey | None:
         return None
     with ledger_errors(), engine.connect() as connection:
         row = connection.execute(select(api_keys).where(api_keys.c.id == key_id)).one_or_none()
-    known = row.secret_sha256 if row is not None else _hashed("")
-    if not hmac.compare_digest(known, _hashed(secret)) or row is None or row.revoked_at is not None:
+    digest = row.secret_sha256 if row is not None else _hashed("")
+    if not hmac.compare_digest(digest, _hashed(secret)) or row is None or row.revoked_at is not None:
         return None
     return _key(row)
 
@@ -144,9 +144,9 @@ def _unknown(key_id: str) -> InvalidRequest:
     return InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
 
 
-def _models(given: Collection[str]) -> list[str]:
+def _models(names: Collection[str]) -> list[str]:
     """Their names, each once. Raises `InvalidParameters` for a list that would allow nothing, or that is none."""
-    models = list(dict.fromkeys(name.strip() for name in given))
+    models = list(dict.fromkeys(name.strip() for name in names))
     if not 0 < len(models) <= MOST_MODELS or not all(name and name.isprintable() for name in models):
         raise InvalidParameters(f"models: 1 to {MOST_MODELS} names, each of printable characters")
     return models

@@ -43,7 +43,7 @@ from .upload import LONGEST_TERMS
 from .written import ReportWriters
 from .wrong_keys import WrongKeys
 
-_UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
+_UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
 
@@ -103,8 +103,8 @@ def create_app(
 
     @app.get("/metrics", operation_id="get_metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
     async def figures() -> Response:
-        told = await to_thread.run_sync(metrics.exposition, limiter=keyless)
-        return Response(told, media_type=CONTENT_TYPE)
+        figures_text = await to_thread.run_sync(metrics.exposition, limiter=keyless)
+        return Response(figures_text, media_type=CONTENT_TYPE)
 
     pool = PoolWatch(client.engine)
 

@@ -28,25 +28,25 @@ from .description import BatchId
 Humans = tuple[int, int, int]  # the last override, the last decision of an audit, and how many audits there are
 
 
-def tag_of(view: BatchView, humans: Humans, asked: str) -> str:
-    """The tag of what is told of a batch that stands like this, where this is `asked` for."""
-    told = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
-    content = json.dumps([version("tamis"), told, view.finished_at and str(view.finished_at), humans, asked])
+def tag_of(view: BatchView, humans: Humans, target: str) -> str:
+    """The tag of what is told of a batch that stands like this, where this is `target` for."""
+    state = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
+    content = json.dumps([version("tamis"), state, view.finished_at and str(view.finished_at), humans, target])
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
 
 
 def matches(tags: str, tag: str) -> bool:
     """Return whether an `If-None-Match` names this tag, weakly compared, or any."""
-    named = {one.strip().removeprefix("W/") for one in tags.split(",")}
+    named = {named_tag.strip().removeprefix("W/") for named_tag in tags.split(",")}
     return "*" in named or tag.removeprefix("W/") in named
 
 
 def tagged(batch_id: BatchId, request: Request, client: Of, _: Reader) -> None:
     """A dependency: tags the answer to a request about a batch; 304 where the caller has it already."""
-    found = UUID(client.batch(batch_id).id)
+    batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
-        (view,) = read_views(connection, batch_id=found)
-        humans = _humans(connection, found)
+        (view,) = read_views(connection, batch_id=batch_uuid)
+        humans = _humans(connection, batch_uuid)
     # Asked for by its beginning or by its id, a batch is the same.
     path = request.url.path.partition(batch_id)[2]
     tag = tag_of(view, humans, f"{path}?{request.url.query}")

@@ -33,7 +33,7 @@ def explanation(
 ) -> Explanation | Response:
     batch = client.batch(batch_id)
     try:
-        told = batch.explain(index)
+        story = batch.explain(index)
     except InvalidParameters as error:
         raise HTTPException(HTTPStatus.NOT_FOUND, str(error)) from error
-    return PlainTextResponse(as_text(told)) if form == "text" else told
+    return PlainTextResponse(as_text(story)) if form == "text" else story

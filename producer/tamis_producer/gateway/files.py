@@ -71,7 +71,7 @@ class CriteriaRead(BaseModel):
     status_code=HTTPStatus.CREATED,
     summary="Submit a bibliographic file: a form with the file, and with terms that say what to ask of its records",
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
-    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit_file(
     request: Request,
@@ -86,10 +86,10 @@ async def submit_file(
 
 
 @router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
-def criteria(given: CriteriaText, _: Submitter) -> CriteriaRead:
+def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
     with TemporaryDirectory(prefix="tamis-criteria-") as folder:
         path = Path(folder) / "criteria"
-        path.write_text(given.text, encoding="utf-8", errors="surrogatepass", newline="")
+        path.write_text(file.text, encoding="utf-8", errors="surrogatepass", newline="")
         try:
             read = read_criteria(path)
         except InputError as error:
@@ -116,19 +116,19 @@ def _submitted(
         with path.open("wb") as copy:
             copyfileobj(file.file, copy)
         try:
-            found = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
+            identified = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
         except InputError as error:
             raise _named(error, path, name) from error
     return submit_terms(
         client,
         key,
         terms,
-        found.records,
+        identified.records,
         response,
         idempotency_key=idempotency_key,
         label=terms.label or name,
-        exclusions=found.exclusions,
-        source=found.source.model_copy(update={"file": name}),
+        exclusions=identified.exclusions,
+        source=identified.source.model_copy(update={"file": name}),
     )
 
 

@@ -51,8 +51,8 @@ def about(client: Of, key: Reader) -> About:
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
 async def events(request: Request, key: Reader, limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20) -> Stream:
-    told = latest(request.app.state.lookout, limit)
-    return Stream(told, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
+    updates = latest(request.app.state.lookout, limit)
+    return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
 @router.get(
@@ -69,9 +69,9 @@ def service_traffic(
 async def latest(lookout: Lookout, limit: int) -> AsyncGenerator[str | bytes]:
     """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
     async with aclosing(lookout.latest(limit, silence=SILENCE)) as looks:
-        async for found in looks:
-            if found is None:
+        async for views in looks:
+            if views is None:
                 yield COMMENT
             else:
-                standings = _standings.dump_json([BatchStatusView.of(view) for view in found]).decode()
+                standings = _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()
                 yield f"event: batches\ndata: {standings}\n\n"

@@ -77,31 +77,31 @@ class Pages:
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
     ) -> Portion:
-        found, more = self._read(batch_id, after, rows, places)
-        text = form(found, first).encode("utf-8", "surrogatepass")
-        return Portion(text, len(found), found[-1].index if found else None, more)
+        items, more = self._read(batch_id, after, rows, places)
+        text = form(items, first).encode("utf-8", "surrogatepass")
+        return Portion(text, len(items), items[-1].index if items else None, more)
 
     def _page(self, batch_id: UUID, after: int | None, limit: int) -> ResultPage:
         items: list[ItemResult] = []
         size, rows = 0, FIRST_ROWS
         while True:
-            found, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
-            items += found
+            results, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
+            items += results
             if not more:
                 return ResultPage(items, None)
-            after = found[-1].index
-            portion = sum(len(one.model_dump_json()) for one in found)
+            after = results[-1].index
+            portion = sum(len(result.model_dump_json()) for result in results)
             size += portion
             if len(items) >= limit or size >= PAGE_BYTES:
                 return ResultPage(items, after)
-            rows = next_rows(len(found), portion)
+            rows = next_rows(len(results), portion)
 
     def _read(
         self, batch_id: UUID, after: int | None, rows: int, places: list[int] | None
     ) -> tuple[list[ItemResult], bool]:
         with ledger_errors(), self._engine.connect() as connection:
-            found = read_results(connection, batch_id, after, rows + 1, places)
-        return found[:rows], len(found) > rows
+            results = read_results(connection, batch_id, after, rows + 1, places)
+        return results[:rows], len(results) > rows
 
 
 def next_rows(rows: int, size: int) -> int:

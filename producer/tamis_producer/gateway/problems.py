@@ -91,7 +91,7 @@ class Problem(BaseModel):
     errors: list[Complaint] = Field(default=[], description="By place, where a request cannot be read.")
 
 
-def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """Return a route's problems for the description: `responses` of a route or a router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
@@ -102,17 +102,17 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
-KEYED = told(
+KEYED = described(
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
     HTTPStatus.UNPROCESSABLE_ENTITY,
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
-UNKNOWN = told(HTTPStatus.NOT_FOUND)
-CONFLICT = told(HTTPStatus.CONFLICT)
-OF_MONEY = told(HTTPStatus.PAYMENT_REQUIRED)
-OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
+UNKNOWN = described(HTTPStatus.NOT_FOUND)
+CONFLICT = described(HTTPStatus.CONFLICT)
+OF_MONEY = described(HTTPStatus.PAYMENT_REQUIRED)
+OF_BODIES = described(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
 
 
 def problem(

@@ -121,8 +121,8 @@ def _of_object(body: IO[bytes], bounds: Bounds) -> tuple[Terms, Iterator[Any]]:
         else:
             items = member.value is None
             terms[ITEMS] = [] if items else member.value
-    given = validated(Submission, terms, "")
-    return given, _elements(body, longest)
+    submission = validated(Submission, terms, "")
+    return submission, _elements(body, longest)
 
 
 def _elements(body: IO[bytes], longest: int) -> Iterator[dict[str, Any]]:

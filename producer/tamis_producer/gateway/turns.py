@@ -16,7 +16,7 @@ Queue = OrderedDict[str, deque["asyncio.Future[None]"]]
 
 
 class TurnQueue:
-    """So many turns at once, shared among callers as fair queuing does: a caller's first request before others' next.
+    """A fair queue of so many turns at once: a caller's first request before others' next.
 
     To be used on one event loop.
     """
@@ -95,13 +95,13 @@ class _Turn:
 
     def receiving(self, receive: Receive) -> Receive:
         """The same; whoever asks again, or has more to come, waits for the caller."""
-        asked = False
+        asked_before = False
 
         async def received() -> Message:
-            nonlocal asked
-            if asked:
+            nonlocal asked_before
+            if asked_before:
                 self.end()
-            asked = True
+            asked_before = True
             message = await receive()
             if message.get("more_body", False):
                 self.end()

@@ -126,8 +126,8 @@ class WaitingRequest:
             await _cancel(batch)
             return Response(status_code=HUNG_UP)
         results = f"/v1/batches/{batch.id}/results"
-        told = Accepted(batch=batch.id, results=results).model_dump()
-        return JSONResponse(told, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
+        accepted = Accepted(batch=batch.id, results=results).model_dump()
+        return JSONResponse(accepted, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
     async def _ended(self, batch: Batch, gone: "asyncio.Future[None]") -> Rows | None:
         """Return its results; None where the caller is gone, or nothing came in time."""

@@ -139,8 +139,8 @@ def _refuse(block: Block, path: Path) -> None:
                 (_ENTRY_OUTSIDE, "an entry without braces"),
                 (_FIELD_OUTSIDE, "a field outside of any entry"),
             ):
-                if found := sign.search(raw):
-                    at = line + raw.count("\n", 0, found.end())
+                if match := sign.search(raw):
+                    at = line + raw.count("\n", 0, match.end())
                     raise InputError(
                         f"{what}: a brace is missing, or one too many stands before it", path=path, line=at
                     )

@@ -60,9 +60,11 @@ class Macros:
             return Value(parts[0].text, Style(parts[0].kind), parts[0].text, {})
         used = [part.text for part in parts if part.kind == "name"]
         names = {name: self.defined[name.lower()] for name in used if name.lower() in self.defined}
-        known = names | {name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS}
-        latex = "".join(known.get(part.text, part.text) if part.kind == "name" else part.text for part in parts)
-        return Value(raw, Style.BARE, latex, names, frozenset(used) - known.keys())
+        value_of_name = names | {
+            name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS
+        }
+        latex = "".join(value_of_name.get(part.text, part.text) if part.kind == "name" else part.text for part in parts)
+        return Value(raw, Style.BARE, latex, names, frozenset(used) - value_of_name.keys())
 
     def define(self, name: str, raw: str) -> bool:
         """Let `name` stand for `raw`; False where that is no value, or too long."""
@@ -83,12 +85,12 @@ def _parts(raw: str) -> Iterator[_Part]:
     """Yield the parts that `#` joins; the last is a fault where something else stands in between."""
     at = 0
     while True:
-        found = _PART.match(raw, at)
-        if found is None:
+        match = _PART.match(raw, at)
+        if match is None:
             yield _Part("fault", raw[at:])
             return
-        at = found.end()
-        if opened := found["open"]:
+        at = match.end()
+        if opened := match["open"]:
             end = _end_of(raw, at, opened)
             if end is None:
                 yield _Part("fault", raw[at:])
@@ -96,7 +98,7 @@ def _parts(raw: str) -> Iterator[_Part]:
             yield _Part(opened, raw[at:end])
             at = end + 1
         else:
-            yield _Part("number", found["number"]) if found["number"] else _Part("name", found["name"])
+            yield _Part("number", match["number"]) if match["number"] else _Part("name", match["name"])
         joined = _JOINED.match(raw, at)
         at = joined.end() if joined else at
         if joined is None or joined[1] is None:

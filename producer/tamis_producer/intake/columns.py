@@ -99,10 +99,10 @@ class Columns:
     def known(self) -> dict[int, str]:
         """Position -> canonical name, for the columns that have one."""
         plain = {_plain(name) for name in self.names}
-        found = {position: canonical_name(name) for position, name in enumerate(self.names)}
+        name_at = {position: canonical_name(name) for position, name in enumerate(self.names)}
         if plain >= {"pt", "ut"}:  # the two-letter columns of Web of Science, where ID means Keywords Plus
-            found = {position: name for position, name in found.items() if name != "id"}
-        return {position: name for position, name in found.items() if name is not None}
+            name_at = {position: name for position, name in name_at.items() if name != "id"}
+        return {position: name for position, name in name_at.items() if name is not None}
 
     @property
     def has_content(self) -> bool:

@@ -157,7 +157,7 @@ def decode(raw: bytes) -> Decoded:
         encoding = "cp1252"
         stray = [(at, byte) for at, byte in stray if byte in WITHOUT_CHARACTER]
     text = mixed.translate(STRAY_BYTES)
-    starts = [found.end() for found in LINE_END.finditer(text)] if stray else []
+    starts = [line_end.end() for line_end in LINE_END.finditer(text)] if stray else []
     replaced = tuple(Replaced(bisect_right(starts, at) + 1, at, byte, text[at]) for at, byte in stray)
     return Decoded(text, encoding, replaced, sha256)
 

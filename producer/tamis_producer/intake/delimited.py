@@ -85,8 +85,8 @@ def _delimiter(text: str) -> str:
         best = (0, 0)
         try:
             for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
-                known = sum(canonical_name(cell) is not None for cell in cells)
-                best = max(best, (known, len(cells)))
+                named = sum(canonical_name(cell) is not None for cell in cells)
+                best = max(best, (named, len(cells)))
         except csv.Error:  # a cell beyond all bounds: what was seen before it still counts
             pass
         return best
@@ -140,7 +140,7 @@ def _header(rows: Iterator[CellRow], path: Path) -> _Header:
 def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Format) -> dict[str, Any]:
     """Return the style of the file, where it is not the ordinary one of its format."""
     starts = {row.line: _start_of(text, row.line) for row in (header.row, first)}
-    line_end = found[0] if (found := LINE_END.search(text, starts[header.row.line])) else "\r\n"
+    line_end = match[0] if (match := LINE_END.search(text, starts[header.row.line])) else "\r\n"
     layout: dict[str, Any] = {}
     if delimiter != DELIMITER_OF[form]:
         layout["delimiter"] = delimiter
@@ -160,7 +160,7 @@ def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Fo
 def _start_of(text: str, line: int) -> int:
     start = 0
     for _ in range(line - 1):
-        start = found.end() if (found := LINE_END.search(text, start)) else start
+        start = match.end() if (match := LINE_END.search(text, start)) else start
     return start
 
 

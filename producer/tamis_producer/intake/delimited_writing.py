@@ -106,18 +106,18 @@ def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
     places = {place.name: at for at, place in enumerate(PLACES.values())}
     if any(is_decision(column.name) for column in (*of_tables, *gained)):
         gained |= {column: None for name in DECISION_COLUMNS if (column := _Column.called(name)) not in of_tables}
-    found = [
+    columns = [
         *of_tables,
         *sorted(gained, key=lambda column: (is_decision(column.name), places.get(column.name, len(places)))),
     ]
-    if not any(canonical_name(column.name) in ("title", "abstract") for column in found):
-        found.insert(0, _Column.called("title"))  # without one of them it is no table of records
-    return found
+    if not any(canonical_name(column.name) in ("title", "abstract") for column in columns):
+        columns.insert(0, _Column.called("title"))  # without one of them it is no table of records
+    return columns
 
 
 def _table_of(record: Mapping[str, Any]) -> Format:
-    found = source_format(record)
-    return found if found in DELIMITER_OF else Format.DELIMITED
+    form = source_format(record)
+    return form if form in DELIMITER_OF else Format.DELIMITED
 
 
 def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:

@@ -110,12 +110,12 @@ def _doubts(
 ) -> Iterable[Doubt]:
     """One doubt for two records that stay, whichever of their copies raised it."""
     kept = {copy.index: copy.of for copy in copies}
-    found: dict[tuple[int, int], str] = {}
+    reason_of_pair: dict[tuple[int, int], str] = {}
     for (one, other), against in sorted(groups.doubts.items()):
         of, index = sorted((kept.get(one, one), kept.get(other, other)), key=best.__getitem__, reverse=True)
         if index != of:
-            found.setdefault((index, of), doubt(traits[one], traits[other], against))
-    return (Doubt(index, of, reason) for (index, of), reason in found.items())
+            reason_of_pair.setdefault((index, of), doubt(traits[one], traits[other], against))
+    return (Doubt(index, of, reason) for (index, of), reason in reason_of_pair.items())
 
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> str:
@@ -192,8 +192,8 @@ class _Groups:
         for one, other in combinations(differing, 2):
             verdicts[one, other] = verdicts[other, one] = self._verdict(one, other, key, traits)
         for one, other in combinations(differing, 2):
-            found = verdicts[one, other]
-            if found.likeness is Likeness.COPY:
+            verdict = verdicts[one, other]
+            if verdict.likeness is Likeness.COPY:
                 torn = any(
                     _tear(verdicts[one, third], verdicts[other, third])
                     for third in differing
@@ -201,21 +201,21 @@ class _Groups:
                 )
                 if not torn and self._join(one, other, key):
                     continue
-                found = PairVerdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
-            if found.likeness is Likeness.DOUBT:
-                self.doubts.setdefault((min(one, other), max(one, other)), found.against)
+                verdict = PairVerdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
+            if verdict.likeness is Likeness.DOUBT:
+                self.doubts.setdefault((min(one, other), max(one, other)), verdict.against)
 
     def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
         """Return the verdict on two records, with what is known of their copies."""
         if self._together(one, other):
             return PairVerdict(Likeness.COPY)
         ours, theirs = traits[one], traits[other]
-        found = LIKE[key](ours, theirs)
+        verdict = LIKE[key](ours, theirs)
         two_years = ours.year and theirs.year and ours.year != theirs.year
-        if two_years and found.likeness is not Likeness.COPY and self._years_meet(one, other):
+        if two_years and verdict.likeness is not Likeness.COPY and self._years_meet(one, other):
             of_one_year = LIKE[key](replace(ours, year=theirs.year), theirs)
-            return of_one_year if of_one_year.likeness is Likeness.COPY else found
-        return found
+            return of_one_year if of_one_year.likeness is Likeness.COPY else verdict
+        return verdict
 
     def _together(self, one: int, other: int) -> bool:
         return one in self._groups and self._groups[one] is self._groups.get(other)

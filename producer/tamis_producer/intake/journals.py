@@ -60,8 +60,8 @@ class Journal:
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
     """The journal under all names and numbers that the record gives."""
     ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
-    found = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
-    return Journal(frozenset(ways), frozenset(found))
+    numbers = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
+    return Journal(frozenset(ways), frozenset(numbers))
 
 
 def _names(text: str) -> Iterator[str]:
@@ -82,8 +82,8 @@ def _ways(name: str) -> list[Words]:
         if not unicodedata.combining(sign)
     ).casefold()
     ways = (re.sub(r"[-\u2010-\u2015]", joint, plain) for joint in (" ", ""))
-    found = ([word for word in _WORD.findall(way) if word not in _LEFT_OUT] for way in ways)
-    words = (tuple(way[:-1] if way and way[-1] in _AT_END else way) for way in found)
+    spelt = ([word for word in _WORD.findall(way) if word not in _LEFT_OUT] for way in ways)
+    words = (tuple(way[:-1] if way and way[-1] in _AT_END else way) for way in spelt)
     return [way for way in words if not _NOT_TELLING.issuperset(way)]
 
 

@@ -119,13 +119,13 @@ class SharedTraits:
     @property
     def agreeing(self) -> list[str]:
         """The names of the fields that agree."""
-        told = {
+        agrees_in = {
             "year": self.years_apart == 0,
             "first author": self.author,
             "journal": self.journal,
             "abstract": self.abstract,
         }
-        return [name for name, agrees in told.items() if agrees]
+        return [name for name, agrees in agrees_in.items() if agrees]
 
     @property
     def letters(self) -> int:

@@ -72,8 +72,8 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
     block: _Block | None = None
     for number, content in enumerate(_LINE_END.split(text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
-        found = _TAGGED.fullmatch(line)
-        if found and found[1] == BEGIN:
+        match = _TAGGED.fullmatch(line)
+        if match and match[1] == BEGIN:
             if block is not None:
                 yield block
             block = _Block(number)
@@ -84,8 +84,8 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
                     path=path,
                     line=number,
                 )
-        elif found:
-            block.fields.append((found[1], [found[2] or ""]))
+        elif match:
+            block.fields.append((match[1], [match[2] or ""]))
         elif line.strip() or line.startswith(INDENT):
             block.fields[-1][1].append(line)
     if block is not None:

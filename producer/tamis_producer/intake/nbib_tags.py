@@ -109,8 +109,8 @@ class _Reading:
     def take_pattern(self, name: str, tags: Sequence[str], pattern: re.Pattern[str]) -> None:
         """The first value that a tag of these has in this form, and every repetition of it."""
         for at in (at for tag in tags for at in self.by_tag.get(tag, ())):
-            found = pattern.fullmatch(self.texts[at])
-            if found and self.canonical.setdefault(name, found[1]) == found[1]:
+            match = pattern.fullmatch(self.texts[at])
+            if match and self.canonical.setdefault(name, match[1]) == match[1]:
                 self.key_of[at] = name
 
     def take_notes(self) -> str | None:

@@ -47,8 +47,8 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
             path=path,
         )
     records = reader(decoded.text, path)
-    said = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
-    return Intake(records, said or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
+    named = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
+    return Intake(records, named or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:

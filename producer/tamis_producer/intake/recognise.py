@@ -76,9 +76,9 @@ FORMAT_OF_BEGINNING = {
 def recognise(text: str) -> Format:
     """The format of `text`; `DELIMITED` where nothing tells another."""
     beginning = text[:LOOKED_AT].lstrip("\ufeff")
-    for found, sign in SIGNS:
+    for form, sign in SIGNS:
         if sign.match(beginning):
-            return found
+            return form
     first = BEGINNINGS.search(beginning)
     return FORMAT_OF_BEGINNING[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
 

@@ -54,8 +54,8 @@ def kind_of(record_type: object) -> Kind:
     if not isinstance(record_type, str):
         return OTHER
     parts = [part.strip().casefold() for part in record_type.split(";")]
-    if known := next((_BY_NAME[part] for part in parts if part in _BY_NAME), None):
-        return known
+    if kind := next((_BY_NAME[part] for part in parts if part in _BY_NAME), None):
+        return kind
     return JOURNAL_ARTICLE if any(sign in part for part in parts for sign in _IN_A_JOURNAL) else OTHER
 
 

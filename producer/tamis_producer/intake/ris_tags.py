@@ -155,18 +155,18 @@ class _Reading:
         """Read the notes that hold a decision, or an id for which RIS has no tag."""
         for note in list(self.tags.get(NOTE, ())):
             text = tagged[note.at].text
-            found = _PMID_NOTE.search(text)
+            match = _PMID_NOTE.search(text)
             key = next((key for key, place in NOTES.items() if place.holds(text)), None)
             if key is not None and key in DECISION_FIELDS and key not in self.decision:
                 self.decision[key] = decision_value(key, NOTES[key].value(text))
             elif key == "nct_id" and key not in self.fields:
                 self.fields[key] = NOTES[key].value(text).strip()
-            elif found is not None and "pmid" not in self.fields:
-                self.fields["pmid"] = found[1]
+            elif match is not None and "pmid" not in self.fields:
+                self.fields["pmid"] = match[1]
                 key = "pmid"
             else:
                 continue
             self.key_of[note.at] = key
             # A note that says more than the id stays under its own name as well.
-            if key != "pmid" or found is None or found[0] == text:
+            if key != "pmid" or match is None or match[0] == text:
                 self.tags[NOTE].remove(note)

@@ -121,8 +121,8 @@ class _References:
         whole = as_text(value)
         if whole == text:
             return [name, key]
-        before, found, after = text.partition(whole) if whole else (text, "", "")
-        if found:
+        before, part, after = text.partition(whole) if whole else (text, "", "")
+        if part:
             return [name, key, [before, after]]
         start = whole.find(text, self._taken.get(key, 0)) if text else -1
         if start >= 0:
@@ -133,8 +133,8 @@ class _References:
     def _in_list(self, name: str, text: str, key: str, values: list[Any]) -> Entry:
         at = self._taken.get(key, 0)
         element = as_text(values[at]) if at < len(values) else ""
-        before, found, after = text.partition(element) if element else (text, "", "")
-        if not found:
+        before, part, after = text.partition(element) if element else (text, "", "")
+        if not part:
             return [name, key, text, self._mark(key)]
         if not before and not after:
             self._taken[key] = at + 1

@@ -45,11 +45,11 @@ def _chosen(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Form
             named = wanted.value if isinstance(wanted, Format) else wanted
             raise InputError(f"{named!r} is no format that can be written; choose one of {names}", path=path)
         return form
-    found = dict.fromkeys(map(source_format, records))
-    only = next(iter(found), None)
-    if len(found) == 1 and only is not None and only in WRITERS:
+    formats = dict.fromkeys(map(source_format, records))
+    only = next(iter(formats), None)
+    if len(formats) == 1 and only is not None and only in WRITERS:
         return only
-    if len(found) > 1:
-        mixture = ", ".join("no file" if form is None else form.value for form in found)
+    if len(formats) > 1:
+        mixture = ", ".join("no file" if form is None else form.value for form in formats)
         raise InputError(f"the records come from {mixture}: choose the format to write, one of {names}", path=path)
     raise InputError(f"nothing says in which format to write: choose one of {names}", path=path)

@@ -12,8 +12,8 @@ from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED,
 
 def read_counts(connection: Connection, batch_id: UUID, n_items: int) -> Counts:
     """Return the number of a batch's items in each state."""
-    found = count_values(connection, batch_id, items.c.state, table=items)
-    return Counts(n_items=n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
+    count_of = count_values(connection, batch_id, items.c.state, table=items)
+    return Counts(n_items=n_items, **{status.value: count_of.get(status, 0) for status in ItemStatus})
 
 
 def count_values(

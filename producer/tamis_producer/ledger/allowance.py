@@ -77,21 +77,21 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
 
 
-def larger_budget(connection: Connection, batch: Row[Any], asked: Decimal) -> Decimal:
-    """The budget that a batch which goes on gets where `asked` is asked for.
+def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
+    """The budget that a batch which goes on gets where `wanted` is asked for.
 
     Raises `AllowanceSpent` where its key leaves it no more than it has.
     """
     key = _key(connection, batch.api_key_id)
     if key is None or key.monthly_cost is None:
-        return asked
+        return wanted
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
-    if allowance.left < asked and allowance.left <= batch.max_cost:
+    if allowance.left < wanted and allowance.left <= batch.max_cost:
         raise allowance.refusal()
-    return _smaller(asked, allowance.left)
+    return _smaller(wanted, allowance.left)
 
 
-def budget_of_round(connection: Connection, batch: Row[Any], asked: Decimal | None) -> Decimal | None:
+def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
     """The budget of a batch's next round: the one asked for, else the one it has, as far as its key leaves it.
 
     An ended batch counts with its cost alone, so others may hold by now what it had left.
@@ -101,12 +101,12 @@ def budget_of_round(connection: Connection, batch: Row[Any], asked: Decimal | No
         AllowanceSpent: its key leaves it no more than it has cost.
         InvalidParameters: its key bounds money, and the batch was submitted without a budget.
     """
-    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if asked is None else asked
+    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
-        return asked
+        return requested
     _check_model(key, batch.model)
     if key.monthly_cost is None:
-        return asked
+        return requested
     if wanted is None:
         raise has_none(batch.id)
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
@@ -127,8 +127,8 @@ def _key(connection: Connection, key_id: str | None) -> _Key | None:
 def _check_model(key: _Key, model: str | None) -> None:
     if key.models is None or model in key.models:
         return
-    asked = "a batch that names no model" if model is None else f"the model {model!r}"
-    raise NotAllowed(f"the key {key.id} may not submit {asked}: name one of {', '.join(key.models)}")
+    named = "a batch that names no model" if model is None else f"the model {model!r}"
+    raise NotAllowed(f"the key {key.id} may not submit {named}: name one of {', '.join(key.models)}")
 
 
 def _allowance(
@@ -164,5 +164,5 @@ def _month(at: datetime) -> tuple[Any, Any]:
     return func.timezone("UTC", begins), func.timezone("UTC", begins + func.make_interval(0, 1))
 
 
-def _smaller(given: Decimal | None, left: Decimal) -> Decimal:
-    return left if given is None else min(given, left)
+def _smaller(budget: Decimal | None, left: Decimal) -> Decimal:
+    return left if budget is None else min(budget, left)

@@ -30,8 +30,8 @@ def insert_audit(
 
 def read_audits(connection: Connection, batch_id: UUID) -> list[Audit]:
     """All audits of a batch, the first one first."""
-    found = connection.execute(select(audits).where(audits.c.batch_id == batch_id).order_by(audits.c.created_at))
-    return [_audit(connection, row) for row in found.all()]
+    rows = connection.execute(select(audits).where(audits.c.batch_id == batch_id).order_by(audits.c.created_at))
+    return [_audit(connection, row) for row in rows.all()]
 
 
 def read_audit(connection: Connection, audit_id: UUID) -> Audit:

@@ -55,13 +55,13 @@ def read_call_results(
     pairs = [(batch_id, place) for batch_id, places in wanted.items() for place in places]
     batch_ids, places = [batch_id for batch_id, _ in pairs], [place for _, place in pairs]
     pairs_given = func.unnest(literal(batch_ids, ARRAY(Uuid)), literal(places, ARRAY(Integer)))
-    asked = pairs_given.table_valued("batch_id", "idx").render_derived("asked")
+    pair = pairs_given.table_valued("batch_id", "idx").render_derived("asked")
     statement = (
         select(
             *(items.c.batch_id, items.c.idx, items.c.state, batches.c.operation, results.c.value),
             *(results.c.confidence, results.c.reasoning, results.c.error, results.c.error_kind, results.c.detail),
         )
-        .join(asked, (asked.c.batch_id == items.c.batch_id) & (asked.c.idx == items.c.idx))
+        .join(pair, (pair.c.batch_id == items.c.batch_id) & (pair.c.idx == items.c.idx))
         .join(batches, batches.c.id == items.c.batch_id)
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .where(items.c.state.in_(ENDED))

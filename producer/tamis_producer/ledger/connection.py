@@ -72,8 +72,8 @@ def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
 
 
 def _options(url: URL) -> str:
-    given = url.query.get("options", ())
-    return given if isinstance(given, str) else " ".join(given)
+    options = url.query.get("options", ())
+    return options if isinstance(options, str) else " ".join(options)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def driver_arguments(database_url: str) -> dict[str, str] | None:
     try:
         parts = urlsplit(database_url)
         query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        found = {
+        place = {
             "user": unquote(parts.username or ""),
             "password": unquote(parts.password or ""),
             "host": parts.hostname or "",
@@ -38,12 +38,12 @@ def driver_arguments(database_url: str) -> dict[str, str] | None:
         }
     except ValueError:
         return None
-    said = dict(query)
-    several = len(said) < len(query) or any(mark in said.get("host", "") for mark in ",:")
-    unusual = parts.netloc.count("@") > 1 or "%" in found["host"] or any(mark in found["dbname"] for mark in "/%;")
-    if parts.scheme != SCHEME or parts.fragment or several or unusual or not said.keys() <= PLAIN:
+    options = dict(query)
+    several = len(options) < len(query) or any(mark in options.get("host", "") for mark in ",:")
+    unusual = parts.netloc.count("@") > 1 or "%" in place["host"] or any(mark in place["dbname"] for mark in "/%;")
+    if parts.scheme != SCHEME or parts.fragment or several or unusual or not options.keys() <= PLAIN:
         return None
-    return {name: value for name, value in (found | said).items() if value}
+    return {name: value for name, value in (place | options).items() if value}
 
 
 class DirectConnection:

@@ -13,7 +13,7 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunks)
 
 
-def said() -> ColumnElement[Any]:
+def evaluations_json() -> ColumnElement[Any]:
     """The evaluations of each item, as a list of objects; looked up only for operations that have metrics."""
     of = evaluations.c
     each = func.json_build_object(
@@ -29,10 +29,10 @@ def said() -> ColumnElement[Any]:
     return case((batches.c.operation.in_(MEASURED), listed))
 
 
-def evaluations_of(said: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
+def evaluations_of(rows: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
     """First what is said of the result as a whole, then of each of its fields in their order."""
     ranks = {name: place for place, name in enumerate(["", *fields])}
-    in_order = sorted(said or (), key=lambda one: (ranks.get(one["field"], len(ranks)), *metric_rank(one["label"])))
+    in_order = sorted(rows or (), key=lambda one: (ranks.get(one["field"], len(ranks)), *metric_rank(one["label"])))
     return [
         Evaluation(
             label=one["label"],

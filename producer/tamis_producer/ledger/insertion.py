@@ -59,7 +59,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             shard_size=batch.shard_size,
             window_size=batch.window,
             use_cache=batch.use_cache,
-            steering=batch.steering.said or None,
+            steering=batch.steering.set_fields or None,
             priority=batch.priority.value,
             max_cost=batch.max_cost,
             source=None if batch.source is None else batch.source.model_dump(mode="json"),

@@ -34,11 +34,13 @@ def read_overrides(
     `index`: those of one item alone.
     """
     chosen = select(overrides).subquery("chosen") if history else standing(batch_id)
-    found = _with_item(chosen).where(chosen.c.batch_id == batch_id)
+    statement = _with_item(chosen).where(chosen.c.batch_id == batch_id)
     if index is not None:
-        found = found.where(chosen.c.idx == index)
+        statement = statement.where(chosen.c.idx == index)
     order = (chosen.c.id,) if history else (chosen.c.idx,)
-    return [override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(found.order_by(*order))]
+    return [
+        override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(statement.order_by(*order))
+    ]
 
 
 def _with_item(chosen: Any) -> Select[Any]:

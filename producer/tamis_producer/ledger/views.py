@@ -56,7 +56,7 @@ def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, l
 
     statement = LATEST_REVIEWS if review_id is None else ONE_REVIEW
     kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit}))
-    found = [
+    views = [
         ReviewView(
             id=str(row.id),
             label=row.label,
@@ -67,9 +67,9 @@ def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, l
         )
         for row in kept
     ]
-    if review_id is not None and not found:
+    if review_id is not None and not views:
         raise UnknownBatch(f"there is no review {review_id}")
-    return found
+    return views
 
 
 def read_views(
@@ -93,10 +93,10 @@ def read_views(
     else:  # the others are shown together, by `read_service_traffic`
         chosen = "purging_at IS NULL AND service IS NULL ORDER BY created_at DESC LIMIT %(limit)s"
     wanted = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id, "limit": limit}
-    found = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
-    if batch_id is not None and not found:
+    views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
+    if batch_id is not None and not views:
         raise UnknownBatch(f"there is no batch {batch_id}")
-    return found
+    return views
 
 
 def _view(row: Any) -> BatchView:

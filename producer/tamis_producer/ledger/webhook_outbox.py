@@ -61,11 +61,11 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
     with ledger_errors(), engine.begin() as connection:
         for column in (w.id, w.batch_id):
             begins = cast(column, String).startswith(wanted) if wanted and HEX.issuperset(wanted) else column.is_(None)
-            found = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
-            if len(found) > 1:
+            ids = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
+            if len(ids) > 1:
                 raise InvalidRequest(f"several begin with {prefix!r}: give more of the id")
-            if found:
-                again = update(webhooks).where(column == found[0][0]).returning(*w)
+            if ids:
+                again = update(webhooks).where(column == ids[0][0]).returning(*w)
                 anew = {"state": WebhookState.WAITING.value, "tries": 0, "next_at": func.now(), "ended_at": null()}
                 return [_view(row) for row in connection.execute(again.values(anew))]
     raise InvalidRequest(f"no webhook, and no batch with webhooks, begins with {prefix!r}: see `tamis webhooks list`")

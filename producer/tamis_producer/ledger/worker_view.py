@@ -84,13 +84,13 @@ def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None 
     for one in others:
         if one.state is not WorkerState.WORKING:
             alike[one.state, one.reason].append(one)
-    told = []
+    clauses = []
     for (state, reason), group in alike.items():
         since = at - timedelta(seconds=max(one.seconds for one in group))
         who = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
         who = who if len(group) == live else f"{len(group)} of {live} workers"
-        told.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
-    return "; ".join(told) or None
+        clauses.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
+    return "; ".join(clauses) or None
 
 
 def _does(state: WorkerState, n: int) -> str:

@@ -187,24 +187,24 @@ def traceparent() -> str | None:
 
 
 @quietly
-def context_of(given: object) -> Context | None:
+def context_of(header: object) -> Context | None:
     """The context that a `traceparent` names; None for anything else."""
-    if not isinstance(given, str):
+    if not isinstance(header, str):
         return None
-    found = _propagator.extract({HEADER: given})
-    return found if trace.get_current_span(found).get_span_context().is_valid else None
+    context = _propagator.extract({HEADER: header})
+    return context if trace.get_current_span(context).get_span_context().is_valid else None
 
 
-def headers(given: str | None) -> dict[str, str] | None:
+def headers(traceparent: str | None) -> dict[str, str] | None:
     """The headers of a message that belongs to a trace; None where it belongs to none."""
-    return None if given is None else {HEADER: given}
+    return None if traceparent is None else {HEADER: traceparent}
 
 
 @quietly
-def attach(given: object) -> None:
+def attach(header: object) -> None:
     """Continue the trace of a `traceparent` for the rest of this task; nothing for anything else."""
-    if given is not None and (found := context_of(given)) is not None:
-        otel.attach(found)
+    if header is not None and (context := context_of(header)) is not None:
+        otel.attach(context)
 
 
 def redact_with(redact: Callable[[str], str]) -> None:

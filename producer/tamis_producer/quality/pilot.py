@@ -29,21 +29,21 @@ class Calibration(Frozen):
     @property
     def refusal(self) -> str | None:
         """The reason why there is no threshold, and what to do about it; None where there is one."""
-        found = self.threshold
-        if found.value is not None:
+        chosen = self.threshold
+        if chosen.value is not None:
             return None
         if not self.sampling.promises:
             return f"{NO_SAMPLE}: {self.sampling.why_not}"
-        missed = f", {found.missed} of them excluded by rules, which no threshold brings back" if found.missed else ""
+        missed = f", {chosen.missed} of them excluded by rules, which no threshold brings back" if chosen.missed else ""
         advice = "Label more records, drawn at random, and say `tamis calibrate` again"
-        if found.missed:
+        if chosen.missed:
             advice += "; or screen again with --no-initial-filter"
-        if found.weight > 1:
-            missed += f", which lie in blocks, so that {found.weight:.2f} of them say as much as one"
+        if chosen.weight > 1:
+            missed += f", which lie in blocks, so that {chosen.weight:.2f} of them say as much as one"
         return (
-            f"the pilot is too small: it has {found.includes} labelled includes{missed}; a recall of "
-            f"{found.recall:g} with probability {1 - found.delta:g} needs at least {found.needed} "
-            f"{'with so many excluded' if found.missed else 'of them'}. {advice}, or ask for less (--recall, --delta)"
+            f"the pilot is too small: it has {chosen.includes} labelled includes{missed}; a recall of "
+            f"{chosen.recall:g} with probability {1 - chosen.delta:g} needs at least {chosen.needed} "
+            f"{'with so many excluded' if chosen.missed else 'of them'}. {advice}, or ask for less (--recall, --delta)"
         )
 
 

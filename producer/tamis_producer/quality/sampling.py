@@ -100,24 +100,24 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
         return Sampling(lie=Lie.RANDOM, labelled=n, of=of, seed=seed)
     blocks = _blocks(at, 0)
     in_blocks = _too_few_blocks(len(blocks), n, of) if 2 * n <= of else None
-    found: list[SampleFlaw] = []
+    flaws: list[SampleFlaw] = []
     if in_blocks is not None:
         blocks = _blocks(at, int(NEIGHBOURS * (of - n) / (n + 1)))
         if len(blocks) < FEWEST_BLOCKS:
-            found.append(in_blocks)
+            flaws.append(in_blocks)
     middles = {block[len(block) // 2] for block in blocks} if in_blocks is not None else set(at)
     within = {place for block in blocks for place in range(block[0], block[-1] + 1)}
     shown = [place for place in range(of) if place in middles or place not in within]
     drawn = [place in middles for place in shown]
-    found += [one for one in _tests([records[place] for place in shown], drawn) if one is not None]
+    flaws += [one for one in _tests([records[place] for place in shown], drawn) if one is not None]
     block_of = {records[place].index: number for number, block in enumerate(blocks) for place in block}
-    lie = Lie.SELECTED if found else Lie.RANDOM if in_blocks is None else Lie.BLOCKS
+    lie = Lie.SELECTED if flaws else Lie.RANDOM if in_blocks is None else Lie.BLOCKS
     return Sampling(
         lie=lie,
         labelled=n,
         of=of,
         blocks=None if in_blocks is None else len(blocks),
-        findings=tuple(found),
+        findings=tuple(flaws),
         block_of=block_of if lie is Lie.BLOCKS else {},
     )
 
@@ -157,8 +157,8 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleF
     yield _score(records, drawn)
     yield _groups("decisions", "the system {}", [_kind(one) for one in records], drawn)
     databases = [one.database for one in records]
-    known = {name for name in databases if name is not None}
-    if 0 < len(known) <= MOST_DATABASES:
+    names = {name for name in databases if name is not None}
+    if 0 < len(names) <= MOST_DATABASES:
         yield _groups("databases", "are from {}", [name or "no database that is named" for name in databases], drawn)
 
 

@@ -52,9 +52,9 @@ def choose_threshold(
     Raises:
         InvalidParameters: recall or delta does not lie between 0 and 1.
     """
-    for name, given in (("recall", recall), ("delta", delta)):
-        if not 0 < given < 1:
-            raise InvalidParameters(f"{name}: {given!r} does not lie between 0 and 1")
+    for name, share in (("recall", recall), ("delta", delta)):
+        if not 0 < share < 1:
+            raise InvalidParameters(f"{name}: {share!r} does not lie between 0 and 1")
     n = len(ranks)
     lost = sum(rank == -inf for rank in ranks)
     chosen = Threshold(

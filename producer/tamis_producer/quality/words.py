@@ -47,16 +47,16 @@ def shown(figure: Figure, *, percent: bool = False) -> str:
     return f"{of}{number(figure.value)}{around}"
 
 
-def stands(found: GoldEvaluation) -> list[tuple[str, Stands]]:
+def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
     """The rows of the matrix: by the human, and the system's columns."""
-    return [("included by the human", found.included), ("excluded by the human", found.excluded)]
+    return [("included by the human", evaluation.included), ("excluded by the human", evaluation.excluded)]
 
 
-def rates(found: GoldEvaluation) -> list[FigureRow]:
+def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
     """A line for each figure of the two matrices."""
 
     def line(name: str, attribute: str, *, percent: bool) -> FigureRow:
-        pair = (found.screening, found.decided)
+        pair = (evaluation.screening, evaluation.decided)
         return FigureRow(name, tuple(shown(getattr(one, attribute), percent=percent) for one in pair), ABOUT[name])
 
     return [
@@ -68,34 +68,42 @@ def rates(found: GoldEvaluation) -> list[FigureRow]:
     ]
 
 
-def more(found: GoldEvaluation) -> list[FigureRow]:
+def more(evaluation: GoldEvaluation) -> list[FigureRow]:
     """The figures that are made of no matrix."""
     return [
-        FigureRow("read by nobody", (shown(found.unread, percent=True),), "excluded by the system; Wilson interval"),
-        FigureRow("WSS@95", (shown(found.wss_95),), "work saved over sampling, reading by score to 95% recall"),
         FigureRow(
-            "AUC", (shown(found.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"
+            "read by nobody", (shown(evaluation.unread, percent=True),), "excluded by the system; Wilson interval"
         ),
-        FigureRow("ECE", (shown(found.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
-        FigureRow("Cohen's kappa", (_agreed(found.agreement, "kappa"),), "with the human, where the system decided"),
-        FigureRow("Gwet's AC1", (_agreed(found.agreement, "ac1"),), "the same, hardly moved by how rare includes are"),
+        FigureRow("WSS@95", (shown(evaluation.wss_95),), "work saved over sampling, reading by score to 95% recall"),
+        FigureRow(
+            "AUC", (shown(evaluation.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"
+        ),
+        FigureRow("ECE", (shown(evaluation.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
+        FigureRow(
+            "Cohen's kappa", (_agreed(evaluation.agreement, "kappa"),), "with the human, where the system decided"
+        ),
+        FigureRow(
+            "Gwet's AC1", (_agreed(evaluation.agreement, "ac1"),), "the same, hardly moved by how rare includes are"
+        ),
     ]
 
 
 def remarks(matching: Matching) -> list[str]:
     """Return a sentence for each kind of record or label without a partner."""
-    said = []
+    sentences = []
     if matching.without_record:
-        said.append(f"labels of no record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}")
+        sentences.append(
+            f"labels of no record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}"
+        )
     if matching.unlabelled:
-        said.append(f"records without a label, left out: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
+        sentences.append(f"records without a label, left out: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
     if matching.copies:
         also = f"; of these records, included by a copy's label alone: {matching.labelled_by_copy:,}"
-        said.append(
+        sentences.append(
             f"copies, each judged with the record that it copies: {matching.copies:,}"
             + (also if matching.labelled_by_copy else "")
         )
-    return said
+    return sentences
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
@@ -123,6 +131,6 @@ def _ids(ids: tuple[str, ...]) -> str:
     return f" (first: {', '.join(ids)})" if ids else ""
 
 
-def _agreed(found: Agreement, name: str) -> str:
-    value, low, high, why = (getattr(found, key) for key in (name, f"{name}_low", f"{name}_high", f"no_{name}"))
+def _agreed(figures: Agreement, name: str) -> str:
+    value, low, high, why = (getattr(figures, key) for key in (name, f"{name}_low", f"{name}_high", f"no_{name}"))
     return shown(Figure(value=value, low=low, high=high, reason=why))

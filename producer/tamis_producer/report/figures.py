@@ -75,8 +75,8 @@ class BatchCosts(PossiblyUnbilled):
 
 def _sum(one: BatchCosts, other: BatchCosts) -> Decimal | None:
     """Return the possible extra cost of both; None where that of one is not known."""
-    known = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
-    return None if None in known or not known else sum((cost for cost in known if cost is not None), Decimal(0))
+    costs = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
+    return None if None in costs or not costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
 class Quotes(Frozen):

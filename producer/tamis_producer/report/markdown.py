@@ -62,8 +62,8 @@ def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
             lines += ["", "| decided by a human | n |", "|---|---:|"]
             lines += [f"| {text} | {n:,} |" for text, n in part.counts]
             lines += ["", f"Decided by {escaped(part.reviewers)}."]
-        for text, said in part.audits:
-            lines += ["", f"{escaped(said)} ({escaped(text)}.)"]
+        for text, finding in part.audits:
+            lines += ["", f"{escaped(finding)} ({escaped(text)}.)"]
         if part.agreement:
             lines += ["", "| agreement on | n | agree | Cohen's kappa | Gwet's AC1 |", "|---|---:|---:|---:|---:|"]
             lines += [

@@ -53,29 +53,29 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
 
 def warnings(figures: Figures) -> tuple[str, ...]:
     """Return the notes to read before any number: an unfinished batch, a model that only demonstrates."""
-    found = []
+    notes = []
     counts = [batch.counts for batch in figures.batches]
     open_items = sum(count.pending + count.running for count in counts)
     cancelled = sum(count.cancelled for count in counts)
     if open_items:
-        found.append(
+        notes.append(
             f"This {figures.kind} is not finished: {_records_have(open_items)} no result yet. All numbers are those of "
             f"{_moment(figures.read_at)} and will change."
         )
     elif any(not batch.state.terminal for batch in figures.batches):
-        found.append(f"This {figures.kind} is not finished. All numbers are those of {_moment(figures.read_at)}.")
+        notes.append(f"This {figures.kind} is not finished. All numbers are those of {_moment(figures.read_at)}.")
     if cancelled or any(batch.state == "cancelled" for batch in figures.batches):
-        found.append(f"This {figures.kind} was cancelled: {_records_have(cancelled)} no decision.")
+        notes.append(f"This {figures.kind} was cancelled: {_records_have(cancelled)} no decision.")
     missing = [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]
     if missing:
         why = "no record passed on to them" if figures.ended else "they have not begun"
-        found.append(f"Planned stages without a batch, because {why}: {', '.join(missing)}.")
+        notes.append(f"Planned stages without a batch, because {why}: {', '.join(missing)}.")
     if any(DEMONSTRATION_MODEL.lower() in model.lower() for batch in figures.batches for model in batch.models):
-        found.append(
+        notes.append(
             "These decisions are worth nothing. SmolLM2-135M-Instruct is small enough to run anywhere: it shows that "
             "the software works, not what a record is about."
         )
-    return tuple(found)
+    return tuple(notes)
 
 
 def costs(spending: BatchCosts) -> str:
@@ -147,15 +147,17 @@ def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragrap
     if stage.held_back:
         sentences.append(f"{_records_n(stage.held_back)} passed the stage before and did not enter this one.")
     if batch.criteria is not None:
-        asked, listed = _screening(batch, batch.criteria)
-        sentences += asked
+        questions, listed = _screening(batch, batch.criteria)
+        sentences += questions
     elif batch.operation == operation_name(Filter):
         listed = []
         sentences.append(f"It answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
     else:
         sentences.append(f"The operation was the {noun}; its parameters:")
-        given = {name: value for name, value in batch.parameters.items() if name != "operation" and value is not None}
-        listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in given.items()]
+        parameters = {
+            name: value for name, value in batch.parameters.items() if name != "operation" and value is not None
+        }
+        listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in parameters.items()]
     heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
     how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
@@ -207,11 +209,11 @@ def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
 
 
 def _model(batch: BatchFigures) -> str:
-    asked = "none by name (the workers' own)" if batch.model_asked is None else f"“{batch.model_asked}”"
+    wanted = "none by name (the workers' own)" if batch.model_asked is None else f"“{batch.model_asked}”"
     if not batch.models:
-        return f"The model asked for was {asked}; no answer names a model yet."
+        return f"The model asked for was {wanted}; no answer names a model yet."
     named = ", ".join(f"“{model}” ({_records_n(n)})" for model, n in batch.models.items())
-    return f"The model, as the endpoint named it in its answers, was {named}; the model asked for was {asked}."
+    return f"The model, as the endpoint named it in its answers, was {named}; the model asked for was {wanted}."
 
 
 def _cache(batch: BatchFigures) -> str:
@@ -242,14 +244,14 @@ def _period(batch: BatchFigures) -> str:
 
 
 def _prompts(batch: BatchFigures) -> str:
-    asked = (
+    hashed = (
         "The SHA-256 of the operation's parameters (as JSON with sorted names, without spaces, in UTF-8) is "
         f"{batch.prompts.parameters_sha256}."
     )
     if batch.prompts.sha256 is None:
-        return asked
+        return hashed
     return (
-        f"{asked} The SHA-256 of the prompts is {batch.prompts.sha256}: it is taken over the own prompt hashes of "
+        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}: it is taken over the own prompt hashes of "
         f"{_records_n(batch.prompts.records)}, one a line in the order of the records, and each of those is the "
         "SHA-256 of model, messages (the system message among them), response schema and sampling parameters as they "
         "were sent. Temperature and the other sampling parameters are settings of the workers; the ledger holds them "

@@ -116,10 +116,10 @@ def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeri
         .group_by(each.c.system, "place")
         .order_by(each.c.system, "place")
     )
-    found = list(connection.execute(statement))
+    rows = list(connection.execute(statement))
     series = []
     for outcome in DECISIONS:
-        bins = {row.place: row.n for row in found if row.system == outcome}
+        bins = {row.place: row.n for row in rows if row.system == outcome}
         if bins:
             series.append(ConfidenceSeries(outcome=outcome, bins=tuple(bins.get(n, 0) for n in range(BINS))))
     return tuple(series)

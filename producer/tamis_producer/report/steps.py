@@ -70,11 +70,11 @@ def steps(flow: Flow, most: int | None = None) -> tuple[Step, ...]:
             *([BoxLine("removed for other reasons", flow.removed_otherwise)] if flow.removed_otherwise else []),
         ),
     )
-    found = [Step(IDENTIFICATION, identified, (removed,))]
+    boxes = [Step(IDENTIFICATION, identified, (removed,))]
     for number, stage in enumerate(flow.stages):
         later = flow.stages[number + 1] if number + 1 < len(flow.stages) else None
-        found += _stage(stage, later, number == 0, most)
-    return tuple(found)
+        boxes += _stage(stage, later, number == 0, most)
+    return tuple(boxes)
 
 
 def error_words(kind: str) -> str:

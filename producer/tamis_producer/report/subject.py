@@ -41,10 +41,10 @@ def find_subject(connection: Connection, prefix: str) -> ReportSubject:
         UnknownBatch: no id begins so, or the review has no batch yet.
         InvalidRequest: several begin so.
     """
-    found = find_either(connection, prefix)
-    if found.review_id is not None:
-        return _review(connection, found.review_id)
-    statement = select(batches, func.now().label("read_at")).where(batches.c.id == found.batch_id)
+    match = find_either(connection, prefix)
+    if match.review_id is not None:
+        return _review(connection, match.review_id)
+    statement = select(batches, func.now().label("read_at")).where(batches.c.id == match.batch_id)
     row = connection.execute(statement).one()
     return ReportSubject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
 

@@ -119,10 +119,10 @@ def find_archives(folder: Path) -> list[Path]:
     """The archives in a folder, or the folder itself where it is one. Raises `InputError` where there is none."""
     if (folder / MANIFEST).exists():
         return [folder]
-    found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
-    if not found:
+    folders = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
+    if not folders:
         raise InputError(f"there is no archive: neither {MANIFEST} nor a folder with one", path=folder)
-    return found
+    return folders
 
 
 def verify(folder: Path) -> Archive:

@@ -63,7 +63,9 @@ def _write_parquet(path: Path, columns: Sequence[Column[Any]], rows: Iterable[Ro
         remaining = iter(rows)
         while portion := list(islice(remaining, PORTION)):
             values = [list(column) for column in zip(*portion, strict=True)]
-            arrays = [arrow.array(given, kind) for given, kind in zip(values, schema.types, strict=True)]
+            arrays = [
+                arrow.array(column_values, kind) for column_values, kind in zip(values, schema.types, strict=True)
+            ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 

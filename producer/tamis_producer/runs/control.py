@@ -100,13 +100,13 @@ def cancel(connection: Connection, batch_id: UUID) -> None:
     )
 
 
-def priority_of(given: Priority | str) -> Priority:
+def priority_of(name: Priority | str) -> Priority:
     """A priority by its name. Raises `InvalidParameters` naming those that there are."""
     try:
-        return Priority(given)
+        return Priority(name)
     except ValueError as error:
-        known = ", ".join(priority.value for priority in Priority)
-        raise InvalidParameters(f"priority: {given!r} is none of {known}") from error
+        names = ", ".join(priority.value for priority in Priority)
+        raise InvalidParameters(f"priority: {name!r} is none of {names}") from error
 
 
 def current_stage(connection: Connection, review_id: UUID) -> UUID | None:

@@ -55,9 +55,9 @@ def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     if not batch.worth_telling:
         return RetryBias()
     kind = kind_of(batch.operation)
-    given = {"batch_id": batch_id, "including": text_of(kind.includes), "year": _YEAR}
+    values = {"batch_id": batch_id, "including": text_of(kind.includes), "year": _YEAR}
     rounds: dict[int, RoundTally] = defaultdict(RoundTally)
-    for row in connection.execute(_ENDS, given, execution_options={"yield_per": AT_ONCE}):
+    for row in connection.execute(_ENDS, values, execution_options={"yield_per": AT_ONCE}):
         passed_around = row.neighbours if kind.decides() else None
         for number, failure in zip(row.rounds or (), row.kinds or (), strict=True):
             rounds[number].add(_evaluated(row, passed_around, failure))

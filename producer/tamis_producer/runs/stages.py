@@ -51,10 +51,10 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
             .join(reviews, reviews.c.id == batches.c.review_id)
             .where(reviews.c.content_sha256 == content.hexdigest(), batches.c.stage == 0)
         )
-        found = connection.execute(there).one()
-        for before, now in zip(ReviewPlan.model_validate(found.plan).stages, plan.stages, strict=True):
+        review = connection.execute(there).one()
+        for before, now in zip(ReviewPlan.model_validate(review.plan).stages, plan.stages, strict=True):
             check_budget(f"the review's stage {now.name}", has=before.max_cost, asked=now.max_cost)
-        return Begun(found.review_id, found.id)
+        return Begun(review.review_id, review.id)
     return Begun(made, insert_batch(connection, first.at(Stage(made, 0))))
 
 

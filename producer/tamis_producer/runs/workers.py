@@ -76,15 +76,15 @@ def read_redis(broker_url: str) -> list[WorkerReport]:
             broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN
         ) as client:
             keys = list(client.scan_iter(f"{wire.WORKER_KEYS}*", count=1000))
-            told = client.mget(keys) if keys else []
+            reports = client.mget(keys) if keys else []
     except (redis.RedisError, OSError) as error:
         raise BrokerUnavailable("Redis does not answer either") from error
-    return _reports([value for value in told if value is not None])
+    return _reports([value for value in reports if value is not None])
 
 
-def _reports(told: Sequence[bytes]) -> list[WorkerReport]:
+def _reports(values: Sequence[bytes]) -> list[WorkerReport]:
     reports = []
-    for value in told:
+    for value in values:
         try:
             reports.append(WorkerReport.model_validate(json.loads(value)))
         except (ValueError, ValidationError):

@@ -51,16 +51,16 @@ def any_of(patterns: Sequence[str]) -> re2.Set | None:
     """Return the set that finds all matching patterns in one pass; None for none. Each must have compiled before."""
     if not patterns:
         return None
-    found = re2.Set.SearchSet(options())
+    pattern_set = re2.Set.SearchSet(options())
     for pattern in patterns:
-        found.Add(pattern.encode("utf-8"))
-    found.Compile()
-    return found
+        pattern_set.Add(pattern.encode("utf-8"))
+    pattern_set.Compile()
+    return pattern_set
 
 
 def _complaint(error: re2.error, pattern: str) -> str:
-    said = error.args[0] if error.args else b""
-    message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    words = error.args[0] if error.args else b""
+    message = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
     _, _, fragment = message.partition(": ")
     at = pattern.find(fragment) if fragment else -1
     where = f" (at character {at + 1})" if at > 0 or (at == 0 and fragment != pattern) else ""

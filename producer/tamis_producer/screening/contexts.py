@@ -113,9 +113,9 @@ def window(text: bytes, mention: Mention) -> bytes:
 def sentence_ends(text: bytes) -> list[int]:
     """Return the places at which its sentences end, in order."""
     return [
-        found.start() + 1
-        for found in _SENTENCE_END.finditer(text)
-        if found.group()[:1] != b"." or not _ABBREVIATION.search(text[max(0, found.start() - 6) : found.start()])
+        match.start() + 1
+        for match in _SENTENCE_END.finditer(text)
+        if match.group()[:1] != b"." or not _ABBREVIATION.search(text[max(0, match.start() - 6) : match.start()])
     ]
 
 

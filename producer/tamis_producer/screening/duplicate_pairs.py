@@ -76,12 +76,12 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> Dup
         for index, record in enumerate(read_records(path, max_bytes=max_bytes))
     ]
     records = [one.record for one in placed]
-    found = find_duplicates(records)
+    duplicates = find_duplicates(records)
     copies = [
         RecordPair(PairKind.COPY, reason_of(copy, records), placed[copy.index], placed[copy.of])
-        for copy in found.copies
+        for copy in duplicates.copies
     ]
-    doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in found.doubts]
+    doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in duplicates.doubts]
     return DuplicatePairs(len(records), [*copies, *doubts])
 
 

@@ -129,9 +129,9 @@ def names_animals(text: bytes) -> bool:
 
 def _counts_ten(text: bytes) -> bool:
     return any(
-        _NO_COUNT.search(found.group()) is None
-        and _ONE_IN.search(text[max(0, found.start() - 10) : found.start() + 1]) is None
-        for found in islice(_LARGE_SERIES.finditer(text), _MOST_COUNTS)
+        _NO_COUNT.search(match.group()) is None
+        and _ONE_IN.search(text[max(0, match.start() - 10) : match.start() + 1]) is None
+        for match in islice(_LARGE_SERIES.finditer(text), _MOST_COUNTS)
     )
 
 

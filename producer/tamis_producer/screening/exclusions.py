@@ -84,8 +84,8 @@ def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
     verb: int | None = None  # the end of a verb that covers what follows it
     following = 0  # the place in `ends` of the next one
 
-    for found in islice(_ANY.finditer(text + b"."), MOST_VERBS):
-        start, stop = found.span()
+    for match in islice(_ANY.finditer(text + b"."), MOST_VERBS):
+        start, stop = match.span()
         while following < len(ends) and ends[following] <= start:
             if verb is not None:
                 yield verb, _listed(text, verb, ends[following])

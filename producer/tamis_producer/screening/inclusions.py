@@ -91,7 +91,7 @@ def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
     texts = _texts(criteria)
     named = {rule: list(_named(texts, term)) for rule, term in _TERM.items()}
     general = {rule: list(_named(texts, term)) for rule, term in _GENERAL.items()}
-    included = {rule: _first_included(found) for rule, found in named.items()}
+    included = {rule: _first_included(terms) for rule, terms in named.items()}
     reasons: dict[FilterRule, str] = {}
     for rule, one in included.items():
         # What includes other papers, or all of them, includes these where the criteria do not speak of them.
@@ -103,8 +103,8 @@ def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
     return reasons
 
 
-def _first_included(found: Iterable[_Named]) -> _Named | None:
-    return next((one for one in found if one.included), None)
+def _first_included(terms: Iterable[_Named]) -> _Named | None:
+    return next((one for one in terms if one.included), None)
 
 
 def _texts(criteria: SearchCriteria) -> list[_Criterion]:
@@ -129,18 +129,18 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
     base = criterion.included
     for begins, part in _parts(criterion.words):
         headings = list(_HEADING.finditer(part))
-        for found in term.finditer(part):
-            start, end = found.span()
+        for match in term.finditer(part):
+            start, end = match.span()
             begin = max(0, start - REACH)
             while headings and headings[0].end() <= start:
                 heading = headings.pop(0)
                 base, begin = _says_include(heading), max(begin, heading.end())
             # Other terms before this one say nothing of it, not even "non-human".
             before = term.sub(b" ", part[begin:start])
-            said = " ".join(part[start:end].decode("utf-8", "replace").split())
+            words = " ".join(part[start:end].decode("utf-8", "replace").split())
             listed = criterion.exclusions.cover(begins + start)
             included = _counts(before, part[end : end + REACH], base, listed=listed)
-            yield _Named(said, criterion.text, included)
+            yield _Named(words, criterion.text, included)
         if headings:
             base = _says_include(headings[-1])
 
@@ -176,8 +176,8 @@ def _says_include(heading: re2._Match) -> bool:
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
     """Each part with the place where it begins."""
     begin = 0
-    for found in _part_ends(text):
-        start, end = found.span()
+    for match in _part_ends(text):
+        start, end = match.span()
         yield begin, text[begin:start]
         begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter is its own
     yield begin, text[begin:]
@@ -189,10 +189,10 @@ def _sentence_ends(text: bytes) -> list[int]:
 
 
 def _part_ends(text: bytes) -> Iterator[re2._Match]:
-    for found in _PART_END.finditer(text):
-        start = found.start()
+    for match in _PART_END.finditer(text):
+        start = match.start()
         if text[start : start + 1] != b"." or _ABBREVIATION.search(text[max(0, start - 6) : start]) is None:
-            yield found
+            yield match
 
 
 def _short(text: str) -> str:

@@ -77,10 +77,10 @@ class InitialFilter:
         self, papers: Iterable[Paper], progress_callback: Callable[[int, int], None] | None = None
     ) -> BatchFilterResult:
         """Every paper in its order, passed or rejected. `progress_callback(current, total)` hears of each of them."""
-        given = list(papers)
+        listed = list(papers)
         passed: list[PaperData] = []
         rejected: list[RejectedPaper] = []
-        for current, one in enumerate(given, 1):
+        for current, one in enumerate(listed, 1):
             paper = _paper(one)
             result = self._told(paper)
             if result.passed:
@@ -88,7 +88,7 @@ class InitialFilter:
             else:
                 rejected.append(RejectedPaper(paper=paper, result=result))
             if progress_callback is not None:
-                progress_callback(current, len(given))
+                progress_callback(current, len(listed))
         return BatchFilterResult(passed=passed, rejected=rejected)
 
     def _told(self, paper: PaperData) -> FilterResult:
@@ -145,12 +145,12 @@ class InitialFilter:
 _NOTHING_FOUND = FilterResult(passed=True, reason="no rule rejects it")
 
 
-def _paper(given: object) -> PaperData:
-    if isinstance(given, PaperData):
-        return given
-    if isinstance(given, Mapping):
-        return PaperData.of(given)
-    raise InvalidParameters(f"a paper is a PaperData or a record (a dict), not a {type(given).__name__}")
+def _paper(paper: object) -> PaperData:
+    if isinstance(paper, PaperData):
+        return paper
+    if isinstance(paper, Mapping):
+        return PaperData.of(paper)
+    raise InvalidParameters(f"a paper is a PaperData or a record (a dict), not a {type(paper).__name__}")
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
@@ -183,14 +183,14 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
     start = len(raw[: mention.start].decode("utf-8"))
     place = place_in_original(text, start, start + len(raw[mention.start : mention.end].decode("utf-8")))
     rule = mention.meaning.rule
-    found = text[place]
+    matched = text[place]
     what = f": {NOUNS[rule]} are kept out" if rule in NOUNS else ""
     return FilterResult(
         passed=False,
-        reason=f"{found!r} in the {field}{what}",
+        reason=f"{matched!r} in the {field}{what}",
         confidence=confidence,
         rule=rule,
-        matched=found,
+        matched=matched,
         field=field,
         start=place.start,
         end=place.stop,
@@ -198,5 +198,5 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
 
 
 def _spared(text: bytes, field: str, mention: Mention) -> str:
-    found = text[mention.start : mention.end].decode("utf-8")
-    return f"no rule rejects it: {found!r} in the {field} does not say that the paper itself is such"
+    matched = text[mention.start : mention.end].decode("utf-8")
+    return f"no rule rejects it: {matched!r} in the {field} does not say that the paper itself is such"

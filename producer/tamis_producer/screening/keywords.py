@@ -57,8 +57,8 @@ class Keywords:
         """Yield at most `MOST_MENTIONS`, in the text's order, none within another."""
         if self._any is None:
             return
-        for found in islice(self._any.finditer(text), MOST_MENTIONS):
-            start, end = found.span()
+        for match in islice(self._any.finditer(text), MOST_MENTIONS):
+            start, end = match.span()
             meaning = self._meaning_of.get(folded(text[start:end].decode("utf-8")))
             if meaning is not None and _stands_alone(text, start, end):
                 yield Mention(start, end, meaning)

@@ -53,8 +53,8 @@ class TitlePatterns:
             return
         core, offset = _core(title)
         for at in self._any.Match(core) or ():
-            for found in islice(self._alone[at].finditer(core), MOST_MENTIONS):
-                start, end = found.span()
+            for match in islice(self._alone[at].finditer(core), MOST_MENTIONS):
+                start, end = match.span()
                 end = start + len(core[start:end].rstrip(_AFTER_LABEL))
                 if start < end:
                     yield Mention(offset + start, offset + end, self._meanings[at])

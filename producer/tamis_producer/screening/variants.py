@@ -146,14 +146,14 @@ def _ascii_word(char: str) -> bool:
 
 
 def _spellings(word: str) -> set[str]:
-    found = {word}
+    spellings = {word}
     for british, american in _SPELLINGS:
-        for one in tuple(found):
+        for one in tuple(spellings):
             if british in one:
-                found.add(one.replace(british, american))
+                spellings.add(one.replace(british, american))
             elif american in one:
-                found.add(one.replace(american, british))
-    return found
+                spellings.add(one.replace(american, british))
+    return spellings
 
 
 def _numbers(noun: str) -> Iterator[str]:

@@ -105,8 +105,8 @@ class InclusionEvaluator:
             relevance_scores: one per paper, None where there is none; shown to the model.
             progress_callback: hears (finished, total) whenever more papers are finished, at the end too.
         """
-        given = list(papers)
-        items = _items(given, relevance_scores)
+        listed = list(papers)
+        items = _items(listed, relevance_scores)
         if not items:
             return []
         batch = self._client.connected.submit(
@@ -116,7 +116,7 @@ class InclusionEvaluator:
         pause = self._wait(batch, progress_callback)
         decisions = [_decision(row, pause) for row in batch.results()]
         self._tell(FINISHED, _counted(decisions))
-        return list(zip(given, decisions, strict=True))
+        return list(zip(listed, decisions, strict=True))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
@@ -130,15 +130,15 @@ class InclusionEvaluator:
 
     def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
         """Return when nothing more will happen, with the reason where that is a pause."""
-        told, warned = 0, False
+        reported, warned = 0, False
         try:
             for view in batch.watch(self._timeout):
                 if not (view.live_workers or view.state.terminal or warned):
                     warned = True
                     log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
-                if progress_callback is not None and view.counts.finished > told:
-                    told = view.counts.finished
-                    progress_callback(told, view.counts.n_items)
+                if progress_callback is not None and view.counts.finished > reported:
+                    reported = view.counts.finished
+                    progress_callback(reported, view.counts.n_items)
         except BatchPaused as paused:
             log.warning("%s", paused)
             return paused.pause
@@ -149,11 +149,11 @@ class InclusionEvaluator:
             self._callback(kind, message)
 
 
-def _policy(kind: type[Policy], name: str, given: str) -> Policy:
+def _policy(kind: type[Policy], name: str, value: str) -> Policy:
     try:
-        return kind(given)
+        return kind(value)
     except ValueError as error:
-        raise InvalidParameters(f"{name}: {given!r} is none of {', '.join(kind)}") from error
+        raise InvalidParameters(f"{name}: {value!r} is none of {', '.join(kind)}") from error
 
 
 def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> list[dict[str, Any]]:
@@ -186,5 +186,5 @@ def _counted(decisions: Sequence[InclusionDecision]) -> str:
     failed = sum(decision.error is not None for decision in decisions)
     counts = {status: sum(one.status is status for one in decisions) for status in InclusionStatus}
     counts[InclusionStatus.UNCERTAIN] -= failed
-    said = ", ".join(f"{status.value} {count}" for status, count in counts.items())
-    return f"{said}, not evaluated {failed}"
+    listed = ", ".join(f"{status.value} {count}" for status, count in counts.items())
+    return f"{listed}, not evaluated {failed}"

@@ -93,15 +93,15 @@ class Bounds:
                 "taken (TAMIS_MAX_PARAMETER_BYTES): they are sent with every item"
             )
         if isinstance(operation, ExtractFields):
-            found = extent(operation.json_schema)
-            if found.depth > self.max_schema_depth:
+            schema = extent(operation.json_schema)
+            if schema.depth > self.max_schema_depth:
                 raise InvalidParameters(
-                    f"schema: fields are nested {found.depth} deep, at most {self.max_schema_depth} is taken "
+                    f"schema: fields are nested {schema.depth} deep, at most {self.max_schema_depth} is taken "
                     "(TAMIS_MAX_SCHEMA_DEPTH)"
                 )
-            if found.properties > self.max_schema_properties:
+            if schema.properties > self.max_schema_properties:
                 raise InvalidParameters(
-                    f"schema: asks for {found.properties:,} properties, at most {self.max_schema_properties:,} are "
+                    f"schema: asks for {schema.properties:,} properties, at most {self.max_schema_properties:,} are "
                     "taken (TAMIS_MAX_SCHEMA_PROPERTIES)"
                 )
 

@@ -121,11 +121,11 @@ class Quote(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_state(cls, given: Any) -> Any:
+    def _without_state(cls, value: Any) -> Any:
         """A ledger from before quotes could be altered says only whether one is found."""
-        if isinstance(given, dict) and "state" not in given and "found" in given:
-            return {**given, "state": QuoteState.FOUND if given["found"] else QuoteState.NOT_FOUND}
-        return given
+        if isinstance(value, dict) and "state" not in value and "found" in value:
+            return {**value, "state": QuoteState.FOUND if value["found"] else QuoteState.NOT_FOUND}
+        return value
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
@@ -142,9 +142,9 @@ class CriterionVerdict(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_quote(cls, given: Any) -> Any:
+    def _without_quote(cls, value: Any) -> Any:
         """A ledger from before there were quotes holds the verdict alone."""
-        return {"verdict": given} if isinstance(given, str) else given
+        return {"verdict": value} if isinstance(value, str) else value
 
 
 class InclusionDecision(Frozen):
@@ -165,13 +165,15 @@ class InclusionDecision(Frozen):
     @property
     def quote_words(self) -> str | None:
         """The quotes that flag the record, or None: `I1 altered: "men" for "women"; E1 not found: "in rats"`."""
-        told = []
-        for label, given in self.verdicts.items():
-            quote = given.quote
+        flaws = []
+        for label, verdict in self.verdicts.items():
+            quote = verdict.quote
             if quote is not None and not quote.found:
                 differences = ", ".join(difference.words for difference in quote.differences)
-                told.append(f"{label} {quote.state.value}: {differences or json.dumps(quote.text, ensure_ascii=False)}")
-        return "; ".join(told) or None
+                flaws.append(
+                    f"{label} {quote.state.value}: {differences or json.dumps(quote.text, ensure_ascii=False)}"
+                )
+        return "; ".join(flaws) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,12 +266,12 @@ class ItemResult(Frozen):
     def evaluation_words(self) -> str | None:
         """The metrics that have a value: `context_relevance 0.67; size: context_precision 1`; None: there is none."""
         valued = [one for one in self.evaluations if one.value is not None]
-        told = [
+        words = [
             f"{'' if one.field is None else f'{one.field}: '}{one.label} "
             + (f"{one.value:.3g}" if isinstance(one.value, float) else str(one.value))
             for one in valued
         ]
-        return "; ".join(told) or None
+        return "; ".join(words) or None
 
     @property
     def exclusion_reason(self) -> str | None:

@@ -185,14 +185,14 @@ def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # how many there are up to each value
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     first = 0
     for place in range(1, 5) if ordered else ():
         last = bisect_left(reached, -(-place * reached[-1] // 4))
         if first <= last:
-            found.append((ordered[first], ordered[last]))
+            spans.append((ordered[first], ordered[last]))
             first = last + 1
-    return found
+    return spans
 
 
 def _span(first: int, last: int, form: str) -> str:

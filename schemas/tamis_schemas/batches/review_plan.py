@@ -87,10 +87,10 @@ class ReviewPlan(Frozen):
         there. A stage that is not steered has no word of it.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
-        for stage, told in zip(self.stages, content["stages"], strict=True):
-            told["operation"] = as_asked_for(told["operation"])
+        for stage, fields in zip(self.stages, content["stages"], strict=True):
+            fields["operation"] = as_asked_for(fields["operation"])
             if stage.steering.content:
-                told["steering"] = stage.steering.content
+                fields["steering"] = stage.steering.content
         return content
 
     @model_validator(mode="after")

@@ -71,44 +71,44 @@ class TierFallback(StrEnum):
     WAIT = "wait"  # it waits on, as long as it takes
 
 
-def _effort(given: str) -> str:
-    if not _EFFORT.fullmatch(given):
+def _effort(effort: str) -> str:
+    if not _EFFORT.fullmatch(effort):
         raise ValueError(
-            f"{given[:40]!r} is no word of small letters that an endpoint could know: low, medium, high, ..."
+            f"{effort[:40]!r} is no word of small letters that an endpoint could know: low, medium, high, ..."
         )
-    return given
+    return effort
 
 
-def _body(given: Any) -> Any:
-    if not isinstance(given, Mapping):
-        return given
-    for name, value in given.items():
+def _body(body: Any) -> Any:
+    if not isinstance(body, Mapping):
+        return body
+    for name, value in body.items():
         if name in OWN_FIELDS:
             raise ValueError(f"{name!r} is written by Tamis: {OWN_FIELDS[name]}")
         if not name or value is None:
             raise ValueError(f"{name!r} has no name or no value: leave it out")
     try:
-        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(body, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"it holds what is no JSON: {error}") from error
     if len(text) > MOST_BODY:
         raise ValueError(f"it has {len(text):,} characters as JSON; {MOST_BODY:,} may be")
-    if _depth(given) > DEEPEST_BODY:
+    if _depth(body) > DEEPEST_BODY:
         raise ValueError(f"its values lie more than {DEEPEST_BODY} deep inside each other")
     if UNSTORABLE.search(text) or "\\u0000" in text:
         raise ValueError("it holds a character that the ledger cannot store")
-    return given
+    return body
 
 
-def checked_headers(given: dict[str, str]) -> dict[str, str]:
+def checked_headers(headers: dict[str, str]) -> dict[str, str]:
     """The headers, which may be sent beside those that Tamis sends.
 
     Raises `ValueError` for what may not; no message repeats a value, which may be a secret.
     """
-    if len(given) > MOST_HEADERS:
-        raise ValueError(f"there are {len(given)}; {MOST_HEADERS} may be")
-    names = [name.lower() for name in given]
-    for name, value in given.items():
+    if len(headers) > MOST_HEADERS:
+        raise ValueError(f"there are {len(headers)}; {MOST_HEADERS} may be")
+    names = [name.lower() for name in headers]
+    for name, value in headers.items():
         lower = name.lower()
         if not _TOKEN.fullmatch(name):
             raise ValueError(f"{name[:100]!r} is no name of a header: letters, digits and -, without a colon")
@@ -123,7 +123,7 @@ def checked_headers(given: dict[str, str]) -> dict[str, str]:
             )
         if names.count(lower) > 1:
             raise ValueError(f"{name!r} stands there twice")
-    return given
+    return headers
 
 
 def _depth(value: object) -> int:
@@ -166,10 +166,10 @@ class Steering(Frozen):
         """This steering, and where it says nothing the other; bodies and headers field by field."""
         if not self.model_fields_set:
             return under
-        said = {name: value for name, value in self if value is not None}
+        own = {name: value for name, value in self if value is not None}
         named = {name.lower() for name in self.extra_headers}
         kept = {name: value for name, value in under.extra_headers.items() if name.lower() not in named}
-        merged = dict(under) | said
+        merged = dict(under) | own
         merged["extra_body"] = {**under.extra_body, **self.extra_body}
         merged["extra_headers"] = {**kept, **self.extra_headers}
         return Steering.model_construct(**merged)
@@ -177,17 +177,17 @@ class Steering(Frozen):
     @property
     def nothing(self) -> bool:
         """True where it says nothing at all."""
-        return not self.said
+        return not self.set_fields
 
     @property
-    def said(self) -> dict[str, Any]:
+    def set_fields(self) -> dict[str, Any]:
         """The fields that are set, as JSON values."""
         return {name: value for name, value in self.model_dump(mode="json").items() if value not in (None, {})}
 
     @property
     def content(self) -> dict[str, Any]:
         """The fields that can change an answer. Not the tier: it says how the same work is done, as a priority does."""
-        return {name: value for name, value in self.said.items() if not name.startswith("tier")}
+        return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class SteeringView(Frozen):
     @classmethod
     def of(cls, steering: Steering) -> "SteeringView":
         """Return the part of a steering that may be shown."""
-        return cls.model_validate({**steering.said, "extra_headers": tuple(steering.extra_headers)})
+        return cls.model_validate({**steering.set_fields, "extra_headers": tuple(steering.extra_headers)})
 
     @property
     def words(self) -> str:

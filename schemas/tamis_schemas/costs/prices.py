@@ -189,23 +189,23 @@ class Prices:
         None: the price is not known, of one of them.
         """
         prices = [self._per_token(model, one) for one in {None, tier_name(tier)}]
-        known = [price for price in prices if price is not None]
-        if len(known) < len(prices):
+        per_token = [price for price in prices if price is not None]
+        if len(per_token) < len(prices):
             return None
-        most = max(prompt_tokens * price.dearest_input + max_tokens * price.output for price in known)
+        most = max(prompt_tokens * price.dearest_input + max_tokens * price.output for price in per_token)
         return most.quantize(NANO, ROUND_CEILING)
 
     def _per_token(self, model: str, tier: str | None = None) -> _PerToken | None:
-        asked = model, tier
+        key = model, tier
         try:
-            return self._known[asked]
+            return self._known[key]
         except KeyError:
             price = self.of(model)
         if len(self._known) >= REMEMBERED:  # an endpoint that names every answer otherwise
             self._known.clear()
         at_tier = None if price is None else price.at(tier)
-        found = self._known[asked] = None if at_tier is None else _PerToken.of(at_tier)
-        return found
+        per_token = self._known[key] = None if at_tier is None else _PerToken.of(at_tier)
+        return per_token
 
 
 @cache

@@ -28,8 +28,8 @@ def address(database_url: str) -> Address:
     from sqlalchemy import make_url
 
     url = make_url(database_url)
-    said = url.query.get(MARK)
-    return Address(url.difference_update_query([MARK]), pooled=isinstance(said, str) and said.lower() in YES)
+    mark = url.query.get(MARK)
+    return Address(url.difference_update_query([MARK]), pooled=isinstance(mark, str) and mark.lower() in YES)
 
 
 def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:

@@ -103,8 +103,8 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
 
 
 def _make(driver: psycopg.Connection[object], role: str, password: str | None) -> None:
-    known = driver.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
-    words = [sql.SQL("ALTER ROLE" if known else "CREATE ROLE"), sql.Identifier(role), sql.SQL("LOGIN")]
+    exists = driver.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
+    words = [sql.SQL("ALTER ROLE" if exists else "CREATE ROLE"), sql.Identifier(role), sql.SQL("LOGIN")]
     if password is not None:
         hashed = driver.pgconn.encrypt_password(str(password).encode(), role.encode(), SCRAM).decode()
         words += [sql.SQL("PASSWORD"), sql.Literal(hashed)]

@@ -53,8 +53,8 @@ def kind_of(name: str) -> type[OperationKind]:
 
 def verdict(value: object) -> bool | None:
     """True of a value with which some operation includes a record, False of one that excludes it, else None."""
-    said = (kind.verdict(value) for kind in OPERATIONS)
-    return next((one for one in said if one is not None), None)
+    verdicts = (kind.verdict(value) for kind in OPERATIONS)
+    return next((one for one in verdicts if one is not None), None)
 
 
 def parse_operation(params: object) -> Operation:

@@ -112,8 +112,8 @@ class SearchCriteria(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _wordings_apart(cls, given: Any) -> Any:
-        return _with_wordings_apart(given) if isinstance(given, Mapping) else given
+    def _wordings_apart(cls, criteria: Any) -> Any:
+        return _with_wordings_apart(criteria) if isinstance(criteria, Mapping) else criteria
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -139,9 +139,9 @@ class SearchCriteria(Frozen):
         ]
 
 
-def _with_wordings_apart(given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with every criterion as a text, and the wordings of worded ones under their labels."""
-    fields, wordings = dict(given), {}
+    fields, wordings = dict(criteria), {}
     for name, letter in _CRITERION_LISTS.items():
         entries = fields.get(name)
         if not isinstance(entries, list | tuple):

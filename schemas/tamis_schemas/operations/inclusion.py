@@ -52,9 +52,9 @@ def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
     Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent. Nor is
     the policy for unverified exclusions where it is the default: from before there was one, nobody could ask for it.
     """
-    asked = dict(params)
-    if asked.get("unverified") == UnverifiedPolicy.REFER:
-        del asked["unverified"]
-    if asked.get("examples_from") is None:
-        return asked
-    return {**asked, "criteria": {name: value for name, value in asked["criteria"].items() if name != "examples"}}
+    wanted = dict(params)
+    if wanted.get("unverified") == UnverifiedPolicy.REFER:
+        del wanted["unverified"]
+    if wanted.get("examples_from") is None:
+        return wanted
+    return {**wanted, "criteria": {name: value for name, value in wanted["criteria"].items() if name != "examples"}}

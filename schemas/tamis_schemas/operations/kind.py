@@ -60,10 +60,10 @@ class OperationKind(Frozen):
                 f"results of {operation_name(type(self))} are no decisions on a record: they cannot be overridden. "
                 "Correct the record's own result instead, in the batch that it is of"
             )
-        said = self.verdict(value)
-        if said is None:
+        included = self.verdict(value)
+        if included is None:
             raise InvalidParameters(f"{value!r} is no decision: a human says {self.includes} or {self.excludes}")
-        return self.includes if said else self.excludes
+        return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
         """Return the checked value of a person's words, on a command line or in a table; raises as `checked_value`."""

@@ -69,17 +69,17 @@ class Retrieved(Frozen):
         if not isinstance(item[CHUNKS], list | tuple):
             given_type = type(item[CHUNKS]).__name__
             raise ValueError(f"{CHUNKS}: a {given_type}, not a list of chunks")  # noqa: TRY004 - as any other mistake
-        given: dict[str, Any] = {"chunks": item[CHUNKS]}
+        fields: dict[str, Any] = {"chunks": item[CHUNKS]}
         if item.get(RETRIEVAL) is not None:
-            given["retrieval"] = item[RETRIEVAL]
+            fields["retrieval"] = item[RETRIEVAL]
         try:
-            found = cls.model_validate(given)
+            retrieved = cls.model_validate(fields)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(step) for step in first["loc"])[:100]
             raise ValueError(f"{place}: {first['msg']}") from error
-        _check_texts(found.chunks)
-        return found
+        _check_texts(retrieved.chunks)
+        return retrieved
 
     @property
     def numbered(self) -> list[Chunk]:
