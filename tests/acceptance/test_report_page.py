@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 
 from stage.browser import CONTRAST, needs_chromium
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
-from tamis_producer.decisions.overrides import HumanDecision
-from tamis_producer.decisions.overrides import record as record_decisions
+from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_producer.decisions.record_overrides import record as record_decisions
 from tamis_producer.ledger import connect
 from tamis_producer.report import ReportForm, write_report
 from tamis_schemas import Exclusion, Inclusion, InclusionDecision, ItemStatus, SearchCriteria

@@ -21,7 +21,6 @@ ALLOWED = {
     "producer/tamis_producer/calls/notifications.py": "names of channels of ours, in LISTEN",
     "schemas/tamis_schemas/ledger/migrations/versions/0001_first_ledger.py": "tables and states of ours, in a trigger",
     "schemas/tamis_schemas/ledger/migrations/versions/0009_states_apart.py": "columns and states of ours, in triggers",
-    "schemas/tamis_schemas/ledger/migrations/versions/0011_webhooks.py": "functions of ours, in DROP",
     "schemas/tamis_schemas/ledger/rights.py": "tables of ours, and a role's name as the driver quotes it, in GRANT",
 }
 

@@ -1,4 +1,4 @@
-"""Which workers there are and how they are: as the ledger says or, while it is away, as they say in Redis."""
+"""The workers and their state: from the ledger or, while it is away, from Redis."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """How often the reconcilers of all workers have set something of a kind going again."""
+    """The number of times that the reconcilers of all workers have set something of a kind going again."""
 
     kind: str  # a field of the worker's `Swept`
     total: int
@@ -47,7 +47,7 @@ class Repairs:
 
 
 def read_repairs(engine: Engine) -> list[Repairs]:
-    """What was ever repaired, the latest first. Raises `LedgerUnavailable`."""
+    """Return all repairs, the latest first. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
         return [Repairs(row.kind, row.total, row.last_at) for row in rows]
@@ -62,15 +62,15 @@ def read_redis(broker_url: str) -> list[WorkerReport]:
             broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN
         ) as client:
             keys = list(client.scan_iter(f"{wire.WORKER_KEYS}*", count=1000))
-            told = client.mget(keys) if keys else []
+            reports = client.mget(keys) if keys else []
     except (redis.RedisError, OSError) as error:
         raise BrokerUnavailable("Redis does not answer either") from error
-    return _reports([value for value in told if value is not None])
+    return _reports([value for value in reports if value is not None])
 
 
-def _reports(told: Sequence[bytes]) -> list[WorkerReport]:
+def _reports(values: Sequence[bytes]) -> list[WorkerReport]:
     reports = []
-    for value in told:
+    for value in values:
         try:
             reports.append(WorkerReport.model_validate(json.loads(value)))
         except (ValueError, ValidationError):

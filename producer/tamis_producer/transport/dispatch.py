@@ -108,7 +108,7 @@ class Dispatcher:
             for address in self._waiting.in_turns(addresses):
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
-    def conclude(self, batch_id: UUID) -> None:
+    def request_summary(self, batch_id: UUID) -> None:
         """Have a worker see whether anything of a cancelled batch is left, and write its summary where nothing is.
 
         Raises:

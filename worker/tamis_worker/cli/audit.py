@@ -12,7 +12,7 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.decisions.audit_file import FilledIn, read_sample, write_sample
 from tamis_producer.decisions.audit_verdict import verdict
-from tamis_producer.decisions.overrides import RefusedDecision
+from tamis_producer.decisions.record_overrides import RefusedDecision
 from tamis_producer.intake.results_file import replacing
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.batches.wire import SHORT_ID

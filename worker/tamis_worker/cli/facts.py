@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tamis_producer.client.glance import BatchSeen
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
 from tamis_schemas import Summary
 
 if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
+    from tamis_producer.client.glance import BatchGlance
     from tamis_producer.client.review import Review
 
 
@@ -16,7 +16,7 @@ def view_facts(view: BatchView) -> dict[str, Any]:
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
-def batch_facts(batch: BatchSeen) -> dict[str, Any]:
+def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     """Return a batch's view, what people decided, its rounds, and the latest summary if it is of this round."""
     view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None

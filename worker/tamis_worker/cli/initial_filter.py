@@ -9,7 +9,7 @@ from rich.markup import escape
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake.results_file import replacing
-from tamis_producer.screening.filter_report import TierOne, filter_files, write_outcomes
+from tamis_producer.screening.filter_report import FilterReport, filter_files, write_outcomes
 
 from .app import app, err, out
 from .arguments import Files
@@ -49,7 +49,7 @@ def initial_filter(
         err.print(f"{rows} records written to {escape(str(output))}")
 
 
-def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
+def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
     """Counts, and the included records that are rejected; without labels nobody knows of these."""
     lost = [
         {"file": outcome.file, "index": outcome.index, "id": outcome.item_id}
@@ -67,7 +67,7 @@ def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
     }
 
 
-def _print(tier_one: TierOne, *, labelled: bool) -> None:
+def _print(tier_one: FilterReport, *, labelled: bool) -> None:
     _print_counts(tier_one, labelled=labelled)
     if labelled:
         _print_lost(tier_one)
@@ -75,7 +75,7 @@ def _print(tier_one: TierOne, *, labelled: bool) -> None:
         out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
 
 
-def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
+def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
     """A line a rule, then what passes; the labels' columns only where there are labels."""
     table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:
@@ -96,7 +96,7 @@ def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
     out.print(table)
 
 
-def _print_lost(tier_one: TierOne) -> None:
+def _print_lost(tier_one: FilterReport) -> None:
     lost = tier_one.lost
     if not lost:
         out.print("[green]no included record is rejected[/]")

@@ -10,9 +10,9 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
-from tamis_producer.decisions.agreement import DRAWN, SELECTED, two_places
+from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_producer.decisions.override_file import find_record, read_decisions
-from tamis_producer.decisions.overrides import HumanDecision, RefusedDecision
+from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_producer.quality import Agreement
 from tamis_schemas import InputError, InvalidParameters, InvalidRequest, Override
 from tamis_schemas.batches.wire import SHORT_ID

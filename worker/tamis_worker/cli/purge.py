@@ -113,7 +113,7 @@ def purge_command(
         sizes_of = dict(zip((one.id for one in subjects), sizes, strict=True))
         print_json(
             _facts(told, [sizes_of[one.id] for one in told])
-            | {"dry_run": False, "answers": answers, "disk_before": before.bytes, "disk_after": after.bytes}
+            | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
             | {"archives": [] if archive is None else [f"{archive}/{one.noun}-{one.id}" for one in told]}
         )
         return
@@ -128,7 +128,7 @@ def purge_command(
     if answers_age is not None:
         out.print(f"deleted {answers:,} answers of the cache")
     if space:
-        out.print(f"the tables take {_bytes(after.bytes)} on the disk; they took {_bytes(before.bytes)}")
+        out.print(f"the tables take {_bytes(after)} on the disk; they took {_bytes(before)}")
 
 
 @app.command("restore", examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-..."))

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NOTHING, Span, SpanKind
+from tamis_producer.process.tracing import NO_SPAN, Span, SpanKind
 from tamis_schemas import ErrorKind, Provenance
 from tamis_schemas.batches import wire
 
@@ -242,7 +242,7 @@ class _ItemSpan:
 
     def __init__(self, since: int) -> None:
         self._since = since
-        self.span = NOTHING
+        self.span = NO_SPAN
         self.operation = "unknown"
         self.outcome = INTERRUPTED
 

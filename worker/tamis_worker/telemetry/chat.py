@@ -6,7 +6,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NOTHING, SpanKind
+from tamis_producer.process.tracing import NO_SPAN, SpanKind
 
 from ..llm.chat import Answer, ChatRequest, Reply
 
@@ -61,7 +61,7 @@ class ChatSpan:
         self._request = request
         self._kept = False
         self._replied_at: int | None = None
-        self.span = NOTHING
+        self.span = NO_SPAN
 
     def begin(self) -> None:
         """The request is sent now."""

@@ -1,31 +1,24 @@
 """Routes of human decisions: they stand beside the model's, never over them."""
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas.answers.override import Override
 
-from ..client.client import Client
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
-from .description import BatchId
+from .access import Of, Reader, Reviewer
+from .description import BatchId, Index
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
 )
 
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Reviewer = Annotated[ApiKey, Depends(holder_of(Scope.DECIDE))]
-Of = Annotated[Client, Depends(client_of)]
-Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
-
 
 class Decision(BaseModel):
-    """What a human says of one item."""
+    """A human's decision on one item."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "include", "note": "seen"}]})
 

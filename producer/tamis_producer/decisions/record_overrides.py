@@ -21,7 +21,7 @@ _FIELDS = frozenset({"value", "note", "reviewer"})
 
 @dataclass(frozen=True)
 class HumanDecision:
-    """What a human says of one item."""
+    """A human's decision on one item."""
 
     index: int  # place in the batch, from 0
     value: Any
@@ -39,19 +39,18 @@ class RefusedDecision(InvalidParameters):
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """What stands now on each of these items, in the order given; all is written, or nothing.
+    """Record decisions, all or none; return the standing override of each of these items, in the order given.
 
     Runs in the caller's transaction. A decision that stands already, of the same reviewer with the same note, adds no
     second row.
 
-    Raises:
-        RefusedDecision: a value that the operation could not have given, an item that is not there or has not ended
-            yet, nothing to withdraw, no reviewer, or two decisions on one item.
+    Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there or has not
+    ended yet, nothing to withdraw, no reviewer, or two decisions on one item.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
-    found = {row.idx: row for row in _items(connection, batch_id, places)}
+    item_at = {row.idx: row for row in _items(connection, batch_id, places)}
     before = {one.index: one for one in read_overrides(connection, batch_id)}
     rows: list[dict[str, Any]] = []
     seen: dict[int, int] = {}
@@ -60,7 +59,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
             if decision.index in seen:
                 raise InvalidParameters(f"a second decision on item {decision.index}: say one of them")
             seen[decision.index] = number
-            row = _row(operation, decision, found.get(decision.index), before.get(decision.index))
+            row = _row(operation, decision, item_at.get(decision.index), before.get(decision.index))
         except InvalidRequest as refused:
             raise RefusedDecision(number, str(refused)) from refused
         if row is not None:
@@ -73,15 +72,15 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
 
 def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
     """Reviewer and note as they are kept. Raises `InvalidParameters` where nobody is named or a text is too long."""
-    name, said = reviewer.strip(), (note or "").strip() or None
+    name, kept_note = reviewer.strip(), (note or "").strip() or None
     if not name:
         raise InvalidParameters("who decided? name a reviewer: --reviewer NAME, or TAMIS_REVIEWER")
-    for what, text, most in (("reviewer", name, LONGEST_NAME), ("note", said or "", LONGEST_NOTE)):
+    for field, text, most in (("reviewer", name, LONGEST_NAME), ("note", kept_note or "", LONGEST_NOTE)):
         if len(text) > most:
-            raise InvalidParameters(f"the {what} has {len(text):,} characters; {most:,} are kept")
+            raise InvalidParameters(f"the {field} has {len(text):,} characters; {most:,} are kept")
         if UNSTORABLE.search(text):
-            raise InvalidParameters(f"the {what} holds a character that the ledger cannot store")
-    return name, said
+            raise InvalidParameters(f"the {field} holds a character that the ledger cannot store")
+    return name, kept_note
 
 
 def _items(connection: Connection, batch_id: UUID, places: list[int]) -> Sequence[Any]:
@@ -100,7 +99,7 @@ def _place(number: int, index: object) -> int:
 def _row(
     operation: Operation, decision: HumanDecision, item: Row[Any] | None, before: Override | None
 ) -> dict[str, Any] | None:
-    """What to write; None where it stands already."""
+    """Return the row to write; None where it stands already."""
     if item is None:
         raise InvalidParameters(f"the batch has no item {decision.index}: `tamis results` lists them, from 0")
     reviewer, note = checked_words(decision.reviewer, decision.note)

@@ -46,7 +46,7 @@ EXAMPLE_LINES = f"{json.dumps(EXAMPLE_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
 
 
 class Terms(BaseModel):
-    """What is asked, and on which terms."""
+    """The operation of a batch, and its terms."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -109,7 +109,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
 
 
 def _of_object(body: IO[bytes], bounds: Bounds) -> tuple[Terms, Iterator[Any]]:
-    """Of a JSON object, whose members come in any order: it is gone through twice."""
+    """Read a JSON object, whose members come in any order: it is gone through twice."""
     longest, terms, items = _longest(bounds), dict[str, Any](), False
     for member in BesideLoop().in_turns(members(body, streamed=ITEMS, longest=longest)):
         if member.number is not None:
@@ -121,8 +121,8 @@ def _of_object(body: IO[bytes], bounds: Bounds) -> tuple[Terms, Iterator[Any]]:
         else:
             items = member.value is None
             terms[ITEMS] = [] if items else member.value
-    given = validated(Submission, terms, "")
-    return given, _elements(body, longest)
+    submission = validated(Submission, terms, "")
+    return submission, _elements(body, longest)
 
 
 def _elements(body: IO[bytes], longest: int) -> Iterator[dict[str, Any]]:
@@ -161,7 +161,7 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def _longest(bounds: Bounds) -> int:
-    """Of an item or of terms as text: no character of theirs is longer than its escape, and white space is free."""
+    """Return the longest an item or terms may be as text: no escape is longer than this, and white space is free."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 
 

@@ -1,15 +1,14 @@
-"""How far the software's decisions agree with those of humans, where both decided about the same record."""
+"""Agreement of the software's decisions with those of humans, on the records that both decided."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
 from tamis_schemas import Audit, InclusionStatus, InvalidRequest
 from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of, verdict
+from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import read_audits
 from ..ledger.overrides import standing
@@ -29,10 +28,8 @@ DRAWN = (
 )
 
 
-class AgreementFigures(BaseModel):
+class AgreementFigures(Frozen):
     """The agreement of software and humans, apart for records that people chose and records that were drawn."""
-
-    model_config = ConfigDict(frozen=True)
 
     overrides: Agreement  # on records with a standing human decision, confirmations among them
     audits: Agreement  # on records of the samples of exclusions
@@ -75,21 +72,18 @@ def two_places(value: float) -> str:
 
 
 def _agreement(system: dict[int, str], human: dict[int, str]) -> Agreement:
-    pairs = [(system[index], said) for index, said in sorted(human.items()) if index in system]
+    pairs = [(system[index], decision) for index, decision in sorted(human.items()) if index in system]
     return agreement(pairs, categories=(INCLUDE, EXCLUDE))
 
 
 def _system(connection: Connection, batch_id: UUID, operation: str, places: Collection[int]) -> dict[int, str]:
     each = outcomes(batch_id, operation).subquery("each")
     there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
-    found = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
-    return {row.idx: _SAID[row.system] for row in found}
+    rows = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
+    return {row.idx: _SAID[row.system] for row in rows}
 
 
 def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
     human = standing(batch_id)
-    return {row.idx: _word(row.value) for row in connection.execute(select(human.c.idx, human.c.value))}
-
-
-def _word(value: Any) -> str:
-    return INCLUDE if verdict(value) else EXCLUDE
+    rows = connection.execute(select(human.c.idx, human.c.value))
+    return {row.idx: INCLUDE if verdict(row.value) else EXCLUDE for row in rows}

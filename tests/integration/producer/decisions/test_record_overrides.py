@@ -12,7 +12,7 @@ from sqlalchemy import Engine, text
 
 from stage.screened import CRITERIA, Ledgered, Place, decided, failed, kept_out, write_batch, write_review
 from tamis_producer import Batch, Client
-from tamis_producer.decisions.overrides import HumanDecision, RefusedDecision
+from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_producer.files.decided_record import decision_of, with_decision
 from tamis_producer.intake.decision import DECISION, EXCLUSION_REASON, REASON
 from tamis_producer.intake.results_file import write_csv, write_jsonl
