@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -24,6 +24,7 @@ from ..ledger.batches import BatchTerms
 from ..ledger.refusals import refusal_words
 from ..ledger.spending import BudgetChange, BudgetState, Spending
 from ..llm.chat import Answer, CallError, Reply
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .group_commit import GroupCommit
 
@@ -74,32 +75,24 @@ class Budget:
         patience: float,
         flex_patience: float | None = None,
         backpressure: Backpressure | None = None,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight.
 
         `flex_patience`: the same of a batch at the flex tier; None: as of any other.
         """
-        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure)
+        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure, measures=measures)
+        self.commits = (self._changes,)  # to be started before it is used
         self._prices = prices
         self._patience = patience
         self._flex_patience = patience if flex_patience is None else flex_patience
         self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
         self._open: set[asyncio.Task[BudgetState]] = set()
 
-    async def start(self) -> None:
-        """Begin to write."""
-        await self._changes.start()
-
-    async def close(self) -> None:
-        """Write what is being settled, and stop."""
+    async def settled(self) -> None:
+        """Return once what is being settled is written, or the time for it is over."""
         if self._open:
             await asyncio.wait(self._open, timeout=CLOSING)
-        await self._changes.close()
-
-    @property
-    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """What it writes with."""
-        return (self._changes,)
 
     async def reserve(
         self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None

@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
 from ..ledger.refusals import refusal_words
 from ..llm.chat import Answer
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .group_commit import GATHER, GroupCommit
 
@@ -28,7 +28,12 @@ class Cache:
     """Answers by their question's key, in the ledger; looked up and written in groups."""
 
     def __init__(
-        self, engine: AsyncEngine, backpressure: Backpressure | None = None, *, days: int | None = None
+        self,
+        engine: AsyncEngine,
+        backpressure: Backpressure | None = None,
+        *,
+        days: int | None = None,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """Answers older than so many `days` are not found; None: all are."""
         self._engine = engine
@@ -37,24 +42,13 @@ class Cache:
             "cache look-ups",
             self._find,
             backpressure=backpressure,
+            measures=measures,
             gather_busy=GATHER,  # they come in the groups in which their items were claimed
         )
-        self._keeps: GroupCommit[Keep, None] = GroupCommit("cached answers", self._keep, backpressure=backpressure)
-
-    async def start(self) -> None:
-        """Begin to read and write."""
-        await self._finds.start()
-        await self._keeps.start()
-
-    async def close(self) -> None:
-        """Stop."""
-        await self._finds.close()
-        await self._keeps.close()
-
-    @property
-    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """What it writes with."""
-        return (self._finds, self._keeps)
+        self._keeps: GroupCommit[Keep, None] = GroupCommit(
+            "cached answers", self._keep, backpressure=backpressure, measures=measures
+        )
+        self.commits = (self._finds, self._keeps)  # to be started before it is used
 
     async def find(self, key: str) -> KeptAnswer | None:
         """The answer kept under a key, or None."""

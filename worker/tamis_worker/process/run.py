@@ -16,7 +16,8 @@ from ..liveness.alive_file import AliveFile
 from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
 from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
-from .runtime import SETTLING, STOP_GRACE, Runtime
+from .evaluation_stack import SETTLING
+from .runtime import STOP_GRACE, Runtime
 from .tasks import register
 
 log = logging.getLogger(__name__)
@@ -62,36 +63,35 @@ def _work(
     log_level: str,
 ) -> int:
     gc.freeze()  # what is there by now stays to the end
-    runtime.start()
     watchdog = _watchdog(runtime, settings, alive_file)
-    try:
-        worker = app.Worker(
-            hostname=f"tamis-{runtime.worker_id}",
-            pool="threads",
-            concurrency=1,  # for aggregates; items need no thread, see `deliveries`
-            prefetch_multiplier=settings.concurrency,
-            queues=[*wire.ITEM_QUEUES, wire.CONTROL_QUEUE],
-            without_gossip=True,
-            without_mingle=True,
-            task_events=True,
-            loglevel=log_level,
-        )
+    try:  # the watchdog looks until everything is closed
+        with runtime.running():
+            worker = app.Worker(
+                hostname=f"tamis-{runtime.worker_id}",
+                pool="threads",
+                concurrency=1,  # for aggregates; items need no thread, see `deliveries`
+                prefetch_multiplier=settings.concurrency,
+                queues=[*wire.ITEM_QUEUES, wire.CONTROL_QUEUE],
+                without_gossip=True,
+                without_mingle=True,
+                task_events=True,
+                loglevel=log_level,
+            )
 
-        def ready(**_: object) -> None:
-            log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
-            watchdog.start()
-            if ready_file is not None:
-                ready_file.touch()
+            def ready(**_: object) -> None:
+                log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
+                watchdog.start()
+                if ready_file is not None:
+                    ready_file.touch()
 
-        def shutting_down(**_: object) -> None:
-            runtime.drain()
+            def shutting_down(**_: object) -> None:
+                runtime.drain()
 
-        signals.worker_ready.connect(ready, weak=False)
-        signals.worker_shutting_down.connect(shutting_down, weak=False)
-        worker.start()
-        return EXIT_STALLED if watchdog.verdict else int(worker.exitcode or 0)
+            signals.worker_ready.connect(ready, weak=False)
+            signals.worker_shutting_down.connect(shutting_down, weak=False)
+            worker.start()
+            return EXIT_STALLED if watchdog.verdict else int(worker.exitcode or 0)
     finally:
-        runtime.stop()
         watchdog.end()
 
 

@@ -163,7 +163,7 @@ async def test_waiting_for_capacity_ends_at_once_and_holds_nothing(how: str) -> 
     if how == "stop":
         asking.halting.stop()
     else:
-        asking.halting.lose([(asking.terms.batch_id, 7)])
+        asking.halting.revoke([(asking.terms.batch_id, 7)])
     with pytest.raises(Halted):
         await task
     assert asking.capacity.waiting == 0

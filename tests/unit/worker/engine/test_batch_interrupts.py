@@ -52,7 +52,7 @@ async def waiting(halting: BatchInterrupts, batch_id: UUID) -> "asyncio.Task[str
 
     async def item() -> str:
         try:
-            with halting.held(batch_id, halting.moment, index=0), halting.interruptible(batch_id):
+            with halting.held(batch_id, halting.generation, index=0), halting.interruptible(batch_id):
                 await asyncio.Event().wait()
         except Halted:
             return "halted"
@@ -78,7 +78,7 @@ async def test_a_stopping_worker_ends_every_wait_and_those_to_come(halting: Batc
 async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: BatchInterrupts, ledger: Ledger) -> None:
     paused, running = await waiting(halting, A), await waiting(halting, B)
     ledger.halted = {A}
-    await halting.look(ledger.not_running)
+    await halting.refresh(ledger.not_running)
     assert await ended(paused) == "halted"
     await asyncio.sleep(0)
     assert not running.done()
@@ -95,7 +95,7 @@ async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_a
                 await asyncio.Event().wait()
 
         try:
-            with halting.held(A, halting.moment, index=index):
+            with halting.held(A, halting.generation, index=index):
                 await asyncio.gather(question(), question())
         except Halted:
             return "halted"
@@ -109,7 +109,7 @@ async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_a
     taken, kept, coming = (asyncio.create_task(one) for one in (item(1), item(2), not_claimed_yet()))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    halting.lose([(A, 1)])
+    halting.revoke([(A, 1)])
     assert await ended(taken) == "halted"
     await asyncio.sleep(0)
     assert not kept.done()
@@ -120,11 +120,11 @@ async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_a
 
 
 async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(halting: BatchInterrupts) -> None:
-    with halting.held(A, halting.moment, index=1):
-        halting.lose([(A, 1)])  # while a call is in flight
+    with halting.held(A, halting.generation, index=1):
+        halting.revoke([(A, 1)])  # while a call is in flight
         with pytest.raises(Halted), halting.interruptible(A):
             pass
-    with halting.held(A, halting.moment, index=1), halting.interruptible(A):
+    with halting.held(A, halting.generation, index=1), halting.interruptible(A):
         pass
 
 
@@ -132,14 +132,14 @@ async def test_what_is_not_interruptible_is_finished(halting: BatchInterrupts, l
     answer = asyncio.Event()
 
     async def call() -> str:
-        with halting.held(A, halting.moment, index=0):
+        with halting.held(A, halting.generation, index=0):
             await answer.wait()
             return "answered"
 
     task = asyncio.create_task(call())
     await asyncio.sleep(0)
     ledger.halted = {A}
-    await halting.look(ledger.not_running)
+    await halting.refresh(ledger.not_running)
     answer.set()
     assert await ended(task) == "answered"
 
@@ -147,18 +147,18 @@ async def test_what_is_not_interruptible_is_finished(halting: BatchInterrupts, l
 async def test_a_claim_asked_for_after_the_halt_and_granted_proves_that_the_batch_runs(
     halting: BatchInterrupts, ledger: Ledger
 ) -> None:
-    with halting.held(A, halting.moment, index=0):
+    with halting.held(A, halting.generation, index=0):
         ledger.halted = {A}
-        await halting.look(ledger.not_running)
-    with halting.held(A, halting.moment, index=0), halting.interruptible(A):
+        await halting.refresh(ledger.not_running)
+    with halting.held(A, halting.generation, index=0), halting.interruptible(A):
         pass
 
 
 async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: BatchInterrupts, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment, index=0):
-        asked = halting.moment
+    with halting.held(A, halting.generation, index=0):
+        asked = halting.generation
         ledger.halted = {A}
-        await halting.look(ledger.not_running)
+        await halting.refresh(ledger.not_running)
     with halting.held(A, asked, index=0), pytest.raises(Halted), halting.interruptible(A):
         pass
 
@@ -172,8 +172,8 @@ async def test_an_answer_of_the_ledger_that_is_older_than_a_claim_halts_nothing(
         return {A}
 
     item: asyncio.Task[str] | None = None
-    with halting.held(A, halting.moment, index=0):
-        await halting.look(resumed_meanwhile)
+    with halting.held(A, halting.generation, index=0):
+        await halting.refresh(resumed_meanwhile)
     await asyncio.sleep(0)
     assert item is not None
     assert not item.done()
@@ -185,28 +185,28 @@ async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_
         await halting.pause(A, BAD_KEY)
         return set()
 
-    with halting.held(A, halting.moment, index=0):
-        await halting.look(paused_meanwhile)
+    with halting.held(A, halting.generation, index=0):
+        await halting.refresh(paused_meanwhile)
         with pytest.raises(Halted), halting.interruptible(A):
             pass
 
 
 async def test_a_batch_that_runs_again_is_halted_no_more(halting: BatchInterrupts, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment, index=0):
+    with halting.held(A, halting.generation, index=0):
         ledger.halted = {A}
-        await halting.look(ledger.not_running)
+        await halting.refresh(ledger.not_running)
         ledger.halted = set()
-        await halting.look(ledger.not_running)
+        await halting.refresh(ledger.not_running)
         with halting.interruptible(A):
             pass
 
 
 async def test_nothing_is_asked_where_nothing_is_held(halting: BatchInterrupts, ledger: Ledger) -> None:
-    assert await halting.look(ledger.not_running) == []
-    with halting.held(A, halting.moment, index=0):
-        await halting.look(ledger.not_running)
-    await halting.look(ledger.not_running)  # once more: how it stands now that its last item has ended here
-    await halting.look(ledger.not_running)
+    assert await halting.refresh(ledger.not_running) == []
+    with halting.held(A, halting.generation, index=0):
+        await halting.refresh(ledger.not_running)
+    await halting.refresh(ledger.not_running)  # once more: how it stands now that its last item has ended here
+    await halting.refresh(ledger.not_running)
     assert ledger.asked == [{A}, {A}]
 
 
@@ -214,14 +214,14 @@ async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(
     halting: BatchInterrupts, ledger: Ledger
 ) -> None:
     ledger.halted = {A}
-    with halting.held(A, halting.moment, index=0):
-        assert await halting.look(ledger.not_running) == []
-    assert await halting.look(ledger.not_running) == [A]
-    assert await halting.look(ledger.not_running) == []
+    with halting.held(A, halting.generation, index=0):
+        assert await halting.refresh(ledger.not_running) == []
+    assert await halting.refresh(ledger.not_running) == [A]
+    assert await halting.refresh(ledger.not_running) == []
 
 
 async def test_of_many_that_pause_a_batch_at_once_one_writes(halting: BatchInterrupts, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment, index=0):
+    with halting.held(A, halting.generation, index=0):
         await asyncio.gather(*(halting.pause(A, BAD_KEY) for _ in range(50)))
     assert ledger.pauses == [(A, BAD_KEY)]
 
@@ -238,7 +238,7 @@ async def test_where_the_ledger_is_away_nothing_is_halted(halting: BatchInterrup
 
     item = await waiting(halting, A)
     with pytest.raises(LedgerUnavailable):
-        await halting.look(away)
+        await halting.refresh(away)
     await asyncio.sleep(0)
     assert not item.done()
     item.cancel()

@@ -232,7 +232,7 @@ async def test_a_hopeless_model_pauses_the_batch_with_what_it_said_and_gives_the
 async def test_a_batch_paused_before_is_paused_again_after_one_call() -> None:
     asking = Asking([bad_key()] * 9)
     for calls in (3, 4):
-        with asking.halting.held(TERMS.batch_id, asking.halting.moment, index=0), pytest.raises(Halted):
+        with asking.halting.held(TERMS.batch_id, asking.halting.generation, index=0), pytest.raises(Halted):
             await asking.ask()
         assert len(asking.endpoint.calls) == calls
     assert len(asking.pauses) == 2
