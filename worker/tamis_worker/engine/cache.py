@@ -1,5 +1,7 @@
 """The cache: a valid answer already received is never paid for again. Errors are never kept."""
 
+import hashlib
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
 from ..ledger.refusals import refusal_words
-from ..llm.chat import Answer
+from ..llm.chat import Answer, ChatRequest
+from ..llm.prompt_cache import PARAMETERS
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
+from .capacity import SERVICE_TIER
 from .group_commit import GATHER, GroupCommit
+
+SAME_ANSWER = frozenset({SERVICE_TIER}) | PARAMETERS  # options that change what an answer costs, not the answer
 
 log = logging.getLogger(__name__)
 
@@ -70,3 +76,24 @@ class Cache:
     async def _keep(self, keeps: Sequence[Keep]) -> Sequence[None]:
         await keep_answers(self._engine, {keep.key: keep.answer for keep in keeps})
         return [None for _ in keeps]
+
+
+def fingerprint(request: ChatRequest, sample: int = 0) -> str:
+    """sha256 of everything that determines an answer, as canonical JSON: the question's key in the cache.
+
+    `sample` tells equal questions apart whose answers shall differ.
+    """
+    fields: dict[str, object] = {
+        "max_tokens": request.max_tokens,
+        "messages": [{"content": message.content, "role": message.role} for message in request.messages],
+        "model": request.model,
+        "schema": request.schema,
+        "schema_name": request.schema_name,
+        "temperature": request.temperature,
+    }
+    if options := {name: value for name, value in request.options.items() if name not in SAME_ANSWER}:
+        fields["options"] = options
+    if request.headers:  # behind a gateway, one may choose another model
+        fields["headers"] = {name.lower(): value for name, value in request.headers.items()}
+    canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()

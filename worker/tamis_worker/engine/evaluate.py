@@ -26,9 +26,10 @@ from ..telemetry import submission
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
+from .call_policy import CallPolicy
 from .conversation import Conversation
 from .group_commit import GroupCommit
-from .question_runner import CallPolicy, QuestionRunner
+from .question_runner import QuestionRunner
 from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended

@@ -16,10 +16,11 @@ from ..engine.backpressure import Backpressure
 from ..engine.batch_interrupts import BatchInterrupts
 from ..engine.budget import Budget
 from ..engine.cache import Cache
+from ..engine.call_policy import CallPolicy
 from ..engine.capacity import Capacity
 from ..engine.evaluate import Evaluator, Writers
 from ..engine.group_commit import GroupCommit
-from ..engine.question_runner import CallPolicy, QuestionRunner
+from ..engine.question_runner import QuestionRunner
 from ..ledger import pauses
 from ..ledger.batches import BatchConfigCache
 from ..ledger.claims import Claims

@@ -9,9 +9,10 @@ import pytest
 
 from tamis_schemas import ErrorKind, Filter, Pause, Prices, Steering, Tier, Usage
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
+from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.engine.capacity import Capacity
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
-from tamis_worker.engine.question_runner import CallAccounting, QuestionRunner
+from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
@@ -97,7 +98,7 @@ class Asking:
         self.asker = QuestionRunner(
             *(w, w, POLICY, self.halting, w, w, Prices({})),
             sleep=w.sleep,
-            access=lambda: KeyCircuitBreaker(spacing=0.0),
+            breaker=lambda: KeyCircuitBreaker(spacing=0.0),
             capacity=self.capacity,
         )
 

@@ -30,7 +30,7 @@ from tamis_worker.engine.budget import (
     reserved_tokens,
     usage_of,
 )
-from tamis_worker.engine.question_runner import CallAccounting
+from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import BudgetChange, BudgetState
 from tamis_worker.llm.chat import Answer, CallError, Reply

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
+from tamis_worker.engine.call_accounting import MOST_DEVIATIONS, CallAccounting
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
-from tamis_worker.engine.question_runner import MOST_DEVIATIONS, CallAccounting, QuestionRunner
+from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
@@ -106,7 +107,7 @@ class Asking:
         self.halting = BatchInterrupts(self._pause)
         e = self.endpoint
         self.asker = QuestionRunner(
-            e, e, policy, self.halting, e, e, Prices({}), sleep=e.sleep, access=lambda: KeyCircuitBreaker(spacing=0.0)
+            e, e, policy, self.halting, e, e, Prices({}), sleep=e.sleep, breaker=lambda: KeyCircuitBreaker(spacing=0.0)
         )
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
@@ -335,7 +336,7 @@ def asker_with(ledger: Ledger, endpoint: Any) -> tuple[QuestionRunner, BatchInte
         *(e, e, POLICY, halting, e, e, Prices({})),
         backpressure=ledger.backpressure,
         sleep=e.sleep,
-        access=lambda: KeyCircuitBreaker(spacing=0.0),
+        breaker=lambda: KeyCircuitBreaker(spacing=0.0),
     )
     return asker, halting
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tamis_schemas import NO_STEERING, ErrorKind, Steering, Tier, Usage
+from tamis_worker.engine.cache import fingerprint
+from tamis_worker.engine.call_accounting import CallAccounting
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request
-from tamis_worker.engine.question_runner import CallAccounting, CallPolicy, fingerprint
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
 from tamis_worker.operations.program import Question
