@@ -48,7 +48,7 @@ class _Wait:
 
 
 class BatchInterrupts:
-    """One per worker process; used on the worker's loop only."""
+    """The interrupts of one worker process; used on its loop only."""
 
     def __init__(self, write: Write) -> None:
         """`write` pauses a batch in the ledger."""
@@ -72,7 +72,7 @@ class BatchInterrupts:
         return self._stopped
 
     def stop(self) -> None:
-        """The worker stops: end every interruptible wait, those to come too."""
+        """Stop the worker: end every interruptible wait, those to come too."""
         self._stopped = True
         self._end_waits(self._waiting)
 
@@ -98,13 +98,13 @@ class BatchInterrupts:
             self._halt(batch_id)
 
     def revoke(self, items: Collection[Item]) -> None:
-        """Others have these items now: end their waits here, so that no call is made for them any more."""
+        """End the waits of items that others have now, so that no call is made for them here any more."""
         self._revoked.update(items)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """While an item of the batch is evaluated, whose claim was asked for in this generation."""
+        """Hold an item of the batch while it is evaluated; its claim was asked for in this generation."""
         item = (batch_id, index)
         self._revoked.discard(item)  # it came too late, for a claim before this one
         before = _item.set(item)

@@ -70,8 +70,8 @@ class Cache:
             log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
-        found = await find_answers(self._engine, keys, self._days)
-        return [found.get(key) for key in keys]
+        answers = await find_answers(self._engine, keys, self._days)
+        return [answers.get(key) for key in keys]
 
     async def _keep(self, keeps: Sequence[Keep]) -> Sequence[None]:
         await keep_answers(self._engine, {keep.key: keep.answer for keep in keeps})

@@ -11,7 +11,7 @@ from .retry import RetryPolicy
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """How much an item may ask for."""
+    """The calls that one item may make."""
 
     retry: RetryPolicy
     temperature: float | None

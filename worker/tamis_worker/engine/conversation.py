@@ -42,7 +42,7 @@ class Conversation:
         self._questions = 0
 
     async def run(self, course: OperationProgram) -> Decided | Failure:
-        """What the course comes to. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
+        """Run the course to its end. Raises `Halted` where the worker stops meanwhile, or the batch is not to go on."""
         try:
             questions = next(course)
             while True:
@@ -62,11 +62,11 @@ class Conversation:
 
     @property
     def transcript(self) -> CallsOfClaim | None:
-        """What was asked and answered so far; None where nothing was, or it is not kept."""
+        """The calls made so far; None where there were none, or they are not kept."""
         return None if self._transcript is None else self._transcript.written
 
     def provenance(self) -> Provenance:
-        """How the evaluation came about; the prompt is that of the first question."""
+        """The origin and the bill of the evaluation; the prompt is that of the first question."""
         return Provenance(
             model=self._accounting.model,
             prompt_sha256=self._first_key,

@@ -51,7 +51,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Writers:
-    """What an evaluator writes, each in groups."""
+    """The writers of an evaluator, each of which writes in groups."""
 
     claims: GroupCommit[ItemKey, Claim | None]
     outcomes: GroupCommit[Outcome, bool]
@@ -64,7 +64,7 @@ class Writers:
 
 
 class NotBegun(Exception):
-    """The worker stops, and the item was not even claimed."""
+    """Raised where the worker stops before the item is claimed."""
 
 
 class Evaluator:
@@ -115,7 +115,7 @@ class Evaluator:
             await self._traced(claim, since)
 
     async def _may_be_begun(self, key: ItemKey) -> bool:
-        """Once the servers work; False where its batch is halted meanwhile: what starts it again publishes it anew."""
+        """True once the servers work; False where its batch is halted meanwhile: what resumes it publishes it anew."""
         try:
             with self._interrupts.interruptible(key.batch_id):
                 await self._backpressure.clear()
@@ -154,13 +154,13 @@ class Evaluator:
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
 
     def _fault(self, claim: Claim, error: Exception) -> Outcome:
-        told = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         if isinstance(error, SQLAlchemyError):  # which quotes statements and values
-            told = f"the ledger refuses a statement: {refusal_words(error)}"
-            log.error("%s: %s", _label(claim), told)
+            message = f"the ledger refuses a statement: {refusal_words(error)}"
+            log.error("%s: %s", _label(claim), message)
         else:
             log.exception("%s", _label(claim))
-        return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(told)[:500]), Provenance())
+        return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(message)[:500]), Provenance())
 
     async def _given_back(self, back: Return) -> None:
         try:
@@ -175,13 +175,13 @@ class Evaluator:
         try:
             return outcome, await self._writers.outcomes.submit(outcome)
         except Exception as error:  # the ledger refuses it: else the item would stay running, and be paid for again
-            told = refusal_words(error)
-        log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), told)
+            refusal = refusal_words(error)
+        log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), refusal)
         if outcome.transcript is not None:
             with suppress(Exception):  # it is not the transcript that cannot be held
                 alone = replace(outcome, transcript=None)
                 return alone, await self._writers.outcomes.submit(alone)
-        failed, unpaid = refused(outcome, told)
+        failed, unpaid = refused(outcome, refusal)
         with suppress(Exception):  # it is the bill that cannot be held
             return failed, await self._writers.outcomes.submit(failed)
         return unpaid, await self._writers.outcomes.submit(unpaid)
@@ -228,7 +228,7 @@ class _ItemSpan:
         self.outcome = INTERRUPTED
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
-        """The item is claimed, and it is known what to ask."""
+        """Begin the span of an item that is claimed, once it is known what to ask."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
         self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)
@@ -244,7 +244,7 @@ class _ItemSpan:
         self.span.enter()
 
     def ended(self, outcome: Outcome) -> None:
-        """There is an outcome."""
+        """Note the outcome."""
         self.outcome = outcome.status.value
         if self.span.recording:
             cost = outcome.provenance.cost

@@ -85,7 +85,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def name(self) -> str:
-        """What it writes."""
+        """The name of what it writes."""
         return self._name
 
     @property
@@ -156,9 +156,9 @@ class GroupCommit(Generic[Entry, Reply]):
                 self._began = None
 
     async def _write_noticing_delay(self, group: Sequence[_Waiting[Entry, Reply]]) -> Sequence[Reply]:
-        told = f"{self._name} wait for Postgres for more than {self._slow:g} s"
+        delay = f"{self._name} wait for Postgres for more than {self._slow:g} s"
         late = asyncio.get_running_loop().call_later(
-            self._slow, self._backpressure.failed, Server.LEDGER, self._name, told
+            self._slow, self._backpressure.failed, Server.LEDGER, self._name, delay
         )
         try:
             return await self._write([waiting.entry for waiting in group])

@@ -96,7 +96,7 @@ class QuestionRunner:
         fresh: bool = False,
         transcript: QuestionTranscript | None = None,
     ) -> T | Failure:
-        """What `parse` makes of the answer, or why there is none.
+        """The value that `parse` makes of the answer, or why there is none.
 
         `terms` are those of the batch on whose behalf it is asked.
         `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
@@ -114,8 +114,8 @@ class QuestionRunner:
         step: Next[T] = attempt.first()
         while True:
             match step:
-                case Ask(asked):
-                    step = await self._asked(asked, attempt, parse, accounting, terms, transcript)
+                case Ask(call):
+                    step = await self._next_step(call, attempt, parse, accounting, terms, transcript)
                 case Wait(seconds, following):
                     with self._interrupts.interruptible(terms.batch_id):
                         await self._sleep(seconds)
@@ -155,9 +155,9 @@ class QuestionRunner:
             transcript.found(request, kept.content, kept.model, read.deviations)
         return read
 
-    async def _asked(
+    async def _next_step(
         self,
-        asked: ChatRequest,
+        request: ChatRequest,
         attempt: Attempt[T],
         parse: Callable[[object], T],
         accounting: CallAccounting,
@@ -166,19 +166,19 @@ class QuestionRunner:
     ) -> Next[T]:
         """The step that follows from a call, made and accounted for. Raises `Halted` where it is to halt the batch."""
         await self._until_the_answer_can_be_kept(terms)
-        place = await self._place(asked, accounting, terms)
-        reservation = await self._reserved(asked, terms, place)
+        place = await self._place(request, accounting, terms)
+        reservation = await self._reserved(request, terms, place)
         with (
             place,
             ChatSpan(self._server, place.request) as traced,
-            await self._admission(asked.model, terms, reservation) as admission,
+            await self._admission(request.model, terms, reservation) as admission,
             self._llm.finding_out(place.request) as finding_out,
         ):
             reply = place.heard(await self._call(finding_out, place.request, terms, admission, reservation, traced))
             refusals = admission.record(reply)
-            cost = cost_of(self._prices, asked.model, reply)
+            cost = cost_of(self._prices, request.model, reply)
             accounting.note(reply, cost)
-            read = read_reply(reply, asked.schema, parse)
+            read = read_reply(reply, request.schema, parse)
             error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
             if error is None:
                 accounting.answered(deviations, traced)
@@ -186,7 +186,7 @@ class QuestionRunner:
                 traced.unusable(error.kind.value)
             if transcript is not None:
                 transcript.called(place.request, reply, cost, error, deviations)
-            self._measures.called(asked.model, "ok" if error is None else error.kind.value, reply, cost)
+            self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
             learnt = await self._llm.learn(place.request, reply, usable=error is None)
             step = attempt.next(
                 CallOutcome(

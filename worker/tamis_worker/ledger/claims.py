@@ -41,13 +41,13 @@ class Claim:
 # cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
 _CLAIM = text("""
 WITH wanted AS (
-    SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.in_doubt AS again,
+    SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again,
            i.state = 'running' AS held
-    FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:in_doubt AS bool[]))
-         AS w(batch_id, idx, in_doubt)
+    FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:doubted AS bool[]))
+         AS w(batch_id, idx, doubted)
     JOIN item_states i USING (batch_id, idx)
     JOIN batches b ON b.id = i.batch_id AND b.state = 'running'
-    WHERE ((i.state = 'running' AND i.worker = :worker AND w.in_doubt)
+    WHERE ((i.state = 'running' AND i.worker = :worker AND w.doubted)
         OR (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
               SELECT FROM workers k
               WHERE k.id = i.worker AND (k.lease_until > now() OR NOT EXISTS (
@@ -87,7 +87,7 @@ async def claim(
             {
                 "batch_ids": [key.batch_id for key in keys],
                 "indexes": [key.index for key in keys],
-                "in_doubt": [key in in_doubt for key in keys],
+                "doubted": [key in in_doubt for key in keys],
                 "worker": worker,
                 "max_claims": max_claims,
             },
@@ -109,9 +109,9 @@ WHERE i.state <> 'running' OR i.worker IS DISTINCT FROM :worker
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
     """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
-    asked = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys], "worker": worker}
+    parameters = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys], "worker": worker}
     async with transaction(engine) as connection:
-        return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, asked)]
+        return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, parameters)]
 
 
 class Claims:

@@ -74,11 +74,11 @@ class Vitals:
             await asyncio.sleep(PULSE)
 
     def stop(self) -> None:
-        """The process was asked to stop; only the first time counts."""
+        """Note that the process was asked to stop; only the first time counts."""
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """What the watchdog judges by. Asks the broker, for a few seconds at most."""
+        """The observation that the watchdog judges by. Asks the broker, for a few seconds at most."""
         waiting = self._waiting()
         now = time.monotonic()
         ended = self._background.ended
@@ -97,7 +97,7 @@ class Vitals:
         )
 
     def report(self) -> WorkerReport:
-        """What the worker says of itself."""
+        """The report of the worker about itself."""
         now = time.monotonic()
         doing, since = self._now_doing()
         if doing != self._doing:
@@ -118,7 +118,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """And since when, where that is known better than from the first report of it."""
+        """The present state, and since when, where that is known better than from the first report of it."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self._backpressure.trouble) is not None:

@@ -1,13 +1,13 @@
 """The parts that evaluate items in a worker process, from its connections up to the evaluator."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import redis.asyncio as redis
 
+from tamis_producer.config.redaction import Redaction
 from tamis_producer.files.price_file import known_prices
 from tamis_producer.transport.dispatch import Dispatcher
 
@@ -43,25 +43,11 @@ from .returned_claims import ReturnedClaims
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvaluationStack:
-    """One evaluator and everything under it that others ask or that is to be closed."""
+    """One evaluator and everything under it, built from the bottom up; open within `opened`."""
 
-    evaluator: Evaluator
-    held: HeldClaims
-    interrupts: BatchInterrupts
-    configs: BatchConfigCache
-    capacity: Capacity
-    writers: Writers
-    budget: Budget
-    cache: Cache
-    limiters: Limiters
-    llm: Llm
-    redis: "redis.Redis"  # the limiter's
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         settings: WorkerSettings,
         ledger: LedgerEngines,
         dispatcher: Dispatcher,
@@ -69,23 +55,21 @@ class EvaluationStack:
         worker_id: str,
         backpressure: Backpressure,
         measures: Measures,
-        redact: Callable[[str], str],
-        learn_key: Callable[[str], object],
-    ) -> Self:
-        """Built from the bottom up; connects to nothing yet.
+        redact: Redaction,
+    ) -> None:
+        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing or of no use.
 
-        `dispatcher` publishes what is given back; `redact` takes secrets out of a text, and `learn_key` is told of each
-        key before a call is made with it. Raises `ConfigurationError` where a setting is missing or of no use.
+        `dispatcher` publishes what is given back; `redact` learns each key before a call is made with it.
         """
-        prices = known_prices(settings.prices)
         policy = CallPolicy.of(settings)
-        capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
-        limiter_redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
+        prices = known_prices(settings.prices)
+        self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
-        limiters = Limiters(limiter_redis, settings.endpoint, limits, holder=worker_id, lease=settings.lease)
-        llm = _llm(settings, ledger, worker_id, learn_key)
-        cache = Cache(ledger.statements, backpressure, days=settings.cache_days, measures=measures)
-        budget = Budget(
+        self.limiters = Limiters(self._redis, settings.endpoint, limits, holder=worker_id, lease=settings.lease)
+        self._llm = _llm(settings, ledger, worker_id, redact)
+        self.capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
+        self._cache = Cache(ledger.statements, backpressure, days=settings.cache_days, measures=measures)
+        self._budget = Budget(
             Spending(ledger.transactions),
             prices,
             patience=settings.call_timeout + SETTLING,
@@ -93,35 +77,35 @@ class EvaluationStack:
             backpressure=backpressure,
             measures=measures,
         )
-        interrupts = BatchInterrupts(partial(pauses.pause, ledger.transactions, redact=redact))
+        self.interrupts = BatchInterrupts(partial(pauses.pause, ledger.transactions, redact=redact))
         runner = QuestionRunner(
-            llm,
-            limiters,
+            self._llm,
+            self.limiters,
             policy.retry,
-            interrupts,
-            cache,
-            budget,
+            self.interrupts,
+            self._cache,
+            self._budget,
             prices,
             backpressure=backpressure,
-            capacity=capacity,
+            capacity=self.capacity,
             server=Server.of(settings.endpoint),
             measures=measures,
         )
-        held = HeldClaims()
-        claims = Claims(ledger.statements, worker=worker_id, max_claims=settings.max_claims, held=held)
+        self.held = HeldClaims()
+        claims = Claims(ledger.statements, worker=worker_id, max_claims=settings.max_claims, held=self.held)
         commit = partial(GroupCommit, backpressure=backpressure, measures=measures)
-        writers = Writers(
+        self._writers = Writers(
             claims=commit("claims", claims.claim),
             outcomes=commit("results", partial(record, ledger.statements, known=KnownPrompts())),
             returns=commit("returns", ReturnedClaims(ledger.transactions, dispatcher).write),
         )
-        configs = BatchConfigCache(ledger.statements, settings.steering)
-        evaluator = Evaluator(
-            writers,
-            configs,
+        self.configs = BatchConfigCache(ledger.statements, settings.steering)
+        self.evaluator = Evaluator(
+            self._writers,
+            self.configs,
             runner,
-            interrupts,
-            held,
+            self.interrupts,
+            self.held,
             default_model=settings.default_model,
             policy=policy,
             redact=redact,
@@ -129,35 +113,22 @@ class EvaluationStack:
             backpressure=backpressure,
             measures=measures,
         )
-        return cls(
-            evaluator=evaluator,
-            held=held,
-            interrupts=interrupts,
-            configs=configs,
-            capacity=capacity,
-            writers=writers,
-            budget=budget,
-            cache=cache,
-            limiters=limiters,
-            llm=llm,
-            redis=limiter_redis,
-        )
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
         """All that speak to the ledger in groups."""
-        return (*self.cache.commits, *self.budget.commits, *self.writers.commits)
+        return (*self._cache.commits, *self._budget.commits, *self._writers.commits)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Ready to evaluate. What is opened is closed in the opposite order, also where opening fails half way."""
         async with AsyncExitStack() as opened:
-            for close in (self.redis.aclose, self.llm.close, self.limiters.close):  # they connect on first use
+            for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # they connect on first use
                 opened.push_async_callback(close)
-            await _start(self.cache.commits, opened)
-            await _start(self.budget.commits, opened)
-            opened.push_async_callback(self.budget.settled)
-            await _start(self.writers.commits, opened)
+            await _start(self._cache.commits, opened)
+            await _start(self._budget.commits, opened)
+            opened.push_async_callback(self._budget.settled)
+            await _start(self._writers.commits, opened)
             yield
 
 
@@ -167,13 +138,13 @@ async def _start(commits: Iterable[GroupCommit[Any, Any]], opened: AsyncExitStac
         await commit.start()
 
 
-def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, learn_key: Callable[[str], object]) -> Llm:
+def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, redact: Redaction) -> Llm:
     keys = key_source(
         settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
         file=settings.llm_api_key_file,
         command=settings.llm_api_key_command,
         ttl=settings.llm_api_key_ttl,
-        learn=learn_key,
+        learn=redact.learn,
     )
     return Llm(
         settings.endpoint,

@@ -64,7 +64,7 @@ class Runtime:
         # Publishing is synchronous in Celery; dispatch runs on task threads, with connections of its own.
         self.dispatch_engine = connect_producer(settings.database, DISPATCH)
         self.dispatcher = Dispatcher(self.dispatch_engine, app)
-        self.evaluation = EvaluationStack.of(
+        self.evaluation = EvaluationStack(
             settings,
             self.ledger,
             self.dispatcher,
@@ -72,7 +72,6 @@ class Runtime:
             backpressure=backpressure,
             measures=measures,
             redact=redact,
-            learn_key=redact.learn,
         )
         probe = BrokerProbe([settings.broker, settings.limiter], backpressure)
         self.deliveries = Deliveries(

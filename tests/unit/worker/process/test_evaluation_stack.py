@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.transport.broker import make_app
@@ -27,15 +28,14 @@ STARTED = ["cache look-ups", "cached answers", "spending", "claims", "results", 
 
 def stack(**settings: Any) -> EvaluationStack:
     worker = WorkerSettings(**(NOWHERE | settings))
-    return EvaluationStack.of(
+    return EvaluationStack(
         worker,
         LedgerEngines.of(worker.database),
         Dispatcher(connect_producer(worker.database, DISPATCH), make_app(worker)),
         worker_id="w",
         backpressure=Backpressure(),
         measures=NULL_MEASURES,
-        redact=str,
-        learn_key=str,
+        redact=Redaction.of(worker),
     )
 
 
@@ -62,7 +62,7 @@ class Recorder:
 
 
 def is_closed(evaluation: EvaluationStack) -> bool:
-    return evaluation.llm._client.is_closed()
+    return evaluation._llm._client.is_closed()
 
 
 async def test_what_is_opened_is_closed_in_the_opposite_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,13 +89,13 @@ async def test_what_was_opened_before_a_part_that_fails_is_closed(monkeypatch: p
 
 async def test_a_part_that_cannot_be_closed_keeps_no_other_open(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder, evaluation = Recorder(monkeypatch), stack()
-    monkeypatch.setattr(evaluation.writers.outcomes, "close", _cut)
+    monkeypatch.setattr(evaluation._writers.outcomes, "close", _cut)
     with pytest.raises(OSError, match="cut"):
         async with evaluation.opened():
             pass
     assert recorder.closed == [name for name in STARTED[::-1] if name != "results"]
     assert is_closed(evaluation)
-    await GroupCommit.close(evaluation.writers.outcomes)
+    await GroupCommit.close(evaluation._writers.outcomes)
 
 
 async def _cut() -> None:
