@@ -142,18 +142,22 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
 
     async def item(place: int) -> Outcome:
         """A question, and another where the first came to nothing; with the bill as a conversation draws it."""
-        tally = CallAccounting()
+        accounting = CallAccounting()
         options = {"service_tier": "flex"} if place % 2 else {}
         text = f"{LONG}\nRecord number {place}."
         request = ChatRequest(MODEL, (Message("user", text),), "x", SCHEMA, None, 100, options=options)
         for _ in range(2):
             async with at_once:
                 reply = await llm.ask(request)
-            tally.note(reply, cost_of(known, MODEL, reply))
+            accounting.note(reply, cost_of(known, MODEL, reply))
             if isinstance(reply, Answer):
                 break
         provenance = Provenance(
-            usage=tally.usage, cost=tally.cost, tier=tally.tier, calls=tally.calls, unanswered=tally.unanswered
+            usage=accounting.usage,
+            cost=accounting.cost,
+            tier=accounting.tier,
+            calls=accounting.calls,
+            unanswered=accounting.unanswered,
         )
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         failed = Failure(ErrorKind.TRUNCATED, "cut off")

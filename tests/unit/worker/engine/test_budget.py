@@ -343,15 +343,15 @@ def test_failed_calls_cost_what_was_counted_and_unknown_prices_are_never_nothing
 )
 def test_a_call_whose_end_nobody_knows_is_told_from_one_that_was_refused(reply: Reply, unanswered: bool) -> None:
     assert is_unanswered(reply) is unanswered
-    tally = CallAccounting()
-    tally.note(reply, None)
-    assert (tally.calls, tally.unanswered) == (1, int(unanswered))
+    accounting = CallAccounting()
+    accounting.note(reply, None)
+    assert (accounting.calls, accounting.unanswered) == (1, int(unanswered))
 
 
 def test_the_tier_of_the_last_answer_is_kept_and_refusals_name_none() -> None:
-    tally = CallAccounting()
-    tally.note(replace(ANSWERED, tier="flex"), D(0))
-    tally.note(CallError(ErrorKind.RATE_LIMITED, "429", 429), D(0))
-    assert tally.tier == "flex"
-    tally.note(replace(ANSWERED, tier=None), D(0))
-    assert tally.tier is None
+    accounting = CallAccounting()
+    accounting.note(replace(ANSWERED, tier="flex"), D(0))
+    accounting.note(CallError(ErrorKind.RATE_LIMITED, "429", 429), D(0))
+    assert accounting.tier == "flex"
+    accounting.note(replace(ANSWERED, tier=None), D(0))
+    assert accounting.tier is None

@@ -52,20 +52,20 @@ class QuestionRunner:
         self,
         request: ChatRequest,
         parse: object,
-        tally: CallAccounting,
+        accounting: CallAccounting,
         terms: BatchTerms,
         *,
         key: object,
         **more: object,
     ) -> str:
         word = request.messages[0].content
-        self.worked.append(tally.worked)
+        self.worked.append(accounting.worked)
         if word in self.halted:
             raise Halted
         await self.in_flight.wait()
-        tally.longest = max(tally.longest, self.seconds.get(word, 0.0))
+        accounting.longest = max(accounting.longest, self.seconds.get(word, 0.0))
         self.answered.append(word)
-        tally.answered(self.deviations.get(word, ()))
+        accounting.answered(self.deviations.get(word, ()))
         return word
 
 
