@@ -11,7 +11,7 @@ from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 
 from ..config.settings import WorkerSettings
-from ..engine.question_runner import CallPolicy
+from ..engine.call_policy import CallPolicy
 from ..llm.api_key import KeySource, key_source
 from ..llm.chat import CallError
 from ..llm.key_command import NoKey

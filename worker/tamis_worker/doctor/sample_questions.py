@@ -12,8 +12,8 @@ from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from .. import operations
+from ..engine.call_policy import CallPolicy
 from ..engine.conversation import chat_request
-from ..engine.question_runner import CallPolicy
 from ..llm.chat import ChatRequest
 
 

@@ -28,8 +28,9 @@ from tamis_schemas.ledger import batches, llm_cache, results
 
 from .. import operations
 from ..config.settings import WorkerSettings
+from ..engine.cache import fingerprint
+from ..engine.call_policy import CallPolicy
 from ..engine.conversation import chat_request
-from ..engine.question_runner import CallPolicy, fingerprint
 from ..limiter.token_estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from ..llm.chat import ChatRequest
 from ..operations.program import EvaluationFailed, Question

@@ -85,18 +85,17 @@ class LedgerDialects:
     async def release(self, model: str, holder: str) -> None:
         """See `DialectStore`."""
         async with transaction(self._engine) as connection:
-            given = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
-            await connection.execute(_RELEASE, given)
+            parameters = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
+            await connection.execute(_RELEASE, parameters)
 
-    async def _row(self, statement: TextClause, model: str, **given: object) -> Row[tuple[object, ...]] | None:
+    async def _row(self, statement: TextClause, model: str, **parameters: object) -> Row[tuple[object, ...]] | None:
         below = [rung.value for rung in Rung if is_below(rung, START)]
-        given |= {"endpoint": self._endpoint, "model": storable(model), "below": below, "climb_after": CLIMB_AFTER}
+        parameters |= {"endpoint": self._endpoint, "model": storable(model), "below": below, "climb_after": CLIMB_AFTER}
         async with transaction(self._engine) as connection:
-            return (await connection.execute(statement, given)).one_or_none()
+            return (await connection.execute(statement, parameters)).one_or_none()
 
 
 def _state(row: Row[tuple[object, ...]]) -> RungState:
     # A rung that only a later release knows is the lowest to this one, which asks for the least.
-    known = [rung for rung in Rung if rung.value == row.rung]
-    rung = known[0] if known else Rung.REMINDED
+    rung = next((rung for rung in Rung if rung.value == row.rung), Rung.REMINDED)
     return RungState(rung, proven=row.proven, unusable=row.unusable, due=row.due)

@@ -16,7 +16,8 @@ from ..liveness.alive_file import AliveFile
 from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
 from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
-from .runtime import SETTLING, STOP_GRACE, Runtime
+from .evaluation_stack import SETTLING
+from .runtime import STOP_GRACE, Runtime
 from .tasks import register
 
 log = logging.getLogger(__name__)
@@ -62,27 +63,26 @@ def _work(
     log_level: str,
 ) -> int:
     gc.freeze()  # what is there by now stays to the end
-    runtime.start()
     watchdog = _watchdog(runtime, settings, alive_file)
-    try:
+    try:  # the watchdog looks until everything is closed
+        with runtime.running():
 
-        def ready(**_: object) -> None:
-            log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
-            watchdog.start()
-            if ready_file is not None:
-                ready_file.touch()
+            def ready(**_: object) -> None:
+                log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
+                watchdog.start()
+                if ready_file is not None:
+                    ready_file.touch()
 
-        def shutting_down(**_: object) -> None:
-            runtime.drain()
+            def shutting_down(**_: object) -> None:
+                runtime.drain()
 
-        signals.worker_ready.connect(ready, weak=False)
-        signals.worker_shutting_down.connect(shutting_down, weak=False)
-        exit_code = work(
-            app, name=f"tamis-{runtime.worker_id}", items_at_once=settings.concurrency, log_level=log_level
-        )
-        return EXIT_STALLED if watchdog.verdict else exit_code
+            signals.worker_ready.connect(ready, weak=False)
+            signals.worker_shutting_down.connect(shutting_down, weak=False)
+            exit_code = work(
+                app, name=f"tamis-{runtime.worker_id}", items_at_once=settings.concurrency, log_level=log_level
+            )
+            return EXIT_STALLED if watchdog.verdict else exit_code
     finally:
-        runtime.stop()
         watchdog.end()
 
 

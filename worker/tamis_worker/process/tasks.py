@@ -33,7 +33,7 @@ def register(app: Celery, runtime: Runtime) -> None:
 
     # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:
-        runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
+        runtime.run(runtime.evaluation.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 
     def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
         with tracing.aggregating(batch_id, round_, shard, of=(task.request.headers or {}).get(tracing.HEADER)):
@@ -41,7 +41,7 @@ def register(app: Celery, runtime: Runtime) -> None:
 
     def close(batch_id: str, round_: int, shard: int) -> None:
         try:
-            closing = runtime.run(close_shard(runtime.engine, UUID(batch_id), round_, shard))
+            closing = runtime.run(close_shard(runtime.ledger.transactions, UUID(batch_id), round_, shard))
             if closing is Closing.CLOSED:
                 runtime.dispatcher.fill_window(UUID(batch_id))
             elif closing is Closing.COMPLETED:
