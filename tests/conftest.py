@@ -1,5 +1,6 @@
 """Real servers for every test that asks for one: started once a session, a fresh ledger and an empty Redis a test."""
 
+import gc
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ import compiled  # before the others, so that they are kept
 from llm_double import Double
 from nursery import shared
 from stage import Faults, House, WorkerProcess
+from stage.clusters import copied_clusters
 from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
@@ -60,9 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Of all processes of a run, one compiles."""
+    """Of all processes of a run, one compiles; none looks for garbage among what is collected, here or later."""
+    gc.disable()
     with compiled.first_alone():
-        return (yield)
+        items = yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    return items
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -98,6 +105,12 @@ def _clean_environment() -> None:
     for name in list(os.environ):
         if name.startswith(("TAMIS_", "OPENAI_")) and name != "TAMIS_MODEL_DIR":
             del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with copied_clusters(tmp_path_factory.mktemp("clusters")):
+        yield
 
 
 @pytest.fixture(scope="session")

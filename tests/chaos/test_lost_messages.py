@@ -29,12 +29,12 @@ def broker(client: Client) -> redis.Redis:
 def test_messages_lost_between_their_fetch_and_its_record_are_published_again(
     client: Client, start_worker: StartWorker, double: Double, broker: redis.Redis, faults: Faults
 ) -> None:
-    batch = client.submit(ONCOLOGY, abstracts(200), shard_size=100)
-    lost = [broker.lrange(QUEUE, place, place)[0] for place in range(0, 200, 20)]
+    batch = client.submit(ONCOLOGY, abstracts(100), shard_size=50)
+    lost = [broker.lrange(QUEUE, place, place)[0] for place in range(0, 100, 10)]
     for message in lost:  # as a worker would leave it that is killed between the two
         assert broker.lrem(QUEUE, 1, message) == 1
     start_worker(lease_seconds="2", sweep_interval="1")
-    assert batch.wait(timeout=60).decided == 200
+    assert batch.wait(timeout=60).decided == 100
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls == 0
     faults.record(row=2, reckoning=reckoning, faults=len(lost))
@@ -87,13 +87,13 @@ def test_every_message_delivered_twice_at_once_is_one_call_and_one_row(
     client: Client, start_worker: StartWorker, double: Double, broker: redis.Redis, faults: Faults
 ) -> None:
     double.script(latency=0.1)
-    batch = client.submit(ONCOLOGY, abstracts(200), shard_size=50)
+    batch = client.submit(ONCOLOGY, abstracts(120), shard_size=50)
     messages = broker.lrange(QUEUE, 0, -1)
     broker.delete(QUEUE)
     broker.rpush(QUEUE, *(message for message in messages for _ in range(2)))  # side by side: both are in flight
     for _ in range(2):
         start_worker(lease_seconds="2", sweep_interval="1", concurrency="16")
-    assert batch.wait(timeout=60).decided == 200
+    assert batch.wait(timeout=60).decided == 120
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls == 0
     faults.record(row=15, reckoning=reckoning, faults=len(messages))

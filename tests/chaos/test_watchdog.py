@@ -43,7 +43,7 @@ def test_a_worker_that_answers_pings_and_consumes_nothing_ends_itself_and_the_ne
 ) -> None:
     deaf = start_worker(stalled_after_seconds=str(STALLED_AFTER), lease_seconds="2", sweep_interval="1")
     make_deaf(client)
-    batch = client.submit(ONCOLOGY, abstracts(200))
+    batch = client.submit(ONCOLOGY, abstracts(120))
     since = time.monotonic()
     assert deaf.process.wait(STALLED_AFTER + 20) == EXIT_STALLED
     noticed = time.monotonic() - since
@@ -51,7 +51,7 @@ def test_a_worker_that_answers_pings_and_consumes_nothing_ends_itself_and_the_ne
     assert double.count() == 0
     assert client.workers() == []  # its lease is given back
     start_worker(lease_seconds="2", sweep_interval="1")
-    assert batch.wait(timeout=60).decided == 200
+    assert batch.wait(timeout=60).decided == 120
     faults.record(row=20, reckoning=reckon(client, batch, double), faults=1, note=f"noticed after {noticed:.1f} s")
 
 
@@ -103,13 +103,13 @@ def test_nothing_waits_longer_than_a_lease_for_a_worker_that_is_stopped_as_a_who
     frozen, _ = (
         start_worker(lease_seconds=str(lease), sweep_interval="1", concurrency=str(concurrency)) for _ in range(2)
     )
-    batch = client.submit(ONCOLOGY, abstracts(200))
-    wait_until(lambda: batch.status().counts.decided >= 40, within=60, what="a fifth is decided")
+    batch = client.submit(ONCOLOGY, abstracts(120))
+    wait_until(lambda: batch.status().counts.decided >= 24, within=60, what="a fifth is decided")
     os.kill(frozen.process.pid, signal.SIGSTOP)
     try:
         since = time.monotonic()
-        left = 200 - batch.status().counts.finished
-        assert batch.wait(timeout=60).decided == 200
+        left = 120 - batch.status().counts.finished
+        assert batch.wait(timeout=60).decided == 120
         took = time.monotonic() - since
     finally:
         os.kill(frozen.process.pid, signal.SIGCONT)
