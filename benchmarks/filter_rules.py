@@ -31,8 +31,8 @@ SCREENING = "tamis_producer.screening"
 # Each rule, and what is put in the place of what.
 RULES: dict[str, dict[str, object]] = {
     "exclusion_sentences": {f"{SCREENING}.exclusions.Exclusions.cover": _no},
-    "reviews": {f"{SCREENING}.evidence.Evidence.is_review": False},
-    "series_of_ten": {f"{SCREENING}.evidence.Evidence.large_series": False},
+    "reviews": {f"{SCREENING}.evidence.PaperEvidence.is_review": False},
+    "series_of_ten": {f"{SCREENING}.evidence.PaperEvidence.large_series": False},
     "own_work": {f"{SCREENING}.weighing._is_own_work": _no},
     "soft_hyphens": {
         f"{SCREENING}.{module}.without_soft_hyphens": _as_it_is

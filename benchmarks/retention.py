@@ -40,7 +40,7 @@ def retention(parts: Parts, options: Options) -> list[Table]:
             options.say(f"retention: {step}")
             started = time.perf_counter()
             done = do()
-            rows.append([step, time.perf_counter() - started, space_taken(engine).bytes / 1e6])
+            rows.append([step, time.perf_counter() - started, space_taken(engine) / 1e6])
             return done
 
         first, _ = measured("two batches are there", lambda: (_ended(ledger, given), _ended(ledger, given)))

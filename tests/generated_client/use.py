@@ -11,7 +11,16 @@ from tamis_client.api.batches import follow_batch, get_batch, get_results, get_s
 from tamis_client.api.human_decisions import list_overrides, override_item
 from tamis_client.api.overview import get_about
 from tamis_client.api.services import filter_items
-from tamis_client.models import Decision, Filter, FilterRequest, ItemResult, Override, Problem, Standing, Submission
+from tamis_client.models import (
+    BatchStatusView,
+    Decision,
+    Filter,
+    FilterRequest,
+    ItemResult,
+    Override,
+    Problem,
+    Submission,
+)
 
 ITEMS = [{"id": f"r{n}", "title": f"Trial of treatment {n}"} for n in range(6)]
 
@@ -24,12 +33,12 @@ def main(base_url: str, key: str) -> None:
     )
     first = submit_batch.sync_detailed(client=client, body=submission, idempotency_key="once")
     again = submit_batch.sync_detailed(client=client, body=submission, idempotency_key="once")
-    assert isinstance(first.parsed, Standing)
-    assert isinstance(again.parsed, Standing)
+    assert isinstance(first.parsed, BatchStatusView)
+    assert isinstance(again.parsed, BatchStatusView)
     batch_id = first.parsed.batch.id
     follow_batch.sync_detailed(batch_id, client=client)  # its last event is the end
     ended = get_batch.sync(batch_id, client=client)
-    assert isinstance(ended, Standing)
+    assert isinstance(ended, BatchStatusView)
     answered = get_results.sync_detailed(batch_id, client=client)
     results = [ItemResult.from_dict(json.loads(line)) for line in answered.content.splitlines()]
     decided = override_item.sync(batch_id, 2, client=client, body=Decision(value=True, note="seen"))
