@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stage.imports import imported_by_command
+from tamis_schemas.release import described
 from tamis_worker.cli.app import NAME, know_the_shells, load_commands
 from tamis_worker.cli.command_list import COMMANDS, Listed
 from tamis_worker.cli.commands import Page, pages
@@ -251,7 +251,7 @@ def test_the_version_and_the_list_of_all_commands_are_there_without_importing_an
             command, capture_output=True, text=True, check=True, timeout=60, env=os.environ | WIDE
         ).stdout
 
-    assert said("--version") == f"tamis {version('tamis')}\n"
+    assert said("--version") == f"{described()}\n"
     assert said("--help") == RUNNER.invoke(app, ["--help"], prog_name="tamis", env=WIDE).stdout
 
 
