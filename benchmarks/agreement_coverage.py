@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 
-from tamis_producer.quality.agreement_interval import Table, ac1_deviance, deviance_limit, kappa_deviance
+from tamis_producer.quality.agreement_interval import Table, deviance_limit, likelihood_at_ac1, likelihood_at_kappa
 
 LEVEL, Z = 0.95, 1.959963984540054
 SIZES = (20, 30, 50, 100, 199)
@@ -61,7 +61,8 @@ def _table(draw: random.Random, n: int, shares: tuple[float, ...]) -> Table:
 
 
 def _holds(name: str, table: Table, truth: float) -> bool:
-    deviance = (kappa_deviance if name == "kappa" else ac1_deviance)(table, truth)
+    likelihood_at = likelihood_at_kappa if name == "kappa" else likelihood_at_ac1
+    deviance = 2 * (table.likelihood - likelihood_at(table, truth))
     return deviance <= deviance_limit(table, LEVEL)
 
 

@@ -70,7 +70,7 @@ def ledger_cost(parts: Parts, options: Options) -> list[Table]:
         sizes = (options.items,) if options.short else (sizes[0], options.items)
     rows: list[list[Cell]] = []
     for finished in sizes:
-        with parts.ledger(shard_size=500, window=20) as ledger:
+        with parts.ledger(shard_size=500, shard_window=20) as ledger:
             options.say(f"ledger: {finished:,} finished items are written")
             _fill(ledger.client.engine, finished)
             options.say(f"ledger: what a look costs with {finished:,} finished items")

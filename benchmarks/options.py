@@ -3,6 +3,10 @@
 import sys
 from dataclasses import dataclass
 
+TAMIS, BARE, NAIVE = "tamis", "bare", "naive"
+# Of the throughput.
+CONTESTANTS = {TAMIS: "Tamis", BARE: "bare asyncio + AsyncOpenAI loop", NAIVE: "naive Celery recipe (gevent, chord)"}
+
 
 @dataclass(frozen=True)
 class Options:

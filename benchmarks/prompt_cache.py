@@ -32,13 +32,13 @@ from tamis_schemas import (
     SearchCriteria,
     packaged_prices,
 )
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request
-from tamis_worker.engine.question_runner import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.prompt_cache import MINIMUM, Breakpoint
-from tamis_worker.operations import course
+from tamis_worker.operations import program_of
 
 from .labelled_sets import SCREENING
 from .report import Table
@@ -118,7 +118,7 @@ def requests(
     """What a worker asks about each record."""
     patience = replace(PATIENCE, cache_breakpoint=how)
     for item in items:
-        (question, *_) = next(course(operation, item))
+        (question, *_) = next(program_of(operation, item))
         asked = chat_request(question, model, patience)
         yield formerly(asked) if record_first else asked
 

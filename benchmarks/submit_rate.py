@@ -82,7 +82,7 @@ def _into_ledger(ledger: Ledger, given: Sequence[dict[str, Any]]) -> float:
         model=MODEL,
         items=rows_of(given),
         shard_size=ledger.settings.shard_size,
-        window=ledger.settings.window,
+        window=ledger.settings.shard_window,
     )
     with ledger.client.engine.begin() as connection:
         insert_batch(connection, batch)

@@ -21,7 +21,7 @@ from llm_double import Double
 from stage import wait_until
 from tamis_worker.embedded.process import Command, Process
 
-from .options import Options
+from .options import BARE, CONTESTANTS, NAIVE, TAMIS, Options
 from .parts import Cpu, Ledger, Parts, clean_environment
 from .records import QUESTION, records
 from .report import Cell, Table, ratio, spread
@@ -34,8 +34,6 @@ PROCESSES = (1, 2)
 SCALING = (1, 2, 4)
 READY_WITHIN = 60.0  # s
 DONE_WITHIN = 1_800.0  # s
-TAMIS, BARE, NAIVE = "tamis", "bare", "naive"
-NAMES = {TAMIS: "Tamis", BARE: "bare asyncio + AsyncOpenAI loop", NAIVE: "naive Celery recipe (gevent, chord)"}
 COLUMNS = (
     "contestant",
     "processes",
@@ -191,7 +189,7 @@ def _table(
     runs: list[list[Measured]] = [[] for _ in contestants]
     for turn in range(repetitions):
         for place, one in enumerate(contestants):
-            options.say(f"{NAMES[one.kind]}, processes: {one.processes}, {items:,} items, run {turn + 1}")
+            options.say(f"{CONTESTANTS[one.kind]}, processes: {one.processes}, {items:,} items, run {turn + 1}")
             runs[place].append(one.run(parts, items, one.processes))
     bare = next((found for one, found in zip(contestants, runs, strict=True) if one.kind == BARE), [])
     rows = [_row(one, found, bare) for one, found in zip(contestants, runs, strict=True)]
@@ -206,7 +204,7 @@ def _row(one: Contestant, found: Sequence[Measured], bare: Sequence[Measured]) -
     rates = [run.rate for run in found]
     workers = [run.milliseconds(run.cpu.workers) for run in found]
     return [
-        NAMES[one.kind],
+        CONTESTANTS[one.kind],
         one.processes,
         statistics.median(rates),
         spread(rates),

@@ -1,5 +1,6 @@
 """Real servers for every test that asks for one: started once a session, a fresh ledger and an empty Redis a test."""
 
+import gc
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ import compiled  # before the others, so that they are kept
 from llm_double import Double
 from nursery import shared
 from stage import Faults, House, WorkerProcess
+from stage.clusters import copied_clusters
 from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
@@ -60,9 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Of all processes of a run, one compiles."""
+    """Of all processes of a run, one compiles; none looks for garbage among what is collected, here or later."""
+    gc.disable()
     with compiled.first_alone():
-        return (yield)
+        items = yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    return items
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -98,6 +105,12 @@ def _clean_environment() -> None:
     for name in list(os.environ):
         if name.startswith(("TAMIS_", "OPENAI_")) and name != "TAMIS_MODEL_DIR":
             del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with copied_clusters(tmp_path_factory.mktemp("clusters")):
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -162,7 +175,7 @@ def kept_double(_double_of_the_module: Double) -> Double:
 
 @pytest.fixture
 def settings(database_url: str, broker_url: str) -> ProducerSettings:
-    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, window=2)
+    return ProducerSettings(broker_url=broker_url, database_url=database_url, shard_size=50, shard_window=2)
 
 
 @pytest.fixture
@@ -185,7 +198,10 @@ def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.Tem
         Double.start(nursery=shared()) as double,
         Client(
             ProducerSettings(
-                broker_url=next_database(valkey.url, HOUSE), database_url=module_database_url, shard_size=50, window=2
+                broker_url=next_database(valkey.url, HOUSE),
+                database_url=module_database_url,
+                shard_size=50,
+                shard_window=2,
             )
         ) as client,
     ):
@@ -197,7 +213,7 @@ def house(module_database_url: str, valkey: Valkey, tmp_path_factory: pytest.Tem
 
 @pytest.fixture
 def start_worker(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callable[..., WorkerProcess]]:
-    """Starts workers; settings are given as keywords (`lease="2"`); all are stopped at the end."""
+    """Starts workers; settings are given as keywords (`lease_seconds="2"`); all are stopped at the end."""
     started: list[WorkerProcess] = []
 
     def start(**changes: str) -> WorkerProcess:

@@ -109,7 +109,7 @@ class BatchPaused(OperationFailed):
 
 
 class ErrorKind(StrEnum):
-    """Why an item has no decision. None of these is ever a decision."""
+    """The reason why an item has no decision. None of these is ever a decision."""
 
     AUTHENTICATION = "authentication"  # the endpoint refuses the key
     PERMISSION = "permission"  # the key may not use this model

@@ -1,4 +1,4 @@
-"""Why a batch is paused."""
+"""The reason of a batch's pause."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class PauseKind(StrEnum):
-    """Who or what paused a batch."""
+    """The cause of a pause."""
 
     REQUESTED = "requested"  # somebody asked for it
     AUTHENTICATION = "authentication"  # the endpoint refuses the key
@@ -36,7 +36,7 @@ class Pause(BaseModel):
         return f"{self.kind.value}: {self.message}" if self.message else self.kind.value
 
     def remedy(self, batch_id: str) -> str:
-        """What to do next, as a sentence with the command."""
+        """Return the next thing to do, as a sentence with the command."""
         match self.kind:
             case PauseKind.REQUESTED:
                 return f"`tamis resume {batch_id}` goes on"

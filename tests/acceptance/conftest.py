@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from stage.browser import chromium
+from stage.browser import Pages, chromium
 
 
 @pytest.fixture(scope="module")
@@ -16,3 +16,15 @@ def browser() -> Iterator[Browser]:
     """
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def _pages_of_the_module(browser: Browser) -> Pages:
+    return Pages(browser)
+
+
+@pytest.fixture
+def pages(_pages_of_the_module: Pages) -> Iterator[Pages]:
+    """Pages without anything of other tests in them."""
+    yield _pages_of_the_module
+    _pages_of_the_module.clear()

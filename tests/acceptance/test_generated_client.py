@@ -16,6 +16,7 @@ import pytest
 
 from llm_double import Double
 from stage import WorkerProcess
+from stage.fresh_project import pip_for
 from stage.gateway import gateway
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
@@ -35,9 +36,9 @@ def ran(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 def binaries(tmp_path: Path) -> Path:
     """Where the generator's programs are, and the libraries that its clients need."""
     environment = tmp_path / "environment"
-    ran(sys.executable, "-m", "venv", environment, cwd=tmp_path)
+    ran(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path)
     pinned = ("--no-deps", "--no-compile", "--requirement", HERE / "requirements.txt")
-    made = ran(environment / "bin/pip", "install", "--quiet", *pinned, cwd=tmp_path)
+    made = ran(*pip_for(environment), "install", "--quiet", *pinned, cwd=tmp_path)
     if made.returncode != 0 and not os.environ.get("CI"):
         pytest.skip(f"no package index: {made.stderr[-300:]}")
     assert made.returncode == 0, made.stdout + made.stderr

@@ -41,12 +41,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
-@pytest.fixture(scope="module")
-def project(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshProject]:
+# To resolve, fetch and unpack what the wheel needs is pip's work, and a third of what this file takes: the short form
+# links what the wheel's metadata name.
+@pytest.fixture(scope="module", params=["linked", pytest.param("installed", marks=pytest.mark.slow)])
+def project(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FreshProject]:
     """A copy of the example: what it writes does not stay in the source."""
     folder = tmp_path_factory.mktemp("project")
     yield FreshProject.with_wheel(
-        Path(shutil.copytree(EXAMPLE, folder / "pipeline_service")), folder / "environment", wheel
+        Path(shutil.copytree(EXAMPLE, folder / "pipeline_service")),
+        folder / "environment",
+        wheel,
+        linked=request.param == "linked",
     )
     shutil.rmtree(folder / "environment")  # a hundred megabytes
 

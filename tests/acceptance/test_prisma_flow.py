@@ -24,7 +24,7 @@ inclusion_criteria:
 @needs_real_records
 @pytest.mark.parametrize(
     ("records", "duplicates"),
-    [pytest.param(700, 10, id="short"), pytest.param(6189, 300, id="all", marks=pytest.mark.slow)],
+    [pytest.param(400, 10, id="short"), pytest.param(6189, 300, id="all", marks=pytest.mark.slow)],
 )
 def test_the_flow_of_a_whole_search_adds_up_at_each_arrow(
     records: int,
@@ -34,7 +34,7 @@ def test_the_flow_of_a_whole_search_adds_up_at_each_arrow(
     start_worker: Callable[..., WorkerProcess],
     double: Double,
 ) -> None:
-    double.script(remember=False, quotes=Quotes.VERBATIM, faults=[Fault(Kind.REFUSAL, probability=0.01, seed=7)])
+    double.script(remember=False, quotes=Quotes.VERBATIM, faults=[Fault(Kind.REFUSAL, probability=0.02, seed=7)])
     for _ in range(2):
         start_worker(shard_size="500")
     (tmp_path / "criteria.yaml").write_text(CRITERIA, "utf-8")

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from stage.browser import CONTRAST, needs_chromium
+from stage.browser import CONTRAST, Pages, needs_chromium
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
-from tamis_producer.decisions.overrides import HumanDecision
-from tamis_producer.decisions.overrides import record as record_decisions
+from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_producer.decisions.record_overrides import record as record_decisions
 from tamis_producer.ledger import connect
 from tamis_producer.report import ReportForm, write_report
 from tamis_schemas import Exclusion, Inclusion, InclusionDecision, ItemStatus, SearchCriteria
@@ -50,9 +50,8 @@ def engine(database_url: str) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def open_report(engine: Engine, browser: Browser, tmp_path: Path) -> Iterator[Open]:
+def open_report(engine: Engine, pages: Pages, tmp_path: Path) -> Open:
     """Writes these rows into the ledger, reports them, and opens the file."""
-    contexts = []
 
     def opened(
         rows: list[Ledgered],
@@ -68,18 +67,14 @@ def open_report(engine: Engine, browser: Browser, tmp_path: Path) -> Iterator[Op
         path = tmp_path / "report.html"
         with path.open("w", encoding="utf-8", newline="") as stream:
             write_report(engine, str(batch_id), ReportForm.HTML, stream)
-        context = browser.new_context(viewport={"width": viewport, "height": 900})
-        contexts.append(context)
-        opened = Opened(context.new_page())
+        opened = Opened(pages.open(viewport=viewport))
         opened.page.on("console", lambda message: opened.said.append(message.text))
         opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         opened.page.goto(f"{path.as_uri()}{anchor}")
         return opened
 
-    yield opened
-    for context in contexts:
-        context.close()
+    return opened
 
 
 def record(n: int, **changes: object) -> dict[str, object]:

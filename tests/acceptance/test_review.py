@@ -115,7 +115,7 @@ def test_a_review_interrupted_and_left_without_workers_goes_on_where_it_stopped(
     folder: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
 ) -> None:
     double.script(latency=0.3)
-    worker = start_worker(concurrency="4", lease="2", sweep="1")
+    worker = start_worker(concurrency="4", lease_seconds="2", sweep_interval="1")
     command = [sys.executable, "-m", "tamis_worker", "review", "run", "plan.yaml"]
     with subprocess.Popen(
         command,
@@ -131,7 +131,7 @@ def test_a_review_interrupted_and_left_without_workers_goes_on_where_it_stopped(
     assert running.returncode == 130
     assert "the review goes on" in said
     worker.kill()
-    start_worker(concurrency="4", lease="2", sweep="1")
+    start_worker(concurrency="4", lease_seconds="2", sweep_interval="1")
     done = tamis("review", "run", "plan.yaml", env=environment, cwd=folder)
     assert done.code == 0, done.out + done.err
     assert review_in(done.out) == review_in(said)

@@ -11,7 +11,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from playwright.sync_api import expect
 
 from stage import tamis, wait_until
 from stage.browser import chromium, needs_chromium
-from stage.running_stack import DOWN_WITHIN, RunningStack, running_stack
+from stage.running_stack import DOWN_WITHIN, RunningStack, on_one_core, running_stack
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.config.redaction import shown_url
 from tamis_producer.config.stack_file import StackFile
@@ -39,7 +39,9 @@ inclusion_criteria:
 def up() -> Iterator[RunningStack]:
     folder = Path(tempfile.mkdtemp(prefix="tamis-up-"))  # short: a Unix socket lies in it
     try:
-        with running_stack(folder, "--workers", "1") as up:
+        with ExitStack() as exits:
+            with on_one_core():
+                up = exits.enter_context(running_stack(folder, "--workers", "1"))
             yield up
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -96,6 +98,15 @@ def test_records_are_filtered_by_the_real_small_model(up: RunningStack) -> None:
         assert row["reasoning"]
         assert row["model"] == "SmolLM2-135M-Instruct"
         assert int(row["completion_tokens"]) > 0
+
+
+def test_the_small_model_refuses_a_prompt_that_is_too_long(up: RunningStack) -> None:
+    question = {"messages": [{"role": "user", "content": "word " * 6_000}], "max_tokens": 8}
+    request = urllib.request.Request(
+        f"{up.stack.llm_base_url}/chat/completions", json.dumps(question).encode(), {"Content-Type": "application/json"}
+    )
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(request, timeout=120)
 
 
 def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: RunningStack) -> None:

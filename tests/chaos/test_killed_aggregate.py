@@ -26,7 +26,7 @@ def waiting(client: Client) -> int:
 def test_killed_before_its_commit_the_aggregate_is_done_by_another(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:
-    first = start_worker(lease="2", sweep="3600")
+    first = start_worker(lease_seconds="2", sweep_interval="3600")
     double.script(latency=0.5)
     batch = client.submit(ONCOLOGY, abstracts(30), shard_size=30)
     double.wait(calls=1, bound=30)
@@ -36,7 +36,7 @@ def test_killed_before_its_commit_the_aggregate_is_done_by_another(
         assert batch.status().counts.decided == 30
         first.kill()
     assert batch.summary() is None
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     assert batch.wait(timeout=60).decided == 30
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls == 0
@@ -46,7 +46,7 @@ def test_killed_before_its_commit_the_aggregate_is_done_by_another(
 def test_killed_after_its_commit_the_next_shard_is_dispatched_by_another(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:
-    first = start_worker(lease="2", sweep="3600")
+    first = start_worker(lease_seconds="2", sweep_interval="3600")
     batch = client.submit(ONCOLOGY, abstracts(60), shard_size=30, window=1)
     with client.engine.begin() as holding:  # whoever dispatches the second shard wants its row
         held = text("SELECT FROM shards WHERE batch_id = :id AND shard = 1 FOR UPDATE")
@@ -60,7 +60,7 @@ def test_killed_after_its_commit_the_next_shard_is_dispatched_by_another(
         wait_until(lambda: first_is_closed() and waiting(client) == 1, within=30, what="the next shard is wanted")
         first.kill()
     assert double.count() == 30
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     assert batch.wait(timeout=60).decided == 60
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls == 0

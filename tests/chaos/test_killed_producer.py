@@ -25,7 +25,7 @@ from stage import abstracts
 from tamis_producer import Client
 from tamis_schemas import Filter
 with Client() as client:
-    client.submit(Filter(criteria={ONCOLOGY.criteria!r}), abstracts(300), shard_size=50, idempotency_key={KEY!r})
+    client.submit(Filter(criteria={ONCOLOGY.criteria!r}), abstracts(160), shard_size=50, idempotency_key={KEY!r})
 """
 
 
@@ -63,9 +63,9 @@ def test_killed_while_it_writes_nothing_is_there_and_the_same_submission_can_be_
             producer.wait()
         wait_until(lambda: copies() == 0, within=30, what="Postgres has noticed")
     assert batches(client) == 0
-    again = client.submit(ONCOLOGY, abstracts(300), shard_size=50, idempotency_key=KEY)
+    again = client.submit(ONCOLOGY, abstracts(160), shard_size=50, idempotency_key=KEY)
     start_worker()
-    assert again.wait(timeout=60).decided == 300
+    assert again.wait(timeout=60).decided == 160
     reckoning = reckon(client, again, double)
     assert reckoning.extra_calls == 0
     faults.record(row=5, reckoning=reckoning, faults=1, note="while it submits")
@@ -87,10 +87,10 @@ def test_killed_while_it_dispatches_the_whole_batch_is_there_and_is_dispatched_b
             wait_until(begun, within=30, what="the first shard is being published")
             producer.kill()
             producer.wait()
-    start_worker(lease="2", sweep="1")
-    batch = client.submit(ONCOLOGY, abstracts(300), shard_size=50, idempotency_key=KEY)  # the same one
+    start_worker(lease_seconds="2", sweep_interval="1")
+    batch = client.submit(ONCOLOGY, abstracts(160), shard_size=50, idempotency_key=KEY)  # the same one
     assert batches(client) == 1
-    assert batch.wait(timeout=60).decided == 300
+    assert batch.wait(timeout=60).decided == 160
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls == 0
     faults.record(row=5, reckoning=reckoning, faults=1, note="while it dispatches")

@@ -35,12 +35,12 @@ def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle_and
     prices = tmp_path / "prices.yaml"
     prices.write_text("models:\n  double-1: {input: 0, output: 20}\n", "utf-8")
     concurrency = 16
-    given = {"lease": "2", "sweep": "1", "concurrency": str(concurrency), "prices": str(prices)}
+    given = {"lease_seconds": "2", "sweep_interval": "1", "concurrency": str(concurrency), "prices": str(prices)}
     workers = [start_worker(**given) for _ in range(2)]
-    batch = client.submit(ONCOLOGY, abstracts(400))
-    wait_until(lambda: batch.status().counts.decided >= 100, within=60, what="a quarter is decided")
+    batch = client.submit(ONCOLOGY, abstracts(200))
+    wait_until(lambda: batch.status().counts.decided >= 50, within=60, what="a quarter is decided")
     workers[0].kill()
-    assert batch.wait(timeout=90).decided == 400
+    assert batch.wait(timeout=90).decided == 200
     reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls <= concurrency
     faults.record(row=1, reckoning=reckoning, faults=1)
@@ -84,14 +84,14 @@ def test_the_only_worker_killed_is_replaced_by_the_next(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
     double.script(latency=0.2)
-    first = start_worker(lease="2", sweep="1", concurrency="16")
-    batch = client.submit(ONCOLOGY, abstracts(200))
-    wait_until(lambda: batch.status().counts.decided >= 50, within=60, what="a quarter is decided")
+    first = start_worker(lease_seconds="2", sweep_interval="1", concurrency="16")
+    batch = client.submit(ONCOLOGY, abstracts(120))
+    wait_until(lambda: batch.status().counts.decided >= 30, within=60, what="a quarter is decided")
     first.kill()
     assert batch.status().counts.identity_holds
-    start_worker(lease="2", sweep="1", concurrency="16")
-    assert batch.wait(timeout=90).decided == 200
-    assert rows_per_item(client, batch) == Counter(range(200))
+    start_worker(lease_seconds="2", sweep_interval="1", concurrency="16")
+    assert batch.wait(timeout=90).decided == 120
+    assert rows_per_item(client, batch) == Counter(range(120))
 
 
 def test_an_item_that_kills_its_worker_every_time_is_given_up_and_the_batch_finishes(
@@ -126,13 +126,13 @@ def test_a_batch_goes_on_after_everything_in_redis_is_lost(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
     double.script(latency=0.1)
-    start_worker(lease="2", sweep="1", concurrency="8")
-    batch = client.submit(ONCOLOGY, abstracts(200))
-    wait_until(lambda: batch.status().counts.decided >= 40, within=60, what="a fifth is decided")
+    start_worker(lease_seconds="2", sweep_interval="1", concurrency="8")
+    batch = client.submit(ONCOLOGY, abstracts(120))
+    wait_until(lambda: batch.status().counts.decided >= 24, within=60, what="a fifth is decided")
     flush(client)
-    assert batch.wait(timeout=90).decided == 200
-    assert rows_per_item(client, batch) == Counter(range(200))
-    assert double.count() == 200
+    assert batch.wait(timeout=90).decided == 120
+    assert rows_per_item(client, batch) == Counter(range(120))
+    assert double.count() == 120
 
 
 def test_messages_lost_before_any_worker_saw_them_are_published_again(
@@ -140,7 +140,7 @@ def test_messages_lost_before_any_worker_saw_them_are_published_again(
 ) -> None:
     batch = client.submit(ONCOLOGY, abstracts(120))
     flush(client)
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     assert batch.wait(timeout=60).decided == 120
     assert double.count() == 120
 
@@ -151,7 +151,7 @@ def test_a_batch_submitted_without_a_broker_is_dispatched_by_a_worker(
     away = client.settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"})
     with Client(away) as cut_off:
         batch_id = cut_off.submit(ONCOLOGY, abstracts(5)).id
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     assert client.batch(batch_id).wait(timeout=60).decided == 5
 
 

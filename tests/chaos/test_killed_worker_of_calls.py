@@ -22,7 +22,7 @@ async def test_single_calls_are_answered_though_their_worker_is_killed_and_no_no
     with client.engine.begin() as connection:
         connection.execute(text("DROP TRIGGER results_told ON results"))
         connection.execute(text("DROP TRIGGER batches_told ON batches"))
-    given = {"lease": "2", "sweep": "1", "concurrency": "8"}
+    given = {"lease_seconds": "2", "sweep_interval": "1", "concurrency": "8"}
     killed = start_worker(**given)
     service = AIEvaluationService(client, timeout=90)
     calls = [asyncio.create_task(service.filter({"id": str(n), "title": f"T{n}"}, "Is it?")) for n in range(CALLS)]

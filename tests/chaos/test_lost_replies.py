@@ -38,7 +38,7 @@ def test_results_whose_commit_was_not_confirmed_stand_once(
     database = urlsplit(client.settings.database).path
     with TcpProxy(postgres.socket_folder / f".s.PGSQL.{PORT}") as proxy:
         through_proxy = f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}{database}"
-        worker = start_worker(lease="2", sweep="1", concurrency="16", database_url=through_proxy)
+        worker = start_worker(lease_seconds="2", sweep_interval="1", concurrency="16", database_url=through_proxy)
         # Without the cache an answer goes straight into its result: the write whose reply is lost here.
         batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(300), use_cache=False)
         cuts = 0

@@ -37,7 +37,7 @@ def test_a_worker_whose_acknowledgements_were_refused_goes_on_when_they_are_take
         Client(settings.model_copy(update={"broker_url": own_redis.url})) as client,
         redis.Redis.from_url(own_redis.url) as server,
     ):
-        worker = start_worker(broker_url=own_redis.url, concurrency="8", sweep="1", lease="3")
+        worker = start_worker(broker_url=own_redis.url, concurrency="8", sweep_interval="1", lease_seconds="3")
         batch = client.submit(ONCOLOGY, abstracts(120))
         wait_until(lambda: batch.status().counts.decided >= 20, within=60, what="a sixth is decided")
         server.execute_command("ACL", "SETUSER", "default", "-zrem")

@@ -41,7 +41,7 @@ def with_failures(
     """A batch in which every item whose number ends in 7 failed, and its worker, which is free again."""
     faults = [Fault(Kind.BAD_REQUEST, contains=f"number {n}.") for n in range(items) if n % 10 == 7]
     double.script(faults=faults)
-    worker = start_worker(lease="2", sweep="1", **settings)
+    worker = start_worker(lease_seconds="2", sweep_interval="1", **settings)
     batch = client.submit(ONCOLOGY, abstracts(items))
     assert batch.wait(timeout=60).failed == items // 10
     double.script(faults=[])
@@ -51,12 +51,12 @@ def with_failures(
 def stragglers(client: Client, start_worker: StartWorker, double: Double, items: int) -> tuple[WorkerProcess, Batch]:
     """A worker that sleeps with answered calls in hand; its items were given up, and the batch completed without it."""
     double.script(latency=2.0)
-    asleep = start_worker(lease="2", sweep="1", max_claims="1", concurrency=str(IN_FLIGHT))
+    asleep = start_worker(lease_seconds="2", sweep_interval="1", max_claims="1", concurrency=str(IN_FLIGHT))
     batch = client.submit(ONCOLOGY, abstracts(items))
     double.wait(in_flight=IN_FLIGHT)
     asleep.process.send_signal(signal.SIGSTOP)
     double.script(latency=0.0)
-    start_worker(lease="2", sweep="1", max_claims="1")
+    start_worker(lease_seconds="2", sweep_interval="1", max_claims="1")
     counts = batch.wait(timeout=60)
     assert (counts.decided, counts.failed) == (items - IN_FLIGHT, IN_FLIGHT)
     assert {row.error_kind for row in batch.results() if row.status == "failed"} == {ErrorKind.ATTEMPTS_EXHAUSTED}
@@ -131,7 +131,7 @@ def test_the_only_worker_killed_in_the_middle_of_a_round_loses_and_repeats_nothi
     double.wait(in_flight=4)
     worker.kill()
     assert batch.status().counts.identity_holds
-    start_worker(lease="2", sweep="1", concurrency="8")
+    start_worker(lease_seconds="2", sweep_interval="1", concurrency="8")
     assert batch.wait(timeout=60).decided == items
     assert sql(client, decided) == before  # byte for byte
     assert rows_per_item(client, batch) == Counter(range(items))
@@ -209,7 +209,10 @@ def test_round_after_round_with_a_worker_asleep_over_the_end_of_each(
     items, concurrency = 2000, 16
     # Drawn anew each time that a record is asked about: a third of what is left fails in each round.
     double.script(latency=0.1, faults=[Fault(Kind.BAD_REQUEST, probability=0.33)])
-    workers = [start_worker(lease="2", sweep="1", max_claims="50", concurrency=str(concurrency)) for _ in range(2)]
+    workers = [
+        start_worker(lease_seconds="2", sweep_interval="1", max_claims="50", concurrency=str(concurrency))
+        for _ in range(2)
+    ]
     batch = client.submit(ONCOLOGY, abstracts(items))
     asleep: WorkerProcess | None = None
     sleeps = 0

@@ -98,7 +98,7 @@ def test_every_item_ends_once_whatever_is_killed_or_emptied(
     course: Course, tmp_path_factory: pytest.TempPathFactory, faults: Faults
 ) -> None:
     given = {
-        "lease": "3",
+        "lease_seconds": "3",
         "limit_concurrency": str(CONCURRENCY * course.workers),
         "max_claims": "20",  # here a dead worker says nothing of its items
     }

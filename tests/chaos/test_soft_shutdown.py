@@ -36,7 +36,7 @@ def test_a_stopping_worker_finishes_its_calls_and_gives_the_rest_back(
         claimed = connection.execute(text("SELECT sum(attempts) FROM items WHERE state = 'pending'")).scalar_one()
     assert claimed == 0  # given back is as never claimed
     double.script(latency=0.0)
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     assert batch.wait(timeout=60).decided == 40
     assert double.count() == 40
 
@@ -45,7 +45,7 @@ def test_a_deploy_under_load_loses_nothing_and_pays_nothing_twice(
     client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
 ) -> None:
     double.script(latency=2.0)  # half a minute of work: the second worker is stopped in the middle of it, too
-    given = {"TAMIS_CONCURRENCY": "16", "TAMIS_LEASE": "3", "TAMIS_SWEEP": "1"}
+    given = {"TAMIS_CONCURRENCY": "16", "TAMIS_LEASE_SECONDS": "3", "TAMIS_SWEEP_INTERVAL": "1"}
     crew = Crew(tmp_path, environment | given, 2)
     try:
         batch = client.submit(ONCOLOGY, abstracts(400), shard_size=50)

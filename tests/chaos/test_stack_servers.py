@@ -18,7 +18,7 @@ pytestmark = pytest.mark.chaos
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory, _double_of_the_module: Double) -> Iterator[RunningStack]:
     given = {"TAMIS_LLM_BASE_URL": _double_of_the_module.base_url, "TAMIS_LLM_API_KEY": "sk-test-of-the-double"}
-    patience = {"TAMIS_CONCURRENCY": "16", "TAMIS_LEASE": "4", "TAMIS_SWEEP": "1"}
+    patience = {"TAMIS_CONCURRENCY": "16", "TAMIS_LEASE_SECONDS": "4", "TAMIS_SWEEP_INTERVAL": "1"}
     folder = tmp_path_factory.mktemp("up")
     with running_stack(folder, "--workers", "2", "--no-flower", TAMIS_MODEL="double-1", **given, **patience) as up:
         yield up

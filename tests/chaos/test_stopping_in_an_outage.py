@@ -20,7 +20,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
 
 
 def test_a_worker_that_holds_back_stops_at_once_and_loses_nothing(house: FaultHouse, tmp_path: Path) -> None:
-    batch = house.begin(200)
+    batch = house.begin(120)
     before = house.said(NO_BROKER)
     house.valkey.process.kill()
     house.wait_until_all_say(NO_BROKER, before)
@@ -30,12 +30,12 @@ def test_a_worker_that_holds_back_stops_at_once_and_loses_nothing(house: FaultHo
     house.valkey.start()
     successor = WorkerProcess(tmp_path, "successor", house.environment)
     house.workers.append(successor)
-    assert batch.wait(timeout=60).decided == 200
+    assert batch.wait(timeout=60).decided == 120
     assert reckon(house.client, batch, house.double).extra_calls == 0
 
 
 def test_calls_in_flight_are_finished_and_kept_though_redis_is_gone(house: FaultHouse) -> None:
-    batch = house.begin(200)
+    batch = house.begin(120)
     house.double.script(latency=2.0, remember=False)
     house.double.wait(calls=house.double.count() + 16)
     before = house.said(NO_BROKER)

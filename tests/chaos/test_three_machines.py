@@ -53,8 +53,8 @@ def sites(
             "TAMIS_DATABASE_URL": ledger,
             "TAMIS_LLM_BASE_URL": llm,
             "TAMIS_CONCURRENCY": str(CONCURRENCY),
-            "TAMIS_LEASE": str(LEASE),
-            "TAMIS_SWEEP": "1",
+            "TAMIS_LEASE_SECONDS": str(LEASE),
+            "TAMIS_SWEEP_INTERVAL": "1",
             "TAMIS_CALL_TIMEOUT": "10",
         }
         found: list[Site] = []

@@ -41,24 +41,26 @@ def make_deaf(client: Client, workers: int = 1) -> None:
 def test_a_worker_that_answers_pings_and_consumes_nothing_ends_itself_and_the_next_one_goes_on(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:
-    deaf = start_worker(stalled_after=str(STALLED_AFTER), lease="2", sweep="1")
+    deaf = start_worker(stalled_after_seconds=str(STALLED_AFTER), lease_seconds="2", sweep_interval="1")
     make_deaf(client)
-    batch = client.submit(ONCOLOGY, abstracts(200))
+    batch = client.submit(ONCOLOGY, abstracts(120))
     since = time.monotonic()
     assert deaf.process.wait(STALLED_AFTER + 20) == EXIT_STALLED
     noticed = time.monotonic() - since
     assert "consumed nothing for" in deaf.text()
     assert double.count() == 0
     assert client.workers() == []  # its lease is given back
-    start_worker(lease="2", sweep="1")
-    assert batch.wait(timeout=60).decided == 200
+    start_worker(lease_seconds="2", sweep_interval="1")
+    assert batch.wait(timeout=60).decided == 120
     faults.record(row=20, reckoning=reckon(client, batch, double), faults=1, note=f"noticed after {noticed:.1f} s")
 
 
 def test_calls_in_flight_of_a_deaf_worker_are_finished_before_it_ends(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
-    deaf = start_worker(stalled_after=str(STALLED_AFTER), concurrency="8", lease="2", sweep="1")
+    deaf = start_worker(
+        stalled_after_seconds=str(STALLED_AFTER), concurrency="8", lease_seconds="2", sweep_interval="1"
+    )
     client.submit(ONCOLOGY, abstracts(1), label="the first answer opens the gate").wait(timeout=60)
     double.script(latency=6.0)  # twice as long as it takes to notice
     first = client.submit(ONCOLOGY, abstracts(4), use_cache=False)
@@ -68,7 +70,7 @@ def test_calls_in_flight_of_a_deaf_worker_are_finished_before_it_ends(
     assert deaf.process.wait(30) == EXIT_STALLED
     assert first.status().counts.decided == 4  # paid for, and kept
     double.script(latency=0.0)
-    start_worker(lease="2", sweep="1")
+    start_worker(lease_seconds="2", sweep_interval="1")
     assert second.wait(timeout=60).decided == 20
     assert first.wait(timeout=60).decided == 4
     assert double.count() == 1 + 4 + 20
@@ -77,7 +79,9 @@ def test_calls_in_flight_of_a_deaf_worker_are_finished_before_it_ends(
 def test_the_stack_starts_a_deaf_worker_again_and_says_why(
     client: Client, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: Double
 ) -> None:
-    for name, value in (environment | {"TAMIS_STALLED_AFTER": str(STALLED_AFTER), "TAMIS_SWEEP": "1"}).items():
+    for name, value in (
+        environment | {"TAMIS_STALLED_AFTER_SECONDS": str(STALLED_AFTER), "TAMIS_SWEEP_INTERVAL": "1"}
+    ).items():
         monkeypatch.setenv(name, value)
     told: list[str] = []
     settings = WorkerSettings.load().model_copy(update={"home": tmp_path / "home"})
@@ -96,14 +100,16 @@ def test_nothing_waits_longer_than_a_lease_for_a_worker_that_is_stopped_as_a_who
     """SIGSTOP: no thread of it could notice. The lease runs out, and others take over what it held."""
     double.script(latency=0.2)
     lease, concurrency = 2.0, 8
-    frozen, _ = (start_worker(lease=str(lease), sweep="1", concurrency=str(concurrency)) for _ in range(2))
-    batch = client.submit(ONCOLOGY, abstracts(200))
-    wait_until(lambda: batch.status().counts.decided >= 40, within=60, what="a fifth is decided")
+    frozen, _ = (
+        start_worker(lease_seconds=str(lease), sweep_interval="1", concurrency=str(concurrency)) for _ in range(2)
+    )
+    batch = client.submit(ONCOLOGY, abstracts(120))
+    wait_until(lambda: batch.status().counts.decided >= 24, within=60, what="a fifth is decided")
     os.kill(frozen.process.pid, signal.SIGSTOP)
     try:
         since = time.monotonic()
-        left = 200 - batch.status().counts.finished
-        assert batch.wait(timeout=60).decided == 200
+        left = 120 - batch.status().counts.finished
+        assert batch.wait(timeout=60).decided == 120
         took = time.monotonic() - since
     finally:
         os.kill(frozen.process.pid, signal.SIGCONT)
@@ -123,9 +129,11 @@ def alive_and_working(client: Client, n: int) -> bool:
 
 def test_one_deaf_worker_of_two_is_no_reason_to_wait(client: Client, start_worker: StartWorker, double: Double) -> None:
     double.script(latency=0.3)
-    deaf = start_worker(stalled_after=str(STALLED_AFTER), lease="2", sweep="1", concurrency="4")
+    deaf = start_worker(
+        stalled_after_seconds=str(STALLED_AFTER), lease_seconds="2", sweep_interval="1", concurrency="4"
+    )
     make_deaf(client)
-    start_worker(stalled_after="60", lease="2", sweep="1", concurrency="4")
+    start_worker(stalled_after_seconds="60", lease_seconds="2", sweep_interval="1", concurrency="4")
     batch = client.submit(ONCOLOGY, abstracts(120))
     assert deaf.process.wait(STALLED_AFTER + 20) == EXIT_STALLED
     assert batch.wait(timeout=60).decided == 120

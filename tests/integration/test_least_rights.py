@@ -83,8 +83,8 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
         "TAMIS_LLM_BASE_URL": double.base_url,
         "TAMIS_LLM_API_KEY": "sk-test-of-the-double",
         "TAMIS_MODEL": "double-1",
-        "TAMIS_SWEEP": "0.5",
-        "TAMIS_LEASE": "2",
+        "TAMIS_SWEEP_INTERVAL": "0.5",
+        "TAMIS_LEASE_SECONDS": "2",
     }
     (tmp_path / "log").mkdir()
     without_ledger = {name: value for name, value in environment.items() if name != "TAMIS_DATABASE_URL"}
@@ -92,7 +92,7 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
     worker, other = (WorkerProcess(tmp_path, name, environment) for name in ("one", "two"))
     try:
         flower.start()
-        settings = ProducerSettings(broker_url=broker, database_url=ledger.gateway, shard_size=5, window=2)
+        settings = ProducerSettings(broker_url=broker, database_url=ledger.gateway, shard_size=5, shard_window=2)
         with Client(settings) as client:
             callback = Callback(url="https://127.0.0.1/", failed_share=0)
             batch = client.submit(QUESTION, abstracts(20), callback=callback)

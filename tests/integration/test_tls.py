@@ -56,7 +56,7 @@ def secure(
                 f"postgresql+psycopg://postgres@localhost:{postgres_port}/{database[1]}"
                 f"?sslmode=verify-full&sslrootcert={ca}"
             )
-            settings = ProducerSettings(broker_url=broker, database_url=ledger, shard_size=5, window=2)
+            settings = ProducerSettings(broker_url=broker, database_url=ledger, shard_size=5, shard_window=2)
             return Secured(
                 settings,
                 {

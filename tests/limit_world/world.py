@@ -20,7 +20,7 @@ WORLD_CLOCK = "{math.floor(ARGV[#ARGV] / 1000000), ARGV[#ARGV] % 1000000}"
 assert SCRIPT.count(REAL_CLOCK) == 1
 WORLD_SCRIPT = SCRIPT.replace(REAL_CLOCK, WORLD_CLOCK)
 
-RETRY = 0.05  # s until a call whose reply was lost is made again
+RETRY = 0.05  # s until a request whose reply was lost is sent again
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Process:
     """One worker process."""
 
     name: str
-    holding: LocalAllotment
+    allotment: LocalAllotment
     weight: int = 1
     waiting: deque[int] = field(default_factory=deque)  # estimates
     greedy: int | None = None  # as many calls of so many tokens as it may
@@ -116,7 +116,7 @@ class World:
 
     @property
     def in_flight(self) -> int:
-        return sum(process.holding.out for process in self.alive)
+        return sum(process.allotment.in_flight for process in self.alive)
 
     def kill(self, process: Process) -> None:
         """It says nothing any more, and its calls are cut off."""
@@ -144,34 +144,34 @@ class World:
         if process.pending is not None:
             events.append((process.retry_at, process, self._speak))
         elif not process.silent:
-            events.append((process.holding.due(self.now, process.demand), process, self._speak))
-        due = process.holding.next_permit(self.now)
+            events.append((process.allotment.request_at(self.now, process.demand), process, self._speak))
+        due = process.allotment.next_permit(self.now)
         if due is not None and process.head is not None:
             events.append((due, process, self._serve))
         return events
 
     def _speak(self, process: Process) -> None:
-        call = process.pending
-        if call is None:
+        request = process.pending
+        if request is None:
             name = f"c{next(self._tie)}"
-            call = process.holding.call(name, self.now, process.demand, self.limits)
-        holding = process.holding
-        block, memory = holding.own_block(self.now), holding.memory(self.now)
-        arguments = call.arguments(process.name, self.limits, block, memory)
+            request = process.allotment.next_request(name, self.now, process.demand, self.limits)
+        allotment = process.allotment
+        block, shared = allotment.own_block(self.now), allotment.shared_state(self.now)
+        arguments = request.arguments(process.name, self.limits, block, shared)
         numbers = self._script(keys=self._keys, args=[*arguments, round((self.now + self.server_clock) * 1_000_000)])
         process.trips += 1
         if process.lose:
             process.lose -= 1
-            process.pending, process.retry_at = call, self.now + RETRY
+            process.pending, process.retry_at = request, self.now + RETRY
             return
         process.pending = None
         reply = LimiterReply.read(numbers)
         self.on_reply(reply)
-        holding.answered(call, reply, self.now, self.now)
+        allotment.apply_reply(request, reply, self.now, self.now)
         self._serve(process)
 
     def _serve(self, process: Process) -> None:
-        while (head := process.head) is not None and process.holding.take(head, self.now):
+        while (head := process.head) is not None and process.allotment.take(head, self.now):
             if process.waiting:
                 process.waiting.popleft()
             used = self._used(self._chance, head)
@@ -190,17 +190,17 @@ class World:
             self.on_begin(begun)
 
     def _refused(self, process: Process, refused: Refused, estimate: int) -> None:
-        holding = process.holding
-        holding.congested()
-        holding.give(estimate, None)
+        allotment = process.allotment
+        allotment.congested()
+        allotment.give(estimate, None)
         if process.greedy is None:
             process.waiting.appendleft(estimate)
         wait = self._chance.uniform(2.5, 5.0) if refused.retry_after is None else refused.retry_after
-        holding.block(self.now + wait)
+        allotment.block(self.now + wait)
 
     def _end(self, process: Process) -> None:
         _, _, estimate, used, headers = heappop(process.calls)
         if headers is not None:
-            process.holding.heard(*headers)
-        process.holding.give(estimate, used)
+            process.allotment.observe(*headers)
+        process.allotment.give(estimate, used)
         self._serve(process)

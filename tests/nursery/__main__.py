@@ -17,25 +17,26 @@ from typing import Any
 
 # What processes of Tamis spend their start on. Not the command line itself: it looks at its terminal when imported.
 IMPORTED = (
-    *("alembic.migration", "celery", "celery.apps.worker", "celery.concurrency.thread", "celery.worker.components"),
-    *("fakeredis", "kombu.transport.redis", "openai", "openai.resources.chat", "psycopg", "psycopg.types.json"),
-    *("psycopg_binary", "redis.asyncio", "rich.console", "rich.table", "rich.progress"),
-    *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.ext.asyncio", "structlog", "typer", "uvloop", "aiohttp"),
-    *("tamis_schemas", "tamis_schemas.ledger", "tamis_producer.client.client", "tamis_producer.transport.broker"),
+    *("aiohttp", "alembic.migration", "fakeredis", "httpcore2", "markdown_it", "openai", "openai.resources.chat"),
+    *("openai.resources.models", "psycopg", "psycopg.types.json", "psycopg_binary", "redis.asyncio", "rich.console"),
+    *("rich.markdown", "rich.progress", "rich.status", "rich.table", "sqlalchemy.dialects.postgresql.psycopg"),
+    *("sqlalchemy.ext.asyncio", "structlog", "truststore", "typer", "uvloop"),
+    *("billiard.pool", "celery", "celery.app.control", "celery.app.events", "celery.app.log", "celery.apps.worker"),
+    *("celery.concurrency.thread", "celery.events", "celery.fixups.django", "celery.worker.autoscale"),
+    *("celery.worker.components", "kombu.matcher", "kombu.pidbox", "kombu.transport.redis"),
+    *("encodings.idna", "encodings.utf_8_sig", "llm_double.connection", "llm_double.server"),
+    *("tamis_schemas", "tamis_schemas.ledger", "tamis_schemas.answers.filter_result"),
+    *("tamis_producer.client.client", "tamis_producer.client.glance", "tamis_producer.explanation"),
+    *("tamis_producer.files.criteria_file", "tamis_producer.files.plan_file", "tamis_producer.files.schema_file"),
+    *("tamis_producer.intake", "tamis_producer.intake.duplicates", "tamis_producer.report"),
+    *("tamis_producer.runs.dry_run", "tamis_producer.screening", "tamis_producer.screening.identification"),
     *(
+        "tamis_producer.screening.initial_filter",
+        "tamis_producer.transport.broker",
         "tamis_producer.transport.dispatch",
-        "tamis_producer.intake",
-        "tamis_producer.report",
-        "tamis_producer.screening",
     ),
-    *(
-        "llm_double.server",
-        "llm_double.connection",
-        "tamis_worker.process.run",
-        "tamis_worker.process.runtime",
-        "tamis_worker.process.tasks",
-        "tamis_worker.telemetry.tracing",
-    ),
+    *("tamis_worker.process.run", "tamis_worker.process.runtime", "tamis_worker.process.tasks"),
+    *("tamis_worker.telemetry.tracing",),
 )
 
 

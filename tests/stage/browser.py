@@ -4,9 +4,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -46,3 +47,52 @@ def chromium() -> Iterator[Browser]:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+class Pages:
+    """Pages of one browser: the first that a test opens is every test's, as to make one takes a second of CPU.
+
+    A test finds it empty and with nothing kept. What else it opens has a context of its own, as a second user has.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._everybodys: Page | None = None
+        self._lent = False
+        self._others: list[BrowserContext] = []
+
+    def open(self, *, viewport: int, scheme: Literal["light", "dark"] = "light") -> Page:
+        """A page, so many pixels wide."""
+        if self._lent or self._everybodys is None:
+            context = self._browser.new_context(accept_downloads=True)
+            page = context.new_page()
+            if self._lent:
+                self._others.append(context)
+            else:
+                self._everybodys = page
+        else:
+            page = self._everybodys
+        self._lent = True
+        page.set_viewport_size({"width": viewport, "height": 900})
+        page.emulate_media(media="null", color_scheme=scheme)
+        return page
+
+    def clear(self) -> None:
+        """Leave nothing of the test behind."""
+        for context in self._others:
+            context.close()
+        self._others.clear()
+        if self._everybodys is not None and self._lent:
+            try:
+                _empty(self._everybodys)
+            except Error:  # it is busy, or crashed: the next test has another one
+                self._everybodys.context.close()
+                self._everybodys = None
+        self._lent = False
+
+
+def _empty(page: Page) -> None:
+    page.unroute_all()
+    page.evaluate("() => { try { sessionStorage.clear(); localStorage.clear() } catch {} }")
+    page.context.clear_cookies()
+    page.goto("about:blank")

@@ -82,7 +82,7 @@ def _usual_database(server: Postgres) -> str:
 def fault_house(
     folder: Path, *, workers: int = 2, database: Callable[[Postgres], str] = _usual_database, **changes: str
 ) -> Iterator[FaultHouse]:
-    """Settings of the workers are given as keywords (`lease="2"`); `database` makes another one than the usual."""
+    """Settings of the workers are keywords (`lease_seconds="2"`); `database` makes another one than the usual."""
     with (
         Postgres(folder / "postgres") as postgres,
         Valkey(folder / "valkey") as valkey,
@@ -90,7 +90,7 @@ def fault_house(
     ):
         database_url = database(postgres)
         upgrade(database_url)
-        settings = ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, window=4)
+        settings = ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, shard_window=4)
         with Client(settings) as client:
             environment = _environment(settings, double, changes)
             house = FaultHouse(postgres, valkey, client, double, [], environment)
@@ -118,7 +118,12 @@ def frozen(part: Part) -> Iterator[None]:
 
 
 def _environment(settings: ProducerSettings, double: Double, changes: Mapping[str, str]) -> dict[str, str]:
-    usual = {"concurrency": str(CONCURRENCY), "lease": "2", "sweep": "1", "shard_size": str(settings.shard_size)}
+    usual = {
+        "concurrency": str(CONCURRENCY),
+        "lease_seconds": "2",
+        "sweep_interval": "1",
+        "shard_size": str(settings.shard_size),
+    }
     return {
         "TAMIS_BROKER_URL": settings.broker,
         "TAMIS_DATABASE_URL": settings.database,

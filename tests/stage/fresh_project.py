@@ -7,8 +7,12 @@ import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from .command import Finished
 
@@ -38,6 +42,23 @@ def members(wheel: Path) -> list[str]:
         return archive.namelist()
 
 
+def needed_by(wheel: Path) -> list[Distribution]:
+    """What a wheel needs without any extra, and what that needs, as it is installed here."""
+    with zipfile.ZipFile(wheel) as archive:
+        (info,) = [part for part in zipfile.Path(archive).iterdir() if part.name.endswith(".dist-info")]
+        asked = [(text, "") for text in PathDistribution(info).requires or ()]  # type: ignore[arg-type]  # a path in it
+    needed: dict[tuple[str, frozenset[str]], Distribution] = {}
+    while asked:
+        text, extra = asked.pop()
+        requirement = Requirement(text)
+        key = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if key in needed or (requirement.marker and not requirement.marker.evaluate({"extra": extra})):
+            continue
+        needed[key] = distribution(requirement.name)
+        asked += [(more, extra) for more in needed[key].requires or () for extra in ("", *requirement.extras)]
+    return list(needed.values())
+
+
 @dataclass(frozen=True)
 class FreshProject:
     """A project's folder, and the environment that it runs in."""
@@ -46,16 +67,20 @@ class FreshProject:
     environment: Path
 
     @classmethod
-    def with_wheel(cls, folder: Path, environment: Path, wheel: Path) -> "FreshProject":
-        """The project beside the base install of the wheel, at the pinned versions."""
+    def with_wheel(cls, folder: Path, environment: Path, wheel: Path, *, linked: bool = True) -> "FreshProject":
+        """The project beside the base install of the wheel, at the pinned versions.
+
+        `linked`: what the wheel needs is linked to where it is installed for the tests, and not installed once more.
+        """
         _done([sys.executable, "-m", "venv", "--without-pip", str(environment)], within=INSTALLED_WITHIN)
-        _done(
-            [
-                *(*_pip(environment), "install", "--quiet", "--no-input", "--no-compile"),
-                *("--constraint", str(ROOT / "constraints.txt"), str(wheel)),
-            ],
-            within=INSTALLED_WITHIN,
-        )
+        install = [*pip_for(environment), "install", "--quiet", "--no-input", "--no-compile"]
+        if linked:
+            (site,) = environment.glob("lib/python*/site-packages")
+            for distribution in needed_by(wheel):
+                _link(distribution, site)
+            _done([*install, "--no-deps", str(wheel)], within=INSTALLED_WITHIN)
+        else:
+            _done([*install, "--constraint", str(ROOT / "constraints.txt"), str(wheel)], within=INSTALLED_WITHIN)
         return cls(folder, environment)
 
     def program(self, name: str) -> str:
@@ -64,8 +89,8 @@ class FreshProject:
 
     def packages(self) -> set[str]:
         """The distributions that are installed, in small letters and with hyphens."""
-        listed = _done([*_pip(self.environment), "list", "--format", "json"], within=FINISHED_WITHIN)
-        return {one["name"].lower().replace("_", "-") for one in json.loads(listed)}
+        infos = self.environment.glob("lib/python*/site-packages/*.dist-info")
+        return {canonicalize_name(info.name.partition("-")[0]) for info in infos}
 
     def call(self, program: str, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
         """Run a program of its environment in the project's folder, to its end."""
@@ -88,11 +113,20 @@ class FreshProject:
         return json.loads(done.out)
 
 
+def _link(distribution: Distribution, site: Path) -> None:
+    """Each of its files by itself: folders may be those of several distributions."""
+    for file in distribution.files or ():
+        place = site / file
+        if ".." not in file.parts and not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(Path(str(distribution.locate_file(file))).resolve())
+
+
 def _clean() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
 
 
-def _pip(environment: Path) -> list[str]:
+def pip_for(environment: Path) -> list[str]:
     """The tests' own pip at work in another environment, which then needs none (a third of what making it costs)."""
     return [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "--disable-pip-version-check"]
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tamis_producer.report.figures import BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes, Spending
+from tamis_producer.report.figures import BatchCosts, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes
 from tamis_producer.report.subject import SubjectKind
 from tamis_schemas import BatchStatus, Counts, wilson
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
@@ -60,7 +60,7 @@ def batch(**changes: Any) -> BatchFigures:
             ConfidenceSeries(outcome="uncertain", bins=(0, 0, 0, 0, 1, 0, 0, 0, 0, 0)),
         ),
         "quotes": Quotes(given=9, found=7, altered=1, flagged=1),
-        "spending": Spending(calls=8, prompt_tokens=7000, completion_tokens=900, call_seconds_median=0.8),
+        "spending": BatchCosts(calls=8, prompt_tokens=7000, completion_tokens=900, call_seconds_median=0.8),
         "prompts": Prompts(records=7, sha256="ab" * 32, parameters_sha256="cd" * 32),
     }
     return BatchFigures(**given | changes)

@@ -35,6 +35,24 @@ class RunningStack:
 
 
 @contextmanager
+def on_one_core() -> Iterator[None]:
+    """What is started meanwhile computes on one core.
+
+    The small model then has one thread. Several wait for each other at each step, and burn their cores where others
+    want them, too: beside other tests that was four fifths of what a question to it took.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(cores)[os.getpid() % len(cores)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+@contextmanager
 def running_stack(folder: Path, *options: str, **env: str) -> Iterator[RunningStack]:
     """`tamis up` with the given options in a folder, where it is up; SIGTERM at the end, and kill -9 after a minute.
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from tamis_producer.config.old_names import RENAMED
 from tamis_producer.config.settings import ProducerSettings
 from tamis_worker.config.settings import WorkerSettings
 
@@ -45,11 +46,13 @@ def test_the_constraints_pin_exactly_and_name_no_url() -> None:
 
 def test_every_setting_is_documented_with_its_default() -> None:
     text = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| `(TAMIS_\w+)` \| (?:`(.*?)`)? ?\|", text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(TAMIS_\w+)` \| (?:`(.*?)`)? ?\| ", text, re.MULTILINE))
     fields = ProducerSettings.model_fields | WorkerSettings.model_fields
     assert rows == {
         f"TAMIS_{name.upper()}": "" if field.default is None else str(field.default) for name, field in fields.items()
     }
+    renamed = dict(re.findall(r"^\| `(TAMIS_\w+)` \| `(TAMIS_\w+)` \|$", text, re.MULTILINE))
+    assert renamed == {f"TAMIS_{old.upper()}": f"TAMIS_{new.upper()}" for old, new in RENAMED.items()}
 
 
 def test_every_file_that_a_document_links_to_exists() -> None:

@@ -9,11 +9,12 @@ import pytest
 import typer
 import yaml
 
-import tamis_worker.cli.serve  # noqa: F401 - adds its commands
 from tamis_producer.config.redaction import SECRET_NAMES
 from tamis_schemas.batches import wire
-from tamis_worker.cli.main import app
+from tamis_worker.cli.app import app, load_commands
 from tamis_worker.config.settings import WorkerSettings
+
+load_commands()
 
 ROOT = Path(__file__).parents[2]
 OBJECTS: list[dict[str, Any]] = list(

@@ -21,7 +21,6 @@ ALLOWED = {
     "producer/tamis_producer/calls/notifications.py": "names of channels of ours, in LISTEN",
     "schemas/tamis_schemas/ledger/migrations/versions/0001_first_ledger.py": "tables and states of ours, in a trigger",
     "schemas/tamis_schemas/ledger/migrations/versions/0009_states_apart.py": "columns and states of ours, in triggers",
-    "schemas/tamis_schemas/ledger/migrations/versions/0011_webhooks.py": "functions of ours, in DROP",
     "schemas/tamis_schemas/ledger/rights.py": "tables of ours, and a role's name as the driver quotes it, in GRANT",
 }
 
@@ -84,10 +83,11 @@ def built(source: str) -> Iterator[int]:
             yield node.lineno
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_statement_is_put_together_from_values(path: Path) -> None:
-    if str(path.relative_to(ROOT)) not in ALLOWED:
-        assert list(built(path.read_text("utf-8"))) == []
+def test_no_statement_is_put_together_from_values() -> None:
+    assert len(SOURCES) > 500
+    names = {str(path.relative_to(ROOT)): path for path in SOURCES}
+    lines = {name: list(built(path.read_text("utf-8"))) for name, path in names.items() if name not in ALLOWED}
+    assert {name: found for name, found in lines.items() if found} == {}
 
 
 def test_every_exception_is_one_still() -> None:

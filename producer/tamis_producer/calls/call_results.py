@@ -66,7 +66,7 @@ class FollowedBatch:
 
 
 class CallResults:
-    """Of one event loop; reads and listens as long as something is followed, and a while longer."""
+    """The results of one event loop's calls: it reads and listens while a batch is followed, and a while longer."""
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
         """`connect` makes an engine that commits each statement by itself."""
@@ -89,7 +89,7 @@ class CallResults:
         return batch
 
     async def waited_too_long(self, batch: FollowedBatch, within: float) -> WaitTimeout:
-        """What to raise for a result that did not come in time. Raises `LedgerUnavailable`."""
+        """Return the error for a result that did not come in time. Raises `LedgerUnavailable`."""
         hindrance = await self._hindrance([batch.id])
         self._say_that_none_works(batch, hindrance)
         n = len(batch.results)
@@ -180,9 +180,9 @@ class CallResults:
         wanted = {batch.id: batch.pending for batch in due}
         with ledger_errors():
             async with self._engine.connect() as connection:
-                found = await connection.run_sync(read_call_results, wanted)
+                results = await connection.run_sync(read_call_results, wanted)
         for batch in due:
-            batch.end({place: result for (batch_id, place), result in found.items() if batch_id == batch.id})
+            batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
         late = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
         if late:
             self._say_why(late, await self._hindrance([batch.id for batch in late]))

@@ -26,15 +26,15 @@ log = logging.getLogger(__name__)
 class Notifications:
     """One connection that listens, on one event loop; `told` is called with the channel and the batch's id."""
 
-    def __init__(self, engine: AsyncEngine, told: Callable[[str, UUID], None]) -> None:
+    def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
         """`engine` commits each statement by itself, and gives two connections at once."""
         self._engine = engine
-        self._told = told
+        self._told = on_event
         self._heard = False
 
     @property
     def heard(self) -> bool:
-        """Whether what is told arrives: a notification of our own did, over the connection that listens now."""
+        """True where notifications arrive: one of our own did, over the connection that listens now."""
         return self._heard
 
     async def listen(self) -> None:

@@ -25,12 +25,12 @@ CONVERTED_AT_ONCE = 200  # items; then other coroutines have their turn
 GATHER = 0.005  # s for others to join, while a call of the same question is under way
 MOST_TOGETHER = 100  # calls in one batch; the next one begins another
 
-Submit = Callable[["Question", list[dict[str, Any]], int], Awaitable[UUID]]
+Submit = Callable[["CallQuestion", list[dict[str, Any]], int], Awaitable[UUID]]
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked of an item, and on which terms; equal ones may share a batch."""
+class CallQuestion:
+    """A question about an item, and its terms; equal ones may share a batch."""
 
     operation: Operation
     service: str  # whose call it is, as the ledger shows it
@@ -42,8 +42,8 @@ class Question:
     @cached_property
     def key(self) -> Hashable:
         """Equal for what may share a batch."""
-        asked, steering = self.operation.model_dump_json(), self.steering.model_dump_json()
-        return (asked, self.service, self.model, steering, self.fresh, self.api_key_id)
+        operation, steering = self.operation.model_dump_json(), self.steering.model_dump_json()
+        return (operation, self.service, self.model, steering, self.fresh, self.api_key_id)
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class _Gathering:
 
 
 class CallGroups:
-    """Of one event loop: the first call goes at once, those that come while it is under way go together."""
+    """The calls of one event loop: the first goes at once, those that come while it is under way go together."""
 
     def __init__(self, submit: Submit, results: CallResults, *, gather: float = GATHER) -> None:
         """`submit` writes and dispatches a batch: question, items, items in flight at most."""
@@ -64,8 +64,8 @@ class CallGroups:
         self._open: dict[Hashable, tuple[_Gathering, asyncio.Task[FollowedBatch]]] = {}
         self._under_way: Counter[Hashable] = Counter()
 
-    async def call(self, question: Question, item: dict[str, Any], within: float | None) -> CallResult:
-        """What came of one item; raises what submitting raises, and `WaitTimeout`."""
+    async def call(self, question: CallQuestion, item: dict[str, Any], within: float | None) -> CallResult:
+        """Return the result of one item; raises what submitting raises, and `WaitTimeout`."""
         key = question.key
         self._under_way[key] += 1
         try:
@@ -82,13 +82,13 @@ class CallGroups:
                 del self._under_way[key]
 
     async def batch(
-        self, question: Question, items: list[dict[str, Any]], at_once: int, within: float | None
+        self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """What came of each item, in order, in a batch of their own; raises as `call`."""
+        """Return the result of each item, in order, from a batch of their own; raises as `call`."""
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
-    def _joined(self, question: Question, key: Hashable) -> tuple[_Gathering, asyncio.Task[FollowedBatch]]:
+    def _joined(self, question: CallQuestion, key: Hashable) -> tuple[_Gathering, asyncio.Task[FollowedBatch]]:
         gathered = self._open.get(key)
         if gathered is not None and len(gathered[0].items) < MOST_TOGETHER:
             return gathered
@@ -101,7 +101,7 @@ class CallGroups:
         return gathering, submitted
 
     async def _go(
-        self, question: Question, key: Hashable, gathering: _Gathering, gather: float | None
+        self, question: CallQuestion, key: Hashable, gathering: _Gathering, gather: float | None
     ) -> FollowedBatch:
         if gather is not None:
             await asyncio.sleep(gather)
@@ -109,7 +109,7 @@ class CallGroups:
                 del self._open[key]
         return await self._submitted(question, gathering.items, len(gathering.items))
 
-    async def _submitted(self, question: Question, items: list[dict[str, Any]], at_once: int) -> FollowedBatch:
+    async def _submitted(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> FollowedBatch:
         return self.results.follow(await self._submit(question, items, at_once), len(items))
 
     async def _results(
@@ -127,15 +127,15 @@ class CallGroups:
 
 
 class SingleCalls:
-    """Of one client; may be used in any thread and any event loop."""
+    """The single calls of one client; may be used in any thread and any event loop."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client
         self._groups: dict[asyncio.AbstractEventLoop, CallGroups] = {}
         self._lock = Lock()
 
-    async def ask(self, question: Question, source: object, *, within: float | None = None) -> CallResult:
-        """What came of one item, or of what `to_item` makes one of; as `ask_all`, which it may share a batch with."""
+    async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
+        """Return the result of one item, or of an object for `to_item`; as `ask_all`, which may share its batch."""
         (item,) = await _items([source])
         with rows_of([item], bounds=Bounds.of(self._client.settings), operations=[question.operation]):
             pass  # it is one that may be submitted, and so together with others
@@ -143,13 +143,13 @@ class SingleCalls:
 
     async def ask_all(
         self,
-        question: Question,
+        question: CallQuestion,
         sources: Iterable[object],
         *,
         max_concurrent: int = LARGEST_SHARD,
         within: float | None = None,
     ) -> list[CallResult]:
-        """What came of each item, in order, once all have ended, or their batch cannot go on. No source: no batch.
+        """Return the result of each item in order, once all have ended, or their batch cannot go on. No source: [].
 
         Args:
             question: what to ask of every item.
@@ -190,7 +190,7 @@ class SingleCalls:
                 self._groups[loop] = CallGroups(self._submit, CallResults(lambda: connect_to_listen(database)))
             return self._groups[loop]
 
-    async def _submit(self, question: Question, items: list[dict[str, Any]], at_once: int) -> UUID:
+    async def _submit(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> UUID:
         batch = await asyncio.to_thread(
             self._client.submit,
             question.operation,

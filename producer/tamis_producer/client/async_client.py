@@ -20,12 +20,12 @@ from .mirroring import awaited, awaited_as, on_thread
 from .review import Review
 
 
-def _either(bridge: Bridge, found: Batch | Review) -> AsyncBatch | AsyncReview:
-    return async_batch(bridge, found) if isinstance(found, Batch) else async_review(bridge, found)
+def _either(bridge: Bridge, handle: Batch | Review) -> AsyncBatch | AsyncReview:
+    return async_batch(bridge, handle) if isinstance(handle, Batch) else async_review(bridge, handle)
 
 
 def _retried(bridge: Bridge, done: list[Retried[Batch]]) -> list[Retried[AsyncBatch]]:
-    return [Retried(async_batch(bridge, one.batch), one.items, one.refused) for one in done]
+    return [Retried(async_batch(bridge, retried.batch), retried.items, retried.refused) for retried in done]
 
 
 class AsyncClient:
@@ -47,7 +47,7 @@ class AsyncClient:
 
     @property
     def settings(self) -> ProducerSettings:
-        """What it was made with."""
+        """The settings that the client was made with."""
         return self._bridge.blocking.settings
 
     @property
@@ -75,7 +75,7 @@ class AsyncClient:
     workers = on_thread(Client.workers)
     ready = on_thread(Client.ready)
     dispatch = awaited(Client.dispatch)
-    conclude = awaited(Client.conclude)
+    request_summary = awaited(Client.request_summary)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:

@@ -28,9 +28,9 @@ from ..ledger.batch_view import BatchView
 from ..process.waiting import poll
 
 if TYPE_CHECKING:
-    from ..decisions.agreement import AgreementFigures
-    from ..decisions.overrides import HumanDecision
+    from ..decisions.human_agreement import AgreementFigures
     from ..decisions.pilot_file import Pilot
+    from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
     from .client import Client
 
@@ -49,7 +49,7 @@ class Batch:
         return str(self._id)
 
     def operation(self) -> Operation:
-        """What is asked of every item. Raises `LedgerUnavailable`."""
+        """Return the operation that every item is put to. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_operation(connection, self._id)
 
@@ -66,7 +66,7 @@ class Batch:
         return key_id
 
     def status(self) -> BatchView:
-        """How the batch stands now. Raises `LedgerUnavailable`."""
+        """Return the batch's present state. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_views(connection, batch_id=self._id)[0]
 
@@ -86,7 +86,7 @@ class Batch:
         return deque(self.watch(timeout), maxlen=1).pop().counts
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """How the batch stands, again and again (at first quickly, then every second), until `wait` would return.
+        """Yield the batch's state again and again (at first quickly, then every second), until `wait` would return.
 
         Raises as `wait` does.
         """
@@ -137,7 +137,7 @@ class Batch:
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
             control.cancel(connection, self._id)
-        self._client.conclude(self._id)
+        self._client.request_summary(self._id)
 
     def set_priority(self, priority: Priority | str) -> None:
         """Go before, or behind, other batches from now on; effective on all workers within seconds.
@@ -181,7 +181,7 @@ class Batch:
         return count
 
     def later_stage(self) -> bool:
-        """Whether the next stage of its review has begun, into which what a retry decides does not follow.
+        """Return whether the next stage of its review has begun, into which the results of a retry do not follow.
 
         Raises `LedgerUnavailable`.
         """
@@ -234,7 +234,7 @@ class Batch:
             return ledger.read_summaries(connection, self._id)
 
     def failures(self) -> RetryBias:
-        """What failed in each round, and by which traits of the records; empty where nothing ever failed.
+        """Return the failures of each round, and their traits; empty where nothing ever failed.
 
         Raises `LedgerUnavailable`.
         """
@@ -258,7 +258,7 @@ class Batch:
                 software has not finished with, or no reviewer.
             LedgerUnavailable: the ledger does not answer.
         """
-        from ..decisions.overrides import HumanDecision
+        from ..decisions.record_overrides import HumanDecision
 
         return self.decide([HumanDecision(index, value, reviewer, note)])[0]
 
@@ -267,7 +267,7 @@ class Batch:
 
         Raises `InvalidParameters` where nothing stands, else as `override`.
         """
-        from ..decisions.overrides import HumanDecision
+        from ..decisions.record_overrides import HumanDecision
 
         return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True)])[0]
 
@@ -276,10 +276,10 @@ class Batch:
 
         Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
         """
-        from ..decisions import overrides
+        from ..decisions import record_overrides
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
-            return overrides.record(connection, self._id, decisions)
+            return record_overrides.record(connection, self._id, decisions)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
         """The human decisions that stand, in item order; with `history` every one ever made, withdrawals too.
@@ -316,11 +316,11 @@ class Batch:
             return ledger.read_audits(connection, self._id)
 
     def agreement(self) -> AgreementFigures:
-        """How far the software agrees with the humans who decided about the same records.
+        """Return the agreement of the software with the humans who decided about the same records.
 
         Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
         """
-        from ..decisions.agreement import read_agreement
+        from ..decisions.human_agreement import read_agreement
 
         with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)

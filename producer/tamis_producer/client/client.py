@@ -65,7 +65,7 @@ Retriable = TypeVar("Retriable")
 
 @dataclass(frozen=True)
 class Retried(Generic[Retriable]):
-    """What came of retrying a batch together with others."""
+    """The outcome of retrying a batch together with others."""
 
     batch: Retriable
     items: int  # asked about again
@@ -157,19 +157,19 @@ class Client:
         bounds = Bounds.of(self.settings)
         operation = self.with_examples(operation)
         params = parameters(operation, bounds=bounds)
-        asked = model or self.settings.batch_model
+        batch_model = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
-            model=asked,
+            model=batch_model,
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
-            window=_at_least_one("window", window, self.settings.window),
+            window=_at_least_one("window", window, self.settings.shard_window),
             label=label,
             idempotency_key=idempotency_key,
             use_cache=use_cache,
             source=source,
             priority=Priority(priority),
-            max_cost=budget_of(max_cost, asked, self.settings.prices),
+            max_cost=budget_of(max_cost, batch_model, self.settings.prices),
             steering=steering,
             callback=callback,
             api_key_id=api_key_id,
@@ -219,7 +219,7 @@ class Client:
             model=plan.stages[0].model,
             items=rows_of(items, exclusions, bounds=bounds, operations=operations, waiting=self.waiting),
             shard_size=self.settings.shard_size,
-            window=self.settings.window,
+            window=self.settings.shard_window,
             label=f"{label}: {plan.stages[0].name}",
             use_cache=use_cache,
             source=source,
@@ -252,7 +252,7 @@ class Client:
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
             return operation
         batch = self.batch(operation.examples_from)
-        decided = batch.results([one.index for one in batch.overrides()])
+        decided = batch.results([override.index for override in batch.overrides()])
         return with_examples(operation, batch.operation(), batch.id, decided)
 
     def review(self, review_id: str) -> Review:
@@ -266,13 +266,13 @@ class Client:
             return ledger.read_reviews(connection, limit=limit)
 
     def batch_or_review(self, prefix: str) -> Batch | Review:
-        """Whatever has this id, or the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        """Return the batch or review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
         with ledger.ledger_errors(), self.engine.connect() as connection:
-            found = ledger.find_either(connection, prefix)
-        if found.review_id is not None:
-            return Review(self, found.review_id)
-        assert found.batch_id is not None  # noqa: S101 - one of the two is set
-        return Batch(self, found.batch_id)
+            match = ledger.find_either(connection, prefix)
+        if match.review_id is not None:
+            return Review(self, match.review_id)
+        assert match.batch_id is not None  # noqa: S101 - one of the two is set
+        return Batch(self, match.batch_id)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -297,7 +297,7 @@ class Client:
 
     @property
     def calls(self) -> SingleCalls:
-        """What asks for single results; who only submits need not wait for asyncio to be imported."""
+        """The single calls of this client; a caller that only submits need not wait for asyncio to be imported."""
         with self._lock:
             if self._calls is None:
                 from ..calls.single_calls import SingleCalls
@@ -338,8 +338,8 @@ class Client:
         stop the others. Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
         done = []
-        for found in self.retryable(kinds):
-            batch = Batch(self, found.batch_id)
+        for candidate in self.retryable(kinds):
+            batch = Batch(self, candidate.batch_id)
             try:
                 done.append(Retried(batch, batch.retry(kinds)))
             except InvalidRequest as refused:
@@ -351,11 +351,11 @@ class Client:
         return self.batch(batch_id).override(index, value, reviewer=reviewer, note=note)
 
     def withdraw_override(self, batch_id: str, index: int, *, reviewer: str, note: str | None = None) -> Override:
-        """As `Batch.withdraw_override`, of the batch of this id. Raises `UnknownBatch` as well."""
+        """Do as `Batch.withdraw_override`, for the batch of this id. Raises `UnknownBatch` as well."""
         return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note)
 
     def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
-        """As `Batch.overrides`, of the batch of this id. Raises `UnknownBatch` as well."""
+        """Return the same as `Batch.overrides`, for the batch of this id. Raises `UnknownBatch` as well."""
         return self.batch(batch_id).overrides(history=history)
 
     def audit(self, audit_id: str) -> Audit:
@@ -374,9 +374,9 @@ class Client:
         """Keep what a human says of an audit's records, all or nothing; arguments and errors as `audits.record`."""
         from ..decisions import audits
 
-        found = UUID(self.audit(audit_id).id)
+        audit_uuid = UUID(self.audit(audit_id).id)
         with ledger.ledger_errors(), self.engine.begin() as connection:
-            return audits.record(connection, found, decisions, correct=correct, include_missed=include_missed)
+            return audits.record(connection, audit_uuid, decisions, correct=correct, include_missed=include_missed)
 
     def workers(self) -> list[WorkerView]:
         """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
@@ -408,11 +408,11 @@ class Client:
             if there:
                 self._dispatcher().fill_window(batch_id)
 
-    def conclude(self, batch_id: UUID) -> None:
+    def request_summary(self, batch_id: UUID) -> None:
         """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
         with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
             if there:
-                self._dispatcher().conclude(batch_id)
+                self._dispatcher().request_summary(batch_id)
 
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
@@ -427,7 +427,7 @@ class Client:
 
     @contextmanager
     def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
-        """Whether the broker is worth asking; where it does not answer, the workers see to what is to be published."""
+        """Yield whether the broker is worth trying; where it does not answer, the workers publish later."""
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
             yield False
@@ -463,9 +463,9 @@ def _submitting(batch: NewBatch) -> AbstractContextManager[tracing.Span]:
     return tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER)
 
 
-def _at_least_one(name: str, given: int | None, otherwise: int) -> int:
-    if given is None:
-        return otherwise
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidParameters(f"{name}: {given!r} is no whole number from 1")
-    return given
+def _at_least_one(name: str, value: int | None, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidParameters(f"{name}: {value!r} is no whole number from 1")
+    return value

@@ -6,7 +6,7 @@ client itself is asked.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tamis_schemas import Override, Summary
@@ -15,51 +15,19 @@ from ..config.settings import ProducerSettings
 from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
 from ..ledger.finding import find_batch
+from ..ledger.live_workers import read_live_workers
 from ..ledger.pool_kinds import CLIENT
 from ..ledger.service_traffic import read_service_traffic
 from ..ledger.summaries import read_summaries
 from ..ledger.views import read_views
+from ..ledger.worker_view import WorkerView
 
-
-class BatchSeen(Protocol):
-    """What a glance tells of one batch; a `Batch` tells it, too."""
-
-    @property
-    def id(self) -> str:
-        """The batch's id, a UUID as text."""
-        ...
-
-    def status(self) -> BatchView:
-        """How the batch stands now."""
-        ...
-
-    def summaries(self) -> list[Summary]:
-        """The summaries of all finished rounds, the first one first."""
-        ...
-
-    def overrides(self) -> list[Override]:
-        """The human decisions that stand, in item order."""
-        ...
-
-
-class Glance(Protocol):
-    """Reads how batches stand; a `Client` does it, too."""
-
-    def batches(self, limit: int = 20) -> list[BatchView]:
-        """The latest batches, newest first, without those of services."""
-        ...
-
-    def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
-        """The single calls of services in the last hours, counted by service and hour."""
-        ...
-
-    def batch(self, batch_id: str) -> BatchSeen:
-        """The batch of this id, or of the only id that begins so."""
-        ...
+if TYPE_CHECKING:
+    from .client import Client
 
 
 @contextmanager
-def glance() -> Iterator[Glance]:
+def glance() -> "Iterator[Client | Glance]":
     """A glance at the ledger that the settings name; all that it tells is read while it lasts.
 
     Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch` as a `Client` does.
@@ -73,10 +41,12 @@ def glance() -> Iterator[Glance]:
             yield client
         return
     with direct_connection(arguments, CLIENT) as connection:
-        yield _Direct(connection, settings)
+        yield Glance(connection, settings)
 
 
-class _Direct:
+class Glance:
+    """The state of batches, as a `Client` reads it."""
+
     def __init__(self, connection: DirectConnection, settings: ProducerSettings) -> None:
         self._connection = connection
         self._settings = settings
@@ -87,11 +57,16 @@ class _Direct:
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
         return read_service_traffic(self._connection, hours=hours)
 
-    def batch(self, batch_id: str) -> BatchSeen:
-        return _DirectBatch(self._connection, self._settings, find_batch(self._connection, batch_id))
+    def workers(self) -> list[WorkerView]:
+        return read_live_workers(self._connection)
+
+    def batch(self, batch_id: str) -> "BatchGlance":
+        return BatchGlance(self._connection, self._settings, find_batch(self._connection, batch_id))
 
 
-class _DirectBatch:
+class BatchGlance:
+    """The state of one batch, as a `Batch` reads it."""
+
     def __init__(self, connection: DirectConnection, settings: ProducerSettings, batch_id: UUID) -> None:
         self._connection = connection
         self._settings = settings

@@ -36,12 +36,12 @@ class LoopClient(Client):
         event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
 
     def dispatch(self, batch_id: UUID) -> None:
-        """As `Client.dispatch`, on a thread: publishing blocks."""
+        """Do as `Client.dispatch`, on a thread: publishing blocks."""
         await_(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
 
-    def conclude(self, batch_id: UUID) -> None:
-        """As `Client.conclude`, on a thread: publishing blocks."""
-        await_(self._bridge.on_thread(self._bridge.blocking.conclude, batch_id))
+    def request_summary(self, batch_id: UUID) -> None:
+        """Do as `Client.request_summary`, on a thread: publishing blocks."""
+        await_(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
 
     def abandon(self) -> None:
         """Hang up without the loop, which is closed."""
@@ -75,11 +75,11 @@ class Bridge:
             return here
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns; what it waits for is awaited here."""
+        """Return the function's result; its waits are awaited here."""
         return await greenlet_spawn(lambda: function(*args, **kwargs))
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns, from another thread; who is cancelled leaves it to its end there."""
+        """Return the function's result, from another thread; a caller who is cancelled leaves it to its end there."""
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: context.run(function, *args, **kwargs)

@@ -32,7 +32,7 @@ class Review:
         return str(self._id)
 
     def status(self) -> ReviewView:
-        """How the review stands now, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
+        """Return the review's present state, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self._client.snapshot() as connection:
             return ledger.read_reviews(connection, review_id=self._id)[0]
 
@@ -41,7 +41,7 @@ class Review:
         return [Batch(self._client, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
-        """How the review stands, again and again (at first quickly, then every second), until nothing more happens.
+        """Yield the review's state again and again (at first quickly, then every second), until nothing more happens.
 
         Raises:
             BatchPaused: its stage cannot go on before somebody puts the reason right.

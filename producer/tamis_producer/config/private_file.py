@@ -17,7 +17,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """The text of a file, which from now on only its owner may read. Raises `OSError` as reading does."""
+    """Return the text of a file, which from now on only its owner may read. Raises `OSError` as reading does."""
     with path.open(encoding="utf-8") as stream:
         if os.fstat(stream.fileno()).st_mode & 0o077:  # copied, or taken out of an archive
             os.fchmod(stream.fileno(), 0o600)

@@ -48,26 +48,26 @@ class Redaction:
 
     @classmethod
     def of(cls, settings: "BaseModel") -> Self:
-        """Of the secrets in some settings: secret texts, and the passwords in URLs."""
-        given = [value for _, value in settings]
-        texts = [value for value in given if isinstance(value, str)]
-        return cls([*_keys(given), *(secret for text in texts for secret in secrets_in(text))])
+        """Return the redaction of the secrets in some settings: secret texts, and the passwords in URLs."""
+        values = [value for _, value in settings]
+        texts = [value for value in values if isinstance(value, str)]
+        return cls([*_keys(values), *(secret for text in texts for secret in secrets_in(text))])
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Of the secrets in our environment variables and in the files they name, right or wrong as they are."""
+        """Return that of the secrets in our environment variables and the files they name, right or wrong."""
         files = files_named(environment)
-        ours = {
+        texts = {
             name: value
             for name, value in environment.items()
             if name.startswith(VARIABLES) and name.removesuffix(SUFFIX) not in files
         }
         for variable, path in files.items():
             with suppress(OSError, UnicodeError):  # what cannot be read is said by whoever needs it
-                ours[variable] = text_of(path)
-        named = [part for name, value in ours.items() if SECRET_NAMES.search(name) for part in (value, *_after(value))]
-        named += _values(ours.get(HEADERS, ""))
-        return cls([*named, *(secret for value in ours.values() for secret in secrets_in(value))])
+                texts[variable] = text_of(path)
+        secrets = [part for name, text in texts.items() if SECRET_NAMES.search(name) for part in (text, *_after(text))]
+        secrets += _values(texts.get(HEADERS, ""))
+        return cls([*secrets, *(secret for text in texts.values() for secret in secrets_in(text))])
 
     def learn(self, secret: str) -> None:
         """Take one more secret out from now on, and the last few that were learned; older ones have expired."""
@@ -76,18 +76,18 @@ class Redaction:
             self._pattern = self._compiled()
 
     def _compiled(self) -> "re.Pattern[str] | None":
-        known = (*self._secrets, *self._learned)
-        forms = {form for secret in known if len(secret) >= SHORTEST for form in forms_of(secret)}
+        secrets = (*self._secrets, *self._learned)
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in forms_of(secret)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         return re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def __call__(self, text: str) -> str:
-        """The text, with `[secret]` in the place of each secret."""
+        """Return the text with `[secret]` in the place of each secret."""
         return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
 
 
 def secrets_in(url: str) -> Iterator[str]:
-    """The passwords in what is, or should have been, a URL; nothing of what is none."""
+    """Yield the passwords in what is, or should have been, a URL; nothing where it is none."""
     user = _USER.search(url)
     if user is not None:
         _, colon, password = user[1].partition(":")
@@ -99,27 +99,27 @@ def secrets_in(url: str) -> Iterator[str]:
 
 
 def shown_url(url: str) -> str:
-    """A URL for people and for the names of things: without user, password, query and fragment."""
+    """Return a URL as people may see it: without user, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @lru_cache(maxsize=64)
 def forms_of(secret: str) -> frozenset[str]:
-    """The texts that a secret may be found as: itself, quoted for URLs, escaped, and in base64 wherever it begins."""
+    """Return the texts that a secret may appear as: itself, quoted for URLs, escaped, in base64 wherever it begins."""
     raw = unquote(secret)
-    found = {secret, raw, secret.removeprefix(WEBHOOK_PREFIX)}
+    forms = {secret, raw, secret.removeprefix(WEBHOOK_PREFIX)}
     for text in (secret, raw):
-        found |= {quote(text, safe=""), quote(text), quote_plus(text), json.dumps(text)[1:-1], repr(text)[1:-1]}
-        found |= {form for encoded in _in_base64(text.encode()) for form in (encoded, encoded.translate(_URL_SAFE))}
-    return frozenset(form for form in found if len(form) >= SHORTEST)
+        forms |= {quote(text, safe=""), quote(text), quote_plus(text), json.dumps(text)[1:-1], repr(text)[1:-1]}
+        forms |= {form for encoded in _in_base64(text.encode()) for form in (encoded, encoded.translate(_URL_SAFE))}
+    return frozenset(form for form in forms if len(form) >= SHORTEST)
 
 
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """The characters that are the same whatever stands before and behind, for each place where it may begin."""
+    """Yield the characters that are the same whatever stands around the secret, for each place where it may begin."""
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + secret).decode()
         first, last = -(-before * 8 // 6), (before + len(secret)) * 8 // 6
@@ -137,17 +137,15 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """The texts in a JSON object; nothing of what is none."""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(given, dict):
-        yield from (value for value in given.values() if isinstance(value, str))
+    """Yield the texts in a JSON object; nothing where it is none."""
+    with suppress(ValueError, RecursionError):
+        parsed = json.loads(text)
+        if isinstance(parsed, dict):
+            yield from (value for value in parsed.values() if isinstance(value, str))
 
 
 def _after(value: str) -> Iterator[str]:
-    """Of `user:password` the password."""
+    """Yield the password of `user:password`."""
     _, colon, password = value.partition(":")
     if colon:
         yield password

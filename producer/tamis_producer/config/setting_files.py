@@ -1,4 +1,4 @@
-"""Where settings stand: in variables `TAMIS_<NAME>`, or in the files that variables `TAMIS_<NAME>_FILE` name.
+"""Settings as texts: from variables `TAMIS_<NAME>`, or from the files that variables `TAMIS_<NAME>_FILE` name.
 
 Files are for secrets, which compose and Kubernetes hand over so: a container's variables are shown to whoever inspects
 it.
@@ -9,13 +9,15 @@ from pathlib import Path
 
 from tamis_schemas import ConfigurationError
 
+from .old_names import RENAMED, under_new_names
+
 PREFIX = "TAMIS_"
 SUFFIX = "_FILE"
 LARGEST = 65_536  # bytes; it is a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """The files that stand for variables, by the variable's name; one that is set itself needs no file."""
+    """Return the files that stand for variables, by the variable's name; one that is set itself needs no file."""
     return {
         variable: Path(value)
         for name, value in environment.items()
@@ -25,7 +27,7 @@ def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
 
 
 def text_of(path: Path) -> str:
-    """What a file holds, without blanks and line ends around it.
+    """Return the text of a file without the white space around it.
 
     Raises:
         OSError: it cannot be read, or is larger than any setting.
@@ -39,22 +41,28 @@ def text_of(path: Path) -> str:
 
 
 def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The texts of these settings, by their names; one whose variable or file is missing or empty is not set.
+    """Return the texts of these settings by their names; one whose variable or file is missing or empty is not set.
 
-    A variable goes before the file of the same setting, and its name may be written in small letters.
+    A variable goes before the file of the same setting, and its name may be written in small letters. A setting may
+    also stand under its old name.
 
     Raises:
-        ConfigurationError: naming the variable whose file cannot be read.
+        ConfigurationError: naming the variable whose file cannot be read, or two names of one setting that differ.
     """
     variables = {name.upper(): value for name, value in environment.items()}
     files = files_named(environment)
-    found = {}
-    for name in names:
-        variable = f"{PREFIX}{name.upper()}"
+    current = set(names)
+    texts = {}
+    for name in (*current, *(old for old, new in RENAMED.items() if new in current)):
+        variable = _variable_of(name)
         text = variables.get(variable) or (_text_for(variable, files[variable]) if variable in files else "")
         if text:
-            found[name] = text
-    return found
+            texts[name] = text
+    return under_new_names(texts, _variable_of)
+
+
+def _variable_of(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
 
 
 def _text_for(variable: str, path: Path) -> str:

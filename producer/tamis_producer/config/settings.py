@@ -1,4 +1,4 @@
-"""What a producer must know: where broker and ledger are, and how batches are cut.
+"""The settings of a producer: where broker and ledger are, and how batches are cut.
 
 Read once from `TAMIS_*` environment variables, or from the files that `TAMIS_*_FILE` name. Where broker and ledger are
 not set, the embedded stack that `tamis up` runs from this folder is used: it writes where it listens into
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from tamis_schemas import ConfigurationError
 
+from .old_names import under_new_names
 from .setting_files import settings_of
 from .stack_file import StackFile
 
@@ -40,7 +41,7 @@ class ProducerSettings(BaseModel):
     flower_url: str | None = Field(default=None, repr=False)  # where people find Flower; unset: the embedded stack's
     model: str | None = None  # unset: the worker's own
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
-    window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
+    shard_window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
     visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
     max_items: int = Field(default=1_000_000, ge=1)  # of a batch
     max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON
@@ -49,12 +50,12 @@ class ProducerSettings(BaseModel):
     max_schema_depth: int = Field(default=10, ge=1, le=10)  # of fields inside fields; strict modes take no more
     max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # that a schema asks for
     max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
-    wait_at_most: int = Field(default=60, ge=1, le=300)  # s; that a request over HTTP waits for its results
+    http_wait_seconds: int = Field(default=60, ge=1, le=300)  # s; that a request over HTTP waits for its results
     prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
 
-    def __init__(self, **given: Any) -> None:
-        """What is given goes before variables, and these before the files that variables name."""
-        super().__init__(**(settings_of(os.environ, type(self).model_fields) | given))
+    def __init__(self, **values: Any) -> None:
+        """Keywords go before variables, and these before the files that variables name."""
+        super().__init__(**(settings_of(os.environ, type(self).model_fields) | under_new_names(values)))
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
@@ -94,7 +95,7 @@ class ProducerSettings(BaseModel):
 
     @classmethod
     def load(cls) -> Self:
-        """The settings of this process.
+        """Return the settings of this process.
 
         Raises:
             ConfigurationError: naming the variable that is wrong.
@@ -140,7 +141,7 @@ class ProducerSettings(BaseModel):
         return self.database_url or self._embedded().database_url
 
     def _beside_broker(self, offset: int, name: str) -> str:
-        """Another database of the broker's server. Raises `ConfigurationError` where that is no Redis."""
+        """Return another database of the broker's server by URL. Raises `ConfigurationError` where that is no Redis."""
         if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
             raise ConfigurationError(
                 f"TAMIS_{name.upper()}_URL is not set: the broker is no Redis server, and what is counted there needs "
@@ -158,7 +159,7 @@ class ProducerSettings(BaseModel):
 
 
 def next_database(url: str, offset: int) -> str:
-    """The same Redis server, `offset` databases on; a URL without a number counts as database 0.
+    """Return the URL of the same Redis server, `offset` databases on; a URL without a number counts as database 0.
 
     Raises:
         ConfigurationError: where the URL's path is no database number.
@@ -174,7 +175,7 @@ def next_database(url: str, offset: int) -> str:
 
 
 def verified(url: str) -> str:
-    """A Redis URL that asks for a certificate, unless it says otherwise; not all libraries ask by themselves."""
+    """Return a Redis URL that asks for a certificate, unless it says otherwise; not all libraries ask by themselves."""
     parts = urlsplit(url)
     if parts.scheme != "rediss" or "ssl_cert_reqs=" in parts.query:
         return url

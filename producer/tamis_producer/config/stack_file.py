@@ -1,4 +1,4 @@
-"""`.tamis/stack.json`: where the embedded stack listens, for whoever runs beside it."""
+"""`.tamis/stack.json`: where the embedded stack listens, for processes beside it."""
 
 from pathlib import Path
 from typing import Self
@@ -13,9 +13,9 @@ NAME = "stack.json"
 
 
 class StackFile(BaseModel):
-    """Written when the stack is healthy, removed when it stops."""
+    """The file's content; it is written when the stack is healthy, and removed when it stops."""
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)  # the URLs hold passwords
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, defer_build=True)  # the URLs hold passwords
 
     broker_url: str
     database_url: str
@@ -27,7 +27,7 @@ class StackFile(BaseModel):
 
     @classmethod
     def read(cls, home: Path) -> Self | None:
-        """The stack that runs from `home`, or None. Raises `ConfigurationError` where the file is damaged."""
+        """Return the stack that runs from `home`, or None. Raises `ConfigurationError` where the file is damaged."""
         path = home / NAME
         try:
             return cls.model_validate_json(read_private(path))
@@ -42,5 +42,5 @@ class StackFile(BaseModel):
 
     @staticmethod
     def remove(home: Path) -> None:
-        """Say that no stack runs from `home`."""
+        """Remove the file: no stack runs from `home`."""
         (home / NAME).unlink(missing_ok=True)

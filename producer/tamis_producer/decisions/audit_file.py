@@ -21,7 +21,7 @@ FILLED_IN = ("include", "reviewer", "note")
 
 @dataclass(frozen=True)
 class FilledIn:
-    """What stands in a file that came back."""
+    """The content of an audit's file that came back."""
 
     audit_id: str
     decisions: tuple[AuditDecision, ...]
@@ -38,9 +38,9 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
     for item in audit.items:
         row = by_index[item.index]
         why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
-        said = "" if item.include is None else "yes" if item.include else "no"
+        answer = "" if item.include is None else "yes" if item.include else "no"
         cells = [audit.id, item.index, item.item_id, text_of(row.item.get("title")), content_of(row.item)]
-        cells += [*why, said, item.reviewer or "", item.note or ""]
+        cells += [*why, answer, item.reviewer or "", item.note or ""]
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
@@ -49,9 +49,8 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
 
     `reviewer`: who decided where a row names nobody.
 
-    Raises:
-        InputError: naming the line: no such column, a decision that is none, a row without a reviewer, rows of two
-            audits.
+    Raises `InputError` naming the line: no such column, a decision that is none, a row without a reviewer, rows of two
+    audits.
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()

@@ -1,8 +1,7 @@
-"""What an audit of exclusions says of all of them: how many records were missed at most."""
-
-from pydantic import BaseModel, ConfigDict
+"""The verdict of an audit of exclusions on all of them: how many records were missed at most."""
 
 from tamis_schemas import Audit, Stratum
+from tamis_schemas.values.frozen import Frozen
 
 from ..quality import upper_bound
 from ..quality.finite_population import LEVEL, most_in_population
@@ -14,10 +13,8 @@ _DRAWN_FROM = {
 }
 
 
-class AuditVerdict(BaseModel):
+class AuditVerdict(Frozen):
     """An audit in numbers. A record of the sample that nobody has judged yet counts as missed, so the bounds hold."""
-
-    model_config = ConfigDict(frozen=True)
 
     stratum: Stratum
     population: int
@@ -35,14 +32,14 @@ class AuditVerdict(BaseModel):
 
     @property
     def sentence(self) -> str:
-        """What it means, for people."""
+        """The meaning of the numbers, for people."""
         of = f"{self.population:,} {_DRAWN_FROM[self.stratum]}"
         if not self.decided:
             return f"Of {of}, {_were(self.sample)} drawn at random; no decision of a human is recorded yet."
         judged = f"Of {of}, {_were(self.sample)} drawn at random and {self.decided:,} judged by a human"
-        found = f"{_records(self.missed)} should have been included"
+        missing = f"{_records(self.missed)} should have been included"
         if self.sample == self.population and not self.undecided:
-            return f"All {of} were judged by a human: {found}."
+            return f"All {of} were judged by a human: {missing}."
         waiting = (
             f" The {_records(self.undecided)} not judged yet count as missed: the bound falls with each one "
             "rightly excluded."
@@ -53,7 +50,7 @@ class AuditVerdict(BaseModel):
             self.missed
         )
         return (
-            f"{judged}: {found}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
+            f"{judged}: {missing}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
             f"({self.most_share:.1%}) should have been{besides}.{waiting}"
         )
 

@@ -21,8 +21,8 @@ from tamis_schemas.records.random_order import check_draw, sample
 from ..ledger import insert_audit, read_audit, read_audits
 from ..ledger.overrides import one_at_a_time, standing
 from .final_outcome import Outcome, outcomes
-from .overrides import HumanDecision, RefusedDecision, checked_words
-from .overrides import record as record_overrides
+from .record_overrides import HumanDecision, RefusedDecision, checked_words
+from .record_overrides import record as record_overrides
 
 _OUTCOMES = {
     Stratum.ALL: (Outcome.EXCLUDED, Outcome.INELIGIBLE),
@@ -33,7 +33,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class AuditDecision:
-    """What a human says of one record of a sample."""
+    """A human's decision on one record of a sample."""
 
     index: int
     include: bool
@@ -88,9 +88,8 @@ def record(
     alone; both stay in the ledger. With `include_missed`, every record of the sample that should have been included is:
     by an override of the same reviewer and note, unless a human's decision stands on it already.
 
-    Raises:
-        RefusedDecision: a record that is not of the sample, no reviewer, two decisions on one record, or a changed one
-            without `correct`.
+    Raises `RefusedDecision`: a record that is not of the sample, no reviewer, two decisions on one record, or a changed
+    one without `correct`.
     """
     new = _write(connection, audit_id, decisions, correct=correct)
     audit = read_audit(connection, audit_id)
@@ -140,7 +139,7 @@ def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> lis
 
 
 def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool) -> int:
-    """How many decisions are new."""
+    """Write the decisions; return how many are new."""
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}
     rows: list[dict[str, object]] = []

@@ -1,4 +1,4 @@
-"""What became of each item of a batch, as one SQL expression: every count of a report groups by it."""
+"""The outcome of each item of a batch, as one SQL expression: every count of a report groups by it."""
 
 from enum import StrEnum
 from typing import Any
@@ -21,7 +21,7 @@ NO_REASON = "no reason recorded"
 
 
 class Outcome(StrEnum):
-    """Where a record went."""
+    """The way that a record went."""
 
     DUPLICATE = "duplicate"  # these three: before any model was asked
     INELIGIBLE = "ineligible"
@@ -94,7 +94,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 def _by_human(
     kind: type[OperationKind], human: Subquery, system: Case[Any]
 ) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
-    """Where a human has decided: the outcome, and whether it is another decision than the software's."""
+    """Return the outcome of a human's decision, and whether it is another one than the software's."""
     if not kind.decides():
         same = (items.c.state == ItemStatus.DECIDED.value) & (
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
@@ -111,7 +111,7 @@ def _by_human(
 
 
 def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Of a decided item: its outcome, and the reason where it is excluded."""
+    """Return the outcome of a decided item, and the reason of an exclusion."""
     if not kind.decides():
         return literal(Outcome.PASSED.value), literal(None, Text)
     includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))

@@ -7,14 +7,14 @@ from pathlib import Path
 from tamis_schemas import InputError, InvalidParameters, Operation
 
 from ..files.spreadsheet import TableRow, read_table, reviewer_of
-from .overrides import HumanDecision
+from .record_overrides import HumanDecision
 
 COLUMNS = ("index", "id", "item_id", "decision", "note", "reviewer")
 
 
 @dataclass(frozen=True)
-class DecisionTable:
-    """What stands in a table."""
+class DecisionFile:
+    """The decisions in a table."""
 
     decisions: tuple[HumanDecision, ...]
     lines: tuple[int, ...]  # of each decision
@@ -23,7 +23,7 @@ class DecisionTable:
 
 def read_decisions(
     path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
-) -> DecisionTable:
+) -> DecisionFile:
     """The decisions in a table with a column `decision`, and `index` or `id`; rows without a decision are left out.
 
     Args:
@@ -51,7 +51,7 @@ def read_decisions(
             raise InputError(str(error), path=path, line=row.line) from error
         decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))
         lines.append(row.line)
-    return DecisionTable(tuple(decisions), tuple(lines), blank)
+    return DecisionFile(tuple(decisions), tuple(lines), blank)
 
 
 def find_record(text: str, item_ids: Sequence[str]) -> int:
@@ -64,16 +64,16 @@ def find_record(text: str, item_ids: Sequence[str]) -> int:
     if kind == "index" and rest:
         return _of_index(rest, len(item_ids))
     wanted = rest if kind == "id" and rest else text
-    found = [index for index, item_id in enumerate(item_ids) if item_id == wanted]
+    places = [index for index, item_id in enumerate(item_ids) if item_id == wanted]
     if kind == "id" and rest:
-        return _only(wanted, found)
-    if text.isascii() and text.isdigit() and int(text) < len(item_ids) and found != [int(text)]:
-        if found:
+        return _only(wanted, places)
+    if text.isascii() and text.isdigit() and int(text) < len(item_ids) and places != [int(text)]:
+        if places:
             raise InvalidParameters(
                 f"{text} is the index of one record and the id of another: write index:{text} or id:{text}"
             )
         return int(text)
-    return _only(wanted, found)
+    return _only(wanted, places)
 
 
 def _index(row: TableRow, places: Mapping[str, Sequence[int]], item_ids: Sequence[str]) -> int:
@@ -97,10 +97,10 @@ def _of_index(text: str, n_items: int) -> int:
     return int(text)
 
 
-def _only(item_id: str, found: Sequence[int]) -> int:
-    if not found:
+def _only(item_id: str, places: Sequence[int]) -> int:
+    if not places:
         raise InvalidParameters(f"no record has the id {item_id!r}: `tamis results` lists them")
-    if len(found) > 1:
-        listed = ", ".join(str(index) for index in found[:5]) + (", ..." if len(found) > 5 else "")
-        raise InvalidParameters(f"{len(found)} records have the id {item_id!r}: say which index is meant, of {listed}")
-    return found[0]
+    if len(places) > 1:
+        listed = ", ".join(str(index) for index in places[:5]) + (", ..." if len(places) > 5 else "")
+        raise InvalidParameters(f"{len(places)} records have the id {item_id!r}: say which index is meant, of {listed}")
+    return places[0]

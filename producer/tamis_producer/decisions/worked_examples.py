@@ -27,9 +27,8 @@ CUT = " [...]"
 def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
     """The inclusion with examples from an earlier batch, of which `rows` are the items that people decided about.
 
-    Raises:
-        InvalidParameters: the earlier batch is no inclusion or has another research question, nobody included one of
-            its records and excluded another, or the criteria bring examples of their own.
+    Raises `InvalidParameters`: the earlier batch is no inclusion or has another research question, nobody included one
+    of its records and excluded another, or the criteria bring examples of their own.
     """
     criteria = operation.criteria
     if criteria.examples:
@@ -46,8 +45,8 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
             f"examples_from: batch {batch_id} needs a record with a title that a person included, and another that a "
             "person excluded: `tamis override` writes such decisions"
         )
-    found = criteria.model_copy(update={"examples": chosen})
-    return operation.model_copy(update={"criteria": found, "examples_from": batch_id})
+    with_chosen = criteria.model_copy(update={"examples": chosen})
+    return operation.model_copy(update={"criteria": with_chosen, "examples_from": batch_id})
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:

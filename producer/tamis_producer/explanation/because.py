@@ -1,4 +1,4 @@
-"""Why a result is what it is: the rule and the formula that set it, with the numbers filled in. Pure.
+"""Reasons for a result: the rule and the formula that set it, with the numbers filled in. Pure.
 
 What is said is taken from what the ledger keeps of the decision. A formula is written out and worked out again; where
 it does not give the number that was kept, that is said: a release before this one may have had another.
@@ -20,7 +20,7 @@ from tamis_schemas import (
     Operation,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.answers.penalties import QUOTE_PENALTY, Band, after_quotes, milder_band
+from tamis_schemas.answers.penalties import QUOTE_PENALTY, after_quotes, milder_band
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState, Verdict
 
 from .document import Because
@@ -80,33 +80,33 @@ def _decided(operation: Operation, result: ItemResult) -> Iterator[Because]:
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[Because]:
     criteria = operation.criteria.labelled()
     deciding = [one for one in criteria if one.text in decision.criteria and one.label in decision.verdicts]
-    said = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
+    reasons = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
     match decision.status:
-        case InclusionStatus.UNCERTAIN if not said:
-            said = "a person decides"
-        case InclusionStatus.INCLUDE if not said:
-            said = "no criterion failed"
-        case InclusionStatus.EXCLUDE if not said:
-            said = decision.exclusion_reason or "the ledger names no criterion"
-    yield Because(sets="status", text=f"status {decision.status.value}: {said}")
+        case InclusionStatus.UNCERTAIN if not reasons:
+            reasons = "a person decides"
+        case InclusionStatus.INCLUDE if not reasons:
+            reasons = "no criterion failed"
+        case InclusionStatus.EXCLUDE if not reasons:
+            reasons = decision.exclusion_reason or "the ledger names no criterion"
+    yield Because(sets="status", text=f"status {decision.status.value}: {reasons}")
     if decision.model_status is not None:
         reason = decision.uncertain_reason  # None: a release before there were reasons
-        told = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
-        yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {told}")
+        but = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
+        yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {but}")
     yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
     yield Because(sets="status", text=f"policy for exclusions that no quote verifies: {operation.unverified.value}")
     yield Because(sets="confidence", text=_after_quotes(decision))
 
 
-def _deciding(criterion: Criterion, given: CriterionVerdict) -> str:
-    if given.quote is None:
-        backed = "which needs no quote" if given.verdict is Verdict.SILENT else "without a quote"
-    elif given.quote.state is QuoteState.FOUND:
-        where = "" if given.quote.field is None else f", in {given.quote.field}"
+def _deciding(criterion: Criterion, verdict: CriterionVerdict) -> str:
+    if verdict.quote is None:
+        backed = "which needs no quote" if verdict.verdict is Verdict.SILENT else "without a quote"
+    elif verdict.quote.state is QuoteState.FOUND:
+        where = "" if verdict.quote.field is None else f", in {verdict.quote.field}"
         backed = f"verified by its quote{where}"
     else:
-        backed = f"its quote is {'altered' if given.quote.state is QuoteState.ALTERED else 'not in the record'}"
-    return f"{criterion.label} {given.verdict.value}, {backed}"
+        backed = f"its quote is {'altered' if verdict.quote.state is QuoteState.ALTERED else 'not in the record'}"
+    return f"{criterion.label} {verdict.verdict.value}, {backed}"
 
 
 def _after_quotes(decision: InclusionDecision) -> str:
@@ -115,14 +115,14 @@ def _after_quotes(decision: InclusionDecision) -> str:
     unverified = [quote for quote in quotes if not quote.found]
     before = decision.model_confidence
     if before is None:
-        found = f"; quotes in the record: {len(quotes)} of {len(quotes)}" if quotes else "; it gave no quote"
-        return f"{_n(decision.confidence)}, as the model gave it{found}"
+        all_found = f"; quotes in the record: {len(quotes)} of {len(quotes)}" if quotes else "; it gave no quote"
+        return f"{_n(decision.confidence)}, as the model gave it{all_found}"
     states = [(QuoteState.ALTERED, "altered"), (QuoteState.NOT_FOUND, "not found")]
     counted = [(sum(quote.state is state for quote in unverified), words) for state, words in states]
-    told = " and ".join(f"{count} {words}" for count, words in counted if count) or "none unverified"
+    unverified_words = " and ".join(f"{count} {words}" for count, words in counted if count) or "none unverified"
     worked_out = after_quotes(before, len(unverified), len(quotes))
     shown = f"{_n(before)} x (1 - {_n(QUOTE_PENALTY)} x {len(unverified)}/{len(quotes)})"
-    return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {told}"
+    return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {unverified_words}"
 
 
 def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[Because]:
@@ -134,18 +134,15 @@ def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[Because]:
         equation = _equation(f"{_n(original)} x {_n(quality)}", original * quality, kept)
         text = f"{equation}: the original confidence times the quality"
     else:
+        named = f"band of {kind} evidence of quality {_n(band.low)} to {_n(band.high)}"
         shown = f"{_n(original)} x min({_n(band.most)}, {_n(quality)} + {_n(band.added)})"
-        text = f"{_equation(shown, original * band.share(quality), kept)}: {_band_words(kind, band)}"
+        text = f"{_equation(shown, original * band.share(quality), kept)}: the {named}"
     yield Because(sets="confidence", text=text)
     threshold = _n(operation.block_threshold)
     if judgement.blocked:
         yield Because(sets="outcome", text=f"blocked: quality {_n(quality)} is below the threshold {threshold}")
     else:
         yield Because(sets="outcome", text=f"not blocked: quality {_n(quality)} is not below the threshold {threshold}")
-
-
-def _band_words(kind: str, band: Band) -> str:
-    return f"the band of {kind} evidence of quality {_n(band.low)} to {_n(band.high)}"
 
 
 def _equation(shown: str, worked_out: float, kept: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from tamis_schemas import dollars
 from tamis_schemas.answers.transcript import TranscribedCall, TranscribedFormat, TranscribedMessage, Transcript
 
-INDENT = "    "
+INDENT = "    "  # before each line of a foreign text
 SHORT_SHA = 12  # characters of a sha256 that people are shown
 
 
@@ -59,17 +59,17 @@ def _message(message: TranscribedMessage, prompts: Mapping[str, str], shown: set
     yield from _common(f"{message.role}{marks}", message.sha256, prompts, shown)
 
 
-def _format(asked: TranscribedFormat, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
-    named = f"answer's shape, {asked.type}" + ("" if asked.name is None else f" {asked.name}")
-    if asked.sha256 is None:
+def _format(shape: TranscribedFormat, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
+    named = f"answer's shape, {shape.type}" + ("" if shape.name is None else f" {shape.name}")
+    if shape.sha256 is None:
         yield named
     else:
-        yield from _common(named, asked.sha256, prompts, shown)
+        yield from _common(named, shape.sha256, prompts, shown)
 
 
-def _common(what: str, sha256: str, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
+def _common(label: str, sha256: str, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
     text = prompts.get(sha256)
-    named = f"{what}, sha256 {sha256[:SHORT_SHA]}"
+    named = f"{label}, sha256 {sha256[:SHORT_SHA]}"
     if text is None:
         yield f"{named}: the ledger has no text of it"
     elif sha256 in shown:
@@ -80,9 +80,14 @@ def _common(what: str, sha256: str, prompts: Mapping[str, str], shown: set[str])
         yield from _text(text, None)
 
 
-def _text(text: str, cut: int | None) -> Iterator[str]:
+def foreign(text: str) -> Iterator[str]:
+    """A foreign text, each of its lines set in."""
     for line in text.splitlines() or [""]:
         yield INDENT + line
+
+
+def _text(text: str, cut: int | None) -> Iterator[str]:
+    yield from foreign(text)
     if cut is not None:
         yield f"{INDENT}[cut here: {len(text):,} of {cut:,} characters are kept]"
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tamis_schemas import (
     BatchStatus,
@@ -16,12 +16,11 @@ from tamis_schemas import (
     Verdict,
 )
 from tamis_schemas.answers.transcript import Transcript
+from tamis_schemas.values.frozen import Frozen
 
 
-class ExplainedBatch(BaseModel):
+class ExplainedBatch(Frozen):
     """The batch that the record stands in."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str | None = None
@@ -37,10 +36,8 @@ class ExplainedBatch(BaseModel):
     finished_at: datetime | None = None
 
 
-class ExplainedVerdict(BaseModel):
+class ExplainedVerdict(Frozen):
     """A verdict with its criterion, its quote, and the record's own words at the quote's place."""
-
-    model_config = ConfigDict(frozen=True)
 
     label: str
     criterion: str | None = None
@@ -50,19 +47,15 @@ class ExplainedVerdict(BaseModel):
     passage: str | None = None  # of the record, from the quote's start to its end
 
 
-class Because(BaseModel):
+class Because(Frozen):
     """A rule or a formula that set a part of the result, with the numbers filled in."""
-
-    model_config = ConfigDict(frozen=True)
 
     sets: str  # status, value, confidence, outcome
     text: str
 
 
-class PastFailure(BaseModel):
-    """What an earlier round ended with."""
-
-    model_config = ConfigDict(frozen=True)
+class PastFailure(Frozen):
+    """The failure that ended an earlier round."""
 
     round: int
     kind: ErrorKind
@@ -70,7 +63,7 @@ class PastFailure(BaseModel):
 
 
 class HumanAct(StrEnum):
-    """What a person did."""
+    """The kind of a person's act."""
 
     DECIDED = "decided"
     CONFIRMED = "confirmed"  # said what the software says
@@ -78,10 +71,8 @@ class HumanAct(StrEnum):
     AUDITED = "audited"
 
 
-class HumanWord(BaseModel):
+class HumanWord(Frozen):
     """One thing that a person said of the record; none is ever taken out."""
-
-    model_config = ConfigDict(frozen=True)
 
     act: HumanAct
     by: str
@@ -91,10 +82,8 @@ class HumanWord(BaseModel):
     audit: str | None = None  # its id
 
 
-class DrawnIn(BaseModel):
+class DrawnIn(Frozen):
     """An audit whose sample the record is in."""
-
-    model_config = ConfigDict(frozen=True)
 
     audit: str
     seed: int
@@ -104,10 +93,8 @@ class DrawnIn(BaseModel):
     at: datetime
 
 
-class OtherStage(BaseModel):
-    """What another stage of the review came to for the same record."""
-
-    model_config = ConfigDict(frozen=True)
+class OtherStage(Frozen):
+    """The result of another stage of the review for the same record."""
 
     stage: int  # from 0
     batch: str
@@ -116,10 +103,8 @@ class OtherStage(BaseModel):
     because: tuple[Because, ...] = ()
 
 
-class Explanation(BaseModel):
+class Explanation(Frozen):
     """One record's whole story."""
-
-    model_config = ConfigDict(frozen=True)
 
     batch: ExplainedBatch
     record: ItemResult  # with its fields as submitted, and the human's word that counts

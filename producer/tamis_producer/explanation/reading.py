@@ -51,17 +51,13 @@ NOT_KEPT = (
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
-    """The whole story of the item at a place of a batch.
-
-    Raises:
-        InvalidParameters: the batch has no such place.
-    """
+    """The whole story of the item at a place of a batch. Raises `InvalidParameters`: the batch has no such place."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)
     if result is None:
         raise InvalidParameters(f"batch {batch_id} has no item {index}: its places go from 0 to {batch.n_items - 1}")
-    told = _transcripts(connection, batch_id, index)
+    claims = _transcripts(connection, batch_id, index)
     lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
     lost_claims: int = connection.execute(lost).scalar_one()
     return Explanation(
@@ -69,9 +65,9 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
         record=result,
         verdicts=_verdicts(operation, result),
         because=because(operation, result),
-        transcripts=told,
-        prompts=_prompts(connection, batch_id, told),
-        gap=_gap(result, told, lost_claims),
+        transcripts=claims,
+        prompts=_prompts(connection, batch_id, claims),
+        gap=_gap(result, claims, lost_claims),
         past_failures=_past_failures(connection, batch_id, index),
         humans=_humans(connection, batch_id, index),
         audits=_audits(connection, batch_id, index),
@@ -81,49 +77,38 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
 
 
 def _batch(row: Row[Any], operation: Operation) -> ExplainedBatch:
-    return ExplainedBatch(
-        id=str(row.id),
-        label=row.label,
-        operation=row.operation,
-        params=row.params,
-        criteria=tuple(operation.criteria.labelled()) if isinstance(operation, Inclusion) else (),
-        model=row.model,
-        state=row.state,
-        round=row.round,
-        review=None if row.review_id is None else str(row.review_id),
-        stage=row.stage,
-        created_at=row.created_at,
-        finished_at=row.finished_at,
-    )
+    criteria = tuple(operation.criteria.labelled()) if isinstance(operation, Inclusion) else ()
+    review = None if row.review_id is None else str(row.review_id)
+    return ExplainedBatch.model_validate(row._asdict() | {"id": str(row.id), "criteria": criteria, "review": review})
 
 
 def _result(connection: Connection, batch_id: UUID, index: int) -> ItemResult | None:
-    found = list(stream_results(connection, batch_id, [index]))
-    return found[0] if found else None
+    results = list(stream_results(connection, batch_id, [index]))
+    return results[0] if results else None
 
 
 def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdict, ...]:
     if result.decision is None:
         return ()
     criteria = {one.label: one for one in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
-    told = []
-    for label, given in result.decision.verdicts.items():
-        criterion, quote = criteria.get(label), given.quote
+    verdicts = []
+    for label, verdict in result.decision.verdicts.items():
+        criterion, quote = criteria.get(label), verdict.quote
         passage = None
         if quote is not None and quote.field is not None and quote.start is not None:
             text = result.item.get(quote.field)
             passage = text[quote.start : quote.end] if isinstance(text, str) else None
-        told.append(
+        verdicts.append(
             ExplainedVerdict(
                 label=label,
                 criterion=None if criterion is None else criterion.text,
                 excludes=criterion is not None and criterion.excludes,
-                verdict=given.verdict,
+                verdict=verdict.verdict,
                 quote=quote,
                 passage=passage,
             )
         )
-    return tuple(told)
+    return tuple(verdicts)
 
 
 def _transcripts(connection: Connection, batch_id: UUID, index: int) -> tuple[Transcript, ...]:
@@ -135,8 +120,8 @@ def _transcripts(connection: Connection, batch_id: UUID, index: int) -> tuple[Tr
     return tuple(Transcript.model_validate(row._asdict()) for row in connection.execute(statement))
 
 
-def _prompts(connection: Connection, batch_id: UUID, told: Sequence[Transcript]) -> dict[str, str]:
-    calls = [call for one in told for call in one.calls]
+def _prompts(connection: Connection, batch_id: UUID, claims: Sequence[Transcript]) -> dict[str, str]:
+    calls = [call for one in claims for call in one.calls]
     named = {message.sha256 for call in calls for message in call.messages}
     named |= {call.format.sha256 for call in calls if call.format is not None}
     statement = select(prompts.c.sha256, prompts.c.text).where(
@@ -145,14 +130,14 @@ def _prompts(connection: Connection, batch_id: UUID, told: Sequence[Transcript])
     return {row.sha256: row.text for row in connection.execute(statement)}
 
 
-def _gap(result: ItemResult, told: Sequence[Transcript], lost_claims: int) -> str | None:
+def _gap(result: ItemResult, claims: Sequence[Transcript], lost_claims: int) -> str | None:
     bill = result.provenance or Provenance()
-    kept = sum(not call.cached for one in told for call in one.calls)
+    kept = sum(not call.cached for one in claims for call in one.calls)
     if result.status is ItemStatus.EXCLUDED_BY_FILTER:
         return NOT_ASKED
     if result.status in (ItemStatus.PENDING, ItemStatus.RUNNING):
         return NOT_DECIDED
-    if not told:
+    if not claims:
         return NOT_KEPT if bill.calls or bill.cached else NOT_ASKED
     if kept < bill.calls:
         return f"of {bill.calls} calls on the bill the transcripts hold {kept}; of the others nothing was kept"
@@ -173,14 +158,14 @@ def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[
 
 
 def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
-    said = [_word(one) for one in read_overrides(connection, batch_id, history=True, index=index)]
+    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, index=index)]
     audited = (
         select(audit_decisions)
         .join(audits, audits.c.id == audit_decisions.c.audit_id)
         .where(audits.c.batch_id == batch_id, audit_decisions.c.idx == index)
         .order_by(audit_decisions.c.id)
     )
-    said += [
+    words += [
         HumanWord(
             act=HumanAct.AUDITED,
             by=row.reviewer,
@@ -191,7 +176,7 @@ def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWo
         )
         for row in connection.execute(audited)
     ]
-    return tuple(sorted(said, key=lambda word: word.at))
+    return tuple(sorted(words, key=lambda word: word.at))
 
 
 def _word(one: Override) -> HumanWord:
@@ -232,12 +217,12 @@ def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tupl
         .where(batches.c.review_id == batch.review_id, batches.c.id != batch.id, first | later)
         .order_by(batches.c.stage)
     )
-    found = []
+    stages = []
     for row in connection.execute(statement).all():
         other = _result(connection, row.id, row.idx)
         if other is not None:
             reasons = because(parse_operation(row.params), other)
-            found.append(
+            stages.append(
                 OtherStage(stage=row.stage, batch=str(row.id), operation=row.operation, result=other, because=reasons)
             )
-    return tuple(found)
+    return tuple(stages)

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from tamis_schemas import Provenance, QuoteState, dollars, tier_name
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import shown_fields, shown_text
 
-from .call_words import call_lines
+from .call_words import INDENT, call_lines, foreign
 from .document import (
     Because,
     ExplainedVerdict,
@@ -19,8 +18,6 @@ from .document import (
     HumanWord,
     OtherStage,
 )
-
-INDENT = "    "  # before each line of a foreign text
 
 
 @dataclass(frozen=True)
@@ -31,15 +28,15 @@ class Section:
     lines: tuple[str, ...]
 
 
-def as_text(told: Explanation) -> str:
+def as_text(explanation: Explanation) -> str:
     """The story as one text. A heading begins with `# `, as no other line does: foreign lines are set in."""
-    return "\n".join("\n".join([f"# {one.heading}", *one.lines, ""]) for one in sections(told))
+    return "\n".join("\n".join([f"# {one.heading}", *one.lines, ""]) for one in sections(explanation))
 
 
-def sections(told: Explanation) -> Iterator[Section]:
+def sections(explanation: Explanation) -> Iterator[Section]:
     """The story in its order: record, decision, people, other stages, calls, bill."""
-    for one in _sections(told):
-        yield Section(one.heading, tuple(line for given in one.lines for line in _one_by_one(given)))
+    for one in _sections(explanation):
+        yield Section(one.heading, tuple(line for part in one.lines for line in _one_by_one(part)))
 
 
 def _one_by_one(line: str) -> Iterator[str]:
@@ -49,38 +46,32 @@ def _one_by_one(line: str) -> Iterator[str]:
     yield from (INDENT + other for other in others)
 
 
-def _sections(told: Explanation) -> Iterator[Section]:
-    yield Section("Batch", tuple(_batch(told)))
-    yield Section("Record", tuple(_record(told)))
-    yield Section("Decision", tuple(_decision(told)))
-    if told.verdicts:
-        yield Section("Criteria", tuple(line for one in told.verdicts for line in _verdict(one)))
-    if told.humans or told.audits:
-        yield Section("People", tuple(_people(told)))
-    if told.stages:
-        yield Section("Other stages of the review", tuple(line for one in told.stages for line in _stage(one)))
-    if told.past_failures:
-        failures = (f"round {one.round}: {one.kind.value}: {one.message}" for one in told.past_failures)
+def _sections(explanation: Explanation) -> Iterator[Section]:
+    yield Section("Batch", tuple(_batch(explanation)))
+    yield Section("Record", tuple(_record(explanation)))
+    yield Section("Decision", tuple(_decision(explanation)))
+    if explanation.verdicts:
+        yield Section("Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one)))
+    if explanation.humans or explanation.audits:
+        yield Section("People", tuple(_people(explanation)))
+    if explanation.stages:
+        yield Section("Other stages of the review", tuple(line for one in explanation.stages for line in _stage(one)))
+    if explanation.past_failures:
+        failures = (f"round {one.round}: {one.kind.value}: {one.message}" for one in explanation.past_failures)
         yield Section("Earlier rounds", tuple(failures))
-    if told.gap is not None:
-        yield Section("Prompts and answers", (told.gap,))
+    if explanation.gap is not None:
+        yield Section("Prompts and answers", (explanation.gap,))
     shown: set[str] = set()
-    for transcript in told.transcripts:
+    for transcript in explanation.transcripts:
         for place, call in enumerate(transcript.calls):
             claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
             heading = f"Call {place + 1} of {len(transcript.calls)}, {claim}"
-            yield Section(heading, tuple(call_lines(transcript, place, call, told.prompts, shown)))
-    yield Section("Bill", tuple(_bill(told)))
+            yield Section(heading, tuple(call_lines(transcript, place, call, explanation.prompts, shown)))
+    yield Section("Bill", tuple(_bill(explanation)))
 
 
-def foreign(text: str) -> Iterator[str]:
-    """A foreign text, each of its lines set in."""
-    for line in text.splitlines() or [""]:
-        yield INDENT + line
-
-
-def _batch(told: Explanation) -> Iterator[str]:
-    batch = told.batch
+def _batch(explanation: Explanation) -> Iterator[str]:
+    batch = explanation.batch
     yield f"{batch.id}{'' if batch.label is None else f', {batch.label}'}"
     yield f"{batch.operation}, {batch.state.value}, round {batch.round}, submitted {_when(batch.created_at)}"
     if batch.review is not None and batch.stage is not None:
@@ -92,24 +83,24 @@ def _batch(told: Explanation) -> Iterator[str]:
         yield from foreign(json.dumps(batch.params, ensure_ascii=False))
 
 
-def _record(told: Explanation) -> Iterator[str]:
-    record = told.record
+def _record(explanation: Explanation) -> Iterator[str]:
+    record = explanation.record
     yield f"index {record.index}, id {record.item_id}"
     for name, value in shown_fields(record.item).items():
         yield f"field {name}:"
-        yield from foreign(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        yield from foreign(shown_text(value))
     if record.cut_words is not None:
         yield f"not sent whole: {record.cut_words}"
 
 
-def _decision(told: Explanation) -> Iterator[str]:
-    record = told.record
+def _decision(explanation: Explanation) -> Iterator[str]:
+    record = explanation.record
     yield f"item {record.status}"
     if record.override is not None:
-        yield f"what counts: {_words(record.override.value)}, by {record.override.reviewer}"
+        yield f"what counts: {shown_text(record.override.value)}, by {record.override.reviewer}"
     if record.result is not None and record.result.error is None:
-        yield f"value: {_words(record.value)}"
-    yield from _reasons(told.because)
+        yield f"value: {shown_text(record.value)}"
+    yield from _reasons(explanation.because)
     if record.result is not None and record.result.reasoning:
         yield "the model's reasoning:"
         yield from foreign(record.result.reasoning)
@@ -142,16 +133,16 @@ def _verdict(one: ExplainedVerdict) -> Iterator[str]:
         yield f"{INDENT}differs: “{difference.quoted}”, in the record “{difference.recorded}”"
 
 
-def _people(told: Explanation) -> Iterator[str]:
-    for drawn in told.audits:
+def _people(explanation: Explanation) -> Iterator[str]:
+    for drawn in explanation.audits:
         yield (
             f"{_when(drawn.at)} drawn as number {drawn.drawn + 1} into audit {drawn.audit}, seed {drawn.seed}, of "
             f"{drawn.population} exclusions ({drawn.stratum.value})"
         )
-    for said in told.humans:
-        yield f"{_when(said.at)} {said.by} {_said(said)}"
-        if said.note:
-            yield from foreign(said.note)
+    for word in explanation.humans:
+        yield f"{_when(word.at)} {word.by} {_said(word)}"
+        if word.note:
+            yield from foreign(word.note)
 
 
 def _said(word: HumanWord) -> str:
@@ -161,9 +152,9 @@ def _said(word: HumanWord) -> str:
         case HumanAct.AUDITED:
             return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
         case HumanAct.CONFIRMED:
-            return f"confirmed: {_words(word.value)}"
+            return f"confirmed: {shown_text(word.value)}"
         case HumanAct.DECIDED:
-            return f"decided: {_words(word.value)}"
+            return f"decided: {shown_text(word.value)}"
 
 
 def _stage(one: OtherStage) -> Iterator[str]:
@@ -172,8 +163,8 @@ def _stage(one: OtherStage) -> Iterator[str]:
     yield from (INDENT + line for line in _reasons(one.because))
 
 
-def _bill(told: Explanation) -> Iterator[str]:
-    bill = told.record.provenance or Provenance(cost=Decimal(0))
+def _bill(explanation: Explanation) -> Iterator[str]:
+    bill = explanation.record.provenance or Provenance(cost=Decimal(0))
     if not bill.calls:
         yield "nothing: every answer came from the cache" if bill.cached else "nothing: no call was made"
     else:
@@ -188,14 +179,10 @@ def _bill(told: Explanation) -> Iterator[str]:
         yield f"model: {bill.model}{'' if bill.tier is None else f', tier {tier_name(bill.tier) or bill.tier}'}"
     if bill.unanswered:
         yield f"unanswered: {bill.unanswered}; nobody knows whether they were paid for"
-    if told.lost_claims:
-        yield f"claims whose worker died: {told.lost_claims}; what they may have cost is in no bill"
+    if explanation.lost_claims:
+        yield f"claims whose worker died: {explanation.lost_claims}; what they may have cost is in no bill"
     if bill.deviations:
         yield f"answers were harmlessly otherwise: {'; '.join(bill.deviations)}"
-
-
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _when(at: datetime) -> str:

@@ -40,8 +40,7 @@ LISTS = ("inclusion_criteria", "exclusion_criteria")
 def read_criteria(path: Path | str) -> SearchCriteria:
     """The criteria in a YAML or JSON file.
 
-    Raises:
-        InputError: naming line and field, where the file is none, or says something that criteria cannot say.
+    Raises `InputError` naming line and field, where the file is none, or says something that criteria cannot say.
     """
     return criteria_of(read_yaml(path, what="criteria", example=EXAMPLE))
 
@@ -69,27 +68,27 @@ def _check_entries(file: YamlFile, place: Location) -> None:
             file.check_names(WordedCriterion.model_fields, (*place, number))
 
 
-def _plain(kind: str, message: str, given: Any, location: tuple[int | str, ...]) -> str:
+def _plain(kind: str, message: str, value: Any, location: tuple[int | str, ...]) -> str:
     if kind == "string_type":
-        return _not_a_text(given)
+        return _not_a_text(value)
     if location and location[0] == TWO_YEARS and kind in ("missing", "too_long"):
         kind = "tuple_type"
-    if kind == "list_type" and given is None:
+    if kind == "list_type" and value is None:
         return "is empty: leave it out, or list entries below it, each after `- `"
     return PLAIN_WORDS.get(kind, message.removeprefix("Value error, "))
 
 
-def _not_a_text(given: Any) -> str:
-    if isinstance(given, dict) and set(given) == {"exclude_as"}:
+def _not_a_text(entry: Any) -> str:
+    if isinstance(entry, dict) and set(entry) == {"exclude_as"}:
         return "names no criterion: `- criterion: ...` stands before its exclude_as"
-    if isinstance(given, dict) and len(given) == 1:
-        (name, value), *_ = given.items()
+    if isinstance(entry, dict) and len(entry) == 1:
+        (name, value), *_ = entry.items()
         return f'a text with a colon in it must stand in quotes: "{name}: {value}"'
-    if isinstance(given, dict | list):
+    if isinstance(entry, dict | list):
         return "takes a text, not entries of its own"
-    if given is None:
+    if entry is None:
         return "is empty"
-    return f"takes a text; YAML reads this as {str(given)!r}: put it in quotes"
+    return f"takes a text; YAML reads this as {str(entry)!r}: put it in quotes"
 
 
 def _field_named_by(message: str, values: Any) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ _INCLUDING = ("include", "includes", "included", "including", "only")
 
 @dataclass(frozen=True)
 class _Said:
-    """What a criterion says, without its negation."""
+    """A criterion without its negation."""
 
     criterion: Criterion
     words: tuple[str, ...]
@@ -43,15 +43,15 @@ class _Said:
 
 def doubts(criteria: SearchCriteria) -> list[str]:
     """A sentence for each: criteria that contradict or repeat one another, stand in the wrong list, or are several."""
-    said = [_Said.of(criterion) for criterion in criteria.labelled()]
-    found = [doubt for one in said for doubt in _of_one(one.criterion)]
-    found += [_of_two(one, other) for one, other in combinations(said, 2) if one.says_what(other)]
-    found += _of_keywords(criteria)
+    statements = [_Said.of(criterion) for criterion in criteria.labelled()]
+    sentences = [doubt for one in statements for doubt in _of_one(one.criterion)]
+    sentences += [_of_two(one, other) for one, other in combinations(statements, 2) if one.says_what(other)]
+    sentences += _of_keywords(criteria)
     if len(shown := {example.decision for example in criteria.examples}) == 1:
-        found.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
+        sentences.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
     if not criteria.inclusion_criteria and not criteria.study_types:
-        found.append("there is no inclusion criterion: whatever is not excluded is included")
-    return found
+        sentences.append("there is no inclusion criterion: whatever is not excluded is included")
+    return sentences
 
 
 def _of_one(criterion: Criterion) -> Iterator[str]:

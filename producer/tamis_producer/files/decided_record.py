@@ -1,10 +1,10 @@
 """A record with what was decided about it, as a reference manager shall show it."""
 
-import json
 from typing import Any
 
 from tamis_schemas import InclusionStatus, ItemResult, ItemStatus, Override
 from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.records.item import shown_text
 
 from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
 
@@ -58,4 +58,4 @@ def _confirmed(human: Override) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return "" if value is None else shown_text(value)

@@ -49,7 +49,7 @@ FROM_FILE = {"guidelines": "guidelines_file"}
 
 @dataclass(frozen=True)
 class PlannedReview:
-    """What a plan file says."""
+    """The content of a plan file."""
 
     plan: ReviewPlan
     title: str
@@ -62,12 +62,11 @@ class PlannedReview:
 def read_plan(path: Path | str) -> PlannedReview:
     """The plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
 
-    Raises:
-        InputError: naming file, line and field, where any of them cannot be read or says what a plan cannot say.
+    Raises `InputError` naming file, line and field, where any of them cannot be read or says what a plan cannot say.
     """
     file = read_yaml(path, what="the parts of a plan", example=EXAMPLE)
     file.check_names(FIELDS)
-    given = file.values
+    values = file.values
     criteria = _criteria(file)
     stages = _stages(file)
     initial_filter = bool(stages) and stages[0].name == INITIAL_FILTER
@@ -76,17 +75,17 @@ def read_plan(path: Path | str) -> PlannedReview:
     for stage in stages[1:]:
         if stage.name == INITIAL_FILTER:
             raise file.wrong("stands first or not at all: it needs no model, and spares calls", stage.location)
-    steering = _steering(file, given.get("steering"), ("steering",))  # of all stages; each may have its own over it
+    steering = _steering(file, values.get("steering"), ("steering",))  # of all stages; each may have its own over it
     read = [_review_stage(file, stage, criteria, steering) for stage in stages if stage.name != INITIAL_FILTER]
     try:
         plan = ReviewPlan(stages=tuple(read))
     except ValidationError as error:
         raise file.wrong(_message(error), ("stages",)) from error
-    keep = given.get("keep_duplicates", False)
+    keep = values.get("keep_duplicates", False)
     if not isinstance(keep, bool):
         raise file.wrong("takes true or false", ("keep_duplicates",))
     records = _named_file(file, "records")
-    title = given.get("title") or records.name
+    title = values.get("title") or records.name
     if not isinstance(title, str):
         raise file.wrong("takes a text: put it in quotes", ("title",))
     return PlannedReview(plan, title, records, criteria, initial_filter, keep)
@@ -95,7 +94,7 @@ def read_plan(path: Path | str) -> PlannedReview:
 @dataclass(frozen=True)
 class _Stage:
     name: str
-    given: dict[str, Any]
+    fields: dict[str, Any]
     location: Location
 
 
@@ -113,17 +112,17 @@ def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
             stage = _Stage(value, {}, location)
         case dict() if len(value) == 1:
             file.check_names(names, location)
-            ((name, given),) = value.items()
-            if given is not None and not isinstance(given, dict):
+            ((name, fields),) = value.items()
+            if fields is not None and not isinstance(fields, dict):
                 raise file.wrong("takes fields of its own, each in a line below it", (*location, name))
-            stage = _Stage(name, given or {}, (*location, name))
+            stage = _Stage(name, fields or {}, (*location, name))
         case dict():
             raise file.wrong("is several stages in one; each begins with `- `, its fields are indented", location)
         case _:
             raise file.wrong(f"is no stage; the stages are {', '.join(names)}", location)
     if stage.name not in names:
         raise file.wrong(f"{stage.name!r} is no stage; the stages are {', '.join(names)}", location)
-    if stage.name == INITIAL_FILTER and stage.given:
+    if stage.name == INITIAL_FILTER and stage.fields:
         raise file.wrong("takes no fields: its rules follow from the criteria", location)
     return stage
 
@@ -134,46 +133,46 @@ def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None
     aliases = [field.alias for field in kind.model_fields.values() if field.alias]
     in_files = [name for parameter, name in FROM_FILE.items() if parameter in parameters]
     file.check_names([*parameters, *aliases, *in_files, *OF_STAGE], stage.location)
-    given = dict(stage.given)
-    of_stage = {name: given.pop(name) for name in OF_STAGE if name in given}
+    values = dict(stage.fields)
+    of_stage = {name: values.pop(name) for name in OF_STAGE if name in values}
     of_stage["steering"] = _steering(file, of_stage.get("steering"), (*stage.location, "steering")).over(steering)
     for parameter, name in FROM_FILE.items():
-        if name in given:
-            given[parameter] = read_text(_file(file, given.pop(name), (*stage.location, name)))
+        if name in values:
+            values[parameter] = read_text(_file(file, values.pop(name), (*stage.location, name)))
     if kind is Inclusion:
-        if "criteria" in given:
+        if "criteria" in values:
             raise file.wrong("stands at the top of the plan: the initial filter needs the criteria too", stage.location)
         if criteria is None:
             raise file.wrong("needs the review's criteria: name them under `criteria`", stage.location)
-        given["criteria"] = criteria
-    if kind is ExtractFields and isinstance(given.get("schema"), str):
-        given["schema"] = read_schema(_file(file, given["schema"], (*stage.location, "schema")))
+        values["criteria"] = criteria
+    if kind is ExtractFields and isinstance(values.get("schema"), str):
+        values["schema"] = read_schema(_file(file, values["schema"], (*stage.location, "schema")))
     try:
-        operation = kind.model_validate(given)
+        operation = kind.model_validate(values)
         return ReviewStage.model_validate({"operation": operation, **of_stage})
     except ValidationError as error:
-        location = tuple(part for part in error.errors()[0]["loc"] if part in given or part in of_stage)[:1]
+        location = tuple(part for part in error.errors()[0]["loc"] if part in values or part in of_stage)[:1]
         raise file.wrong(_message(error), (*stage.location, *location)) from error
 
 
-def _steering(file: YamlFile, given: object, location: Location) -> Steering:
-    if given is None:
+def _steering(file: YamlFile, value: object, location: Location) -> Steering:
+    if value is None:
         return NO_STEERING
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         raise file.wrong("takes fields of its own, each in a line below it", location)
     file.check_names(list(Steering.model_fields), location)
     try:
-        return Steering.model_validate(given)
+        return Steering.model_validate(value)
     except ValidationError as error:
         raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
 
 
 def _criteria(file: YamlFile) -> SearchCriteria | None:
-    given = file.values.get("criteria")
-    if given is None:
+    value = file.values.get("criteria")
+    if value is None:
         return None
-    if isinstance(given, str):
-        return read_criteria(_file(file, given, ("criteria",)))
+    if isinstance(value, str):
+        return read_criteria(_file(file, value, ("criteria",)))
     return criteria_of(file, ("criteria",))
 
 
@@ -183,10 +182,10 @@ def _named_file(file: YamlFile, name: str) -> Path:
     return _file(file, file.values[name], (name,))
 
 
-def _file(file: YamlFile, given: object, location: Location) -> Path:
-    if not isinstance(given, str) or not given.strip():
+def _file(file: YamlFile, name: object, location: Location) -> Path:
+    if not isinstance(name, str) or not name.strip():
         raise file.wrong("takes the name of a file", location)
-    return file.path.parent / given
+    return file.path.parent / name
 
 
 def _message(error: ValidationError) -> str:

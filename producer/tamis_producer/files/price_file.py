@@ -25,8 +25,7 @@ models:
 def known_prices(own: Path | None) -> Prices:
     """The prices that are part of Tamis, and before them those of a user's file.
 
-    Raises:
-        InputError: naming file, line and field, where the file cannot be read or says what is no price.
+    Raises `InputError` naming file, line and field, where the file cannot be read or says what is no price.
     """
     packaged = Prices(packaged_prices().models)
     return packaged if own is None else packaged.before(read_prices(own).models)
@@ -41,15 +40,15 @@ def read_prices(path: Path | str) -> PriceTable:
     models = file.values.get("models")
     if not isinstance(models, dict) or not models:
         raise file.wrong(f"takes models, each with its prices, for example:\n{EXAMPLE}", ("models",))
-    for name, given in models.items():
+    for name, prices in models.items():
         location: Location = ("models", name)
         if not isinstance(name, str):
             raise file.wrong("a model's name that is a number must stand in quotes", ("models",))
-        if not isinstance(given, dict):
+        if not isinstance(prices, dict):
             raise file.wrong("takes input and output, dollars per 1,000,000 tokens, each in a line below it", location)
         file.check_names(ModelPrice.model_fields, location)
-        if "tiers" in given:
-            _check_tiers(file, given["tiers"], (*location, "tiers"))
+        if "tiers" in prices:
+            _check_tiers(file, prices["tiers"], (*location, "tiers"))
     file.check_names(models, ("models",))  # none stands twice
     try:
         return PriceTable.model_validate(file.values)
@@ -61,8 +60,8 @@ def _check_tiers(file: "YamlFile", tiers: object, location: "Location") -> None:
     if not isinstance(tiers, dict) or not all(isinstance(name, str) for name in tiers):
         raise file.wrong("takes tiers by their names, flex for example, each with what it costs", location)
     file.check_names(tiers, location)  # none stands twice
-    for name, given in tiers.items():
-        if not isinstance(given, dict):
+    for name, price in tiers.items():
+        if not isinstance(price, dict):
             raise file.wrong("takes a factor of the standard prices, or input and output of its own", (*location, name))
         file.check_names(TierPrice.model_fields, (*location, name))
 

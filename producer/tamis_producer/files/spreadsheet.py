@@ -1,7 +1,5 @@
 """Tables that people fill in: CSV as spreadsheets write it, with the line of every row."""
 
-import csv
-import io
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 from tamis_schemas import InputError
 
 from ..intake.decode import read_text
+from ..intake.delimited import cell_rows
 from ..intake.delimited_writing import DELIMITERS
 from ..intake.formula_guard import unguarded
 
@@ -24,48 +23,39 @@ class TableRow:
         return self.cells.get(column, "")
 
 
-def read_table(path: Path | str, known: Collection[str], required: Collection[str]) -> list[TableRow]:
+def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
     """The rows of a table, in whatever encoding and with whatever delimiter a spreadsheet wrote it.
 
-    Columns are found by name, in any case; what is not `known` is left alone. Empty rows are no rows.
+    Columns are found by name, in any case; what is not `columns` is left alone. Empty rows are no rows.
 
-    Raises:
-        InputError: the file cannot be read as a table, a required column is missing or one stands there twice, a row is
-            longer than the header; with the line.
+    Raises `InputError`: the file cannot be read as a table, a required column is missing or one stands there twice, a
+    row is longer than the header; with the line.
     """
     path = Path(path)
     text = read_text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(known)))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(columns)))
     names: list[str] | None = None
-    rows, line = [], 1
-    while True:
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise InputError(
-                f"the quotes of the row beginning here do not match ({error})", path=path, line=line
-            ) from error
-        if cells is None:
-            break
-        if any(cell.strip() for cell in cells):
-            if names is None:
-                names = _header(cells, known, required, path, line)
-            elif len(cells) > len(names) and any(cells[len(names) :]):
-                raise InputError(f"{len(cells)} cells, but the header has {len(names)} columns", path=path, line=line)
-            else:
-                found = {name: unguarded(cell.strip()) for name, cell in zip(names, cells, strict=False)}
-                rows.append(TableRow(line, found))
-        line = reader.line_num + 1
+    rows: list[TableRow] = []
+    for row in cell_rows(text, delimiter, path):
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        if names is None:
+            names = _header(row.cells, columns, required, path, row.line)
+        elif any(row.cells[len(names) :]):
+            width = f"{len(row.cells)} cells, but the header has {len(names)} columns"
+            raise InputError(width, path=path, line=row.line)
+        else:
+            cells = {name: unguarded(cell.strip()) for name, cell in zip(names, row.cells, strict=False)}
+            rows.append(TableRow(row.line, cells))
     if names is None:
         raise InputError("no table: the first row names the columns", path=path)
     return rows
 
 
-def _header(cells: list[str], known: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
+def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
-    for name in known:
+    for name in columns:
         if names.count(name) > 1:
             raise InputError(f"the column {name!r} stands there twice", path=path, line=line)
     missing = [name for name in required if name not in names]
@@ -76,7 +66,7 @@ def _header(cells: list[str], known: Collection[str], required: Collection[str],
 
 
 def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
-    """Who decided in this row: its own column, else the `usual` reviewer. Raises `InputError` where nobody is named."""
+    """Return the reviewer of a row: its own column, else the `usual` one. Raises `InputError` where none is named."""
     name = row["reviewer"] or usual
     if not name:
         raise InputError(

@@ -38,13 +38,12 @@ class YamlFile:
         """The error that says what is wrong with the value at a location."""
         return InputError(message, path=self.path, line=self.line(location), field=dotted(location) or None)
 
-    def check_names(self, known: Iterable[str], location: Location = ()) -> None:
+    def check_names(self, names: Iterable[str], location: Location = ()) -> None:
         """Refuse names that stand twice in the mapping at a location, or are not known there.
 
-        Raises:
-            InputError: naming line and field, and what was probably meant.
+        Raises `InputError` naming line and field, and what was probably meant.
         """
-        listed = list(known)
+        listed = list(names)
         node = _node_at(self.root, location)
         seen: dict[str, int] = {}
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -64,8 +63,7 @@ class YamlFile:
 def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
     """The mapping in a YAML or JSON file; `what` it holds and an `example` of it are for the messages.
 
-    Raises:
-        InputError: naming the line, where the file cannot be read, is no YAML, or holds no mapping.
+    Raises `InputError` naming the line, where the file cannot be read, is no YAML, or holds no mapping.
     """
     path = Path(path)
     root = _parsed(read_text(path), path, what, example)
@@ -144,14 +142,14 @@ def _node_at(root: yaml.Node, location: Iterable[int | str]) -> yaml.Node:
     node = root
     for part in location:
         if isinstance(node, yaml.MappingNode):
-            found = next((value for key, value in node.value if key.value == part), None)
+            inner = next((value for key, value in node.value if key.value == part), None)
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            found = node.value[part]
+            inner = node.value[part]
         else:
-            found = None
-        if found is None:
+            inner = None
+        if inner is None:
             break
-        node = found
+        node = inner
     return node
 
 

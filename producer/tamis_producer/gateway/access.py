@@ -1,4 +1,4 @@
-"""Who may do what: the key of a request, and the scope that a route asks for."""
+"""Authorisation: the key of a request, and the scope that a route demands."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -28,12 +28,14 @@ def holder_of(scope: Scope) -> Callable[..., ApiKey]:
     def holder(
         request: Request,
         client: Annotated[Client, Depends(client_of)],
-        given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     ) -> ApiKey:
         key = None
-        if given is not None:
+        if credentials is not None:
             wrong_keys: WrongKeys = request.app.state.wrong_keys
-            key = wrong_keys.found(request, given.credentials, partial(find, client.engine, given.credentials))
+            key = wrong_keys.key_for(
+                request, credentials.credentials, partial(find, client.engine, credentials.credentials)
+            )
         if key is None:
             raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: Authorization: Bearer tamis_...")
         if scope not in key.scopes:
@@ -41,3 +43,10 @@ def holder_of(scope: Scope) -> Callable[..., ApiKey]:
         return key
 
     return holder
+
+
+Of = Annotated[Client, Depends(client_of)]
+Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
+Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
+Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]
+Reviewer = Annotated[ApiKey, Depends(holder_of(Scope.DECIDE))]

@@ -1,4 +1,4 @@
-"""What a key of the gateway is asked before it spends; the ledger keeps to its amount when the batch is written."""
+"""Checks of a key before it spends; the ledger keeps to its amount when the batch is written."""
 
 from tamis_schemas import NotAllowed
 

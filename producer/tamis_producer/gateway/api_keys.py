@@ -13,12 +13,12 @@ from enum import StrEnum
 from string import hexdigits
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Engine, Row, and_, insert, null, select, update
 from sqlalchemy import func as sql
 
 from tamis_schemas import Callback, Cost, InvalidParameters, InvalidRequest
 from tamis_schemas.ledger import api_keys
+from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import ledger_errors
 from ..submission.budget import amount_of
@@ -31,7 +31,7 @@ MOST_MODELS = 100
 
 
 class Scope(StrEnum):
-    """What a key allows."""
+    """A permission of a key."""
 
     READ = "read"  # batches, results, decisions
     SUBMIT = "submit"  # new batches: they cost money
@@ -39,10 +39,8 @@ class Scope(StrEnum):
     DECIDE = "decide"  # to override decisions
 
 
-class ApiKey(BaseModel):
+class ApiKey(Frozen):
     """A key as it is known afterwards: without its secret."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str  # whose it is
@@ -55,21 +53,19 @@ class ApiKey(BaseModel):
 
     @property
     def restricted(self) -> bool:
-        """Whether it may not spend whatever it likes on whatever it likes."""
+        """True where a bound is set on its models or its money."""
         return self.models is not None or self.monthly_cost is not None
 
 
-class Restrictions(BaseModel):
-    """What a key may ask and spend, and whom its batches tell; what is not given stays as it is."""
-
-    model_config = ConfigDict(frozen=True)
+class Restrictions(Frozen):
+    """The models and the money that a key's batches may use, and its callback; a field not given stays as it is."""
 
     models: tuple[str, ...] | None = None
     monthly_cost: Cost | None = None
     callback: Callback | None = None
 
     def columns(self) -> Mapping[str, Any]:
-        """What the ledger keeps of those that are given. Raises `InvalidParameters` for one that is none."""
+        """Return the ledger's columns for the fields that are given. Raises `InvalidParameters` for a wrong one."""
         kept: dict[str, Any] = {}
         if "models" in self.model_fields_set:
             kept["models"] = null() if self.models is None else _models(self.models)
@@ -108,8 +104,8 @@ def find(engine: Engine, key: str) -> ApiKey | None:
         return None
     with ledger_errors(), engine.connect() as connection:
         row = connection.execute(select(api_keys).where(api_keys.c.id == key_id)).one_or_none()
-    known = row.secret_sha256 if row is not None else _hashed("")
-    if not hmac.compare_digest(known, _hashed(secret)) or row is None or row.revoked_at is not None:
+    digest = row.secret_sha256 if row is not None else _hashed("")
+    if not hmac.compare_digest(digest, _hashed(secret)) or row is None or row.revoked_at is not None:
         return None
     return _key(row)
 
@@ -148,9 +144,9 @@ def _unknown(key_id: str) -> InvalidRequest:
     return InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
 
 
-def _models(given: Collection[str]) -> list[str]:
+def _models(names: Collection[str]) -> list[str]:
     """Their names, each once. Raises `InvalidParameters` for a list that would allow nothing, or that is none."""
-    models = list(dict.fromkeys(name.strip() for name in given))
+    models = list(dict.fromkeys(name.strip() for name in names))
     if not 0 < len(models) <= MOST_MODELS or not all(name and name.isprintable() for name in models):
         raise InvalidParameters(f"models: 1 to {MOST_MODELS} names, each of printable characters")
     return models

@@ -22,7 +22,7 @@ from . import (
     batches,
     explanations,
     files,
-    overrides,
+    override_routes,
     overview,
     page,
     problems,
@@ -31,25 +31,25 @@ from . import (
 )
 from .compression import Compressed
 from .description import SERVERS, Described
-from .etag import Tagged
+from .etag import EntityTags
 from .frame import Frame
 from .lookout import Lookout, look
-from .metrics import CONTENT_TYPE, Metrics
+from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
 from .pool_watch import STUCK_AFTER, PoolWatch
 from .streams import OpenStreams
 from .turns import Turns
 from .upload import LONGEST_TERMS
-from .written import Writers
+from .written import ReportWriters
 from .wrong_keys import WrongKeys
 
-_UNREADY = problems.told(HTTPStatus.SERVICE_UNAVAILABLE)
+_UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
 
 
 class Health(BaseModel):
-    """That the process answers, or that the ledger does."""
+    """The answer of a process that is alive, or whose ledger is."""
 
     status: str = "ok"
 
@@ -77,7 +77,7 @@ def create_app(
     app.state.stops = stops
     app.state.streams = OpenStreams()
     app.state.pages = Pages(client.engine)
-    app.state.writers = Writers()
+    app.state.writers = ReportWriters()
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
@@ -86,15 +86,15 @@ def create_app(
     app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)
-    app.include_router(overrides.router)
+    app.include_router(override_routes.router)
     app.include_router(services.router)
     app.include_router(page.router)
 
     largest_of = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
-    app.add_middleware(Tagged)
+    app.add_middleware(EntityTags)
     app.add_middleware(Compressed)
-    metrics = Metrics(client.engine)
+    metrics = GatewayMetrics(client.engine)
     app.add_middleware(Turns)
     app.add_middleware(metrics.measured)
 
@@ -103,8 +103,8 @@ def create_app(
 
     @app.get("/metrics", operation_id="get_metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
     async def figures() -> Response:
-        told = await to_thread.run_sync(metrics.exposition, limiter=keyless)
-        return Response(told, media_type=CONTENT_TYPE)
+        figures_text = await to_thread.run_sync(metrics.exposition, limiter=keyless)
+        return Response(figures_text, media_type=CONTENT_TYPE)
 
     pool = PoolWatch(client.engine)
 
@@ -134,6 +134,6 @@ def create_app(
 
 
 def _ask(client: Client) -> None:
-    """Nothing where the ledger answers. Raises `LedgerUnavailable`."""
+    """Return where the ledger answers. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         connection.execute(text("SELECT 1"))

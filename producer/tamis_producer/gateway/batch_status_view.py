@@ -1,20 +1,17 @@
-"""How a batch stands, as the gateway tells it."""
+"""The state of a batch, as the gateway shows it."""
 
 from typing import Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import BatchStatus, Counts, Pause, cost_words
+from tamis_schemas.values.frozen import Frozen
 
 from ..ledger.batch_view import BatchView
 
 Seen: TypeAlias = tuple[str, BatchStatus, int, Counts, Pause | None, str | None]
 
 
-class BatchStatusView(BaseModel):
+class BatchStatusView(Frozen):
     """One consistent read of a batch, with what follows from it."""
-
-    model_config = ConfigDict(frozen=True)
 
     batch: BatchView
     finished: bool  # nothing more happens unless somebody asks for it
@@ -37,6 +34,6 @@ class BatchStatusView(BaseModel):
 
     @property
     def seen(self) -> Seen:
-        """What is news where it differs from one read to the next; rate, cost and time go along with it."""
+        """The part of a view whose change is news; rate, cost and time go along with it."""
         view = self.batch
         return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

@@ -12,12 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import ErrorKind, Summary
 
-from ..client.client import Client
 from ..report import ReportForm, write_report
 from . import problems
-from .access import client_of, holder_of
+from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
-from .api_keys import ApiKey, Scope
 from .batch_status_view import BatchStatusView
 from .description import BatchId, component
 from .etag import tagged
@@ -25,9 +23,9 @@ from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
-from .submission import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
+from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms
-from .written import Writers
+from .written import ReportWriters
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
 
@@ -40,10 +38,6 @@ REPORT_TYPES = {
     ReportForm.JSON: "application/json",
 }
 
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
-Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]
-Of = Annotated[Client, Depends(client_of)]
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 
@@ -56,7 +50,7 @@ class NewBudget(BaseModel):
 
 
 class Again(NewBudget):
-    """Which items are asked about again."""
+    """The items to retry."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kinds": ["timeout"]}]})
 
@@ -82,7 +76,7 @@ class Again(NewBudget):
     | problems.CONFLICT
     | problems.OF_MONEY
     | problems.OF_BODIES
-    | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit(
     request: Request,
@@ -92,8 +86,8 @@ async def submit(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
     """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
-    async with read_submission(request, client.settings) as (given, items):
-        submitted = partial(submit_terms, client, key, given, items, response, idempotency_key=idempotency_key)
+    async with read_submission(request, client.settings) as (terms, items):
+        submitted = partial(submit_terms, client, key, terms, items, response, idempotency_key=idempotency_key)
         return await run_in_threadpool(submitted)
 
 
@@ -116,8 +110,8 @@ def batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
 )
 async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    told = progress(request.app.state.lookout, UUID(batch.id))
-    return Stream(told, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
+    updates = progress(request.app.state.lookout, UUID(batch.id))
+    return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
 @router.get(
@@ -143,8 +137,8 @@ async def results(
     batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
     pages: Pages = request.app.state.pages
     if limit is None:
-        told = result_pieces(pages, UUID(batch.id), form, after=after)
-        return Stream(told, of=request.app.state.streams, key=key, media_type=media_type)
+        pieces = result_pieces(pages, UUID(batch.id), form, after=after)
+        return Stream(pieces, of=request.app.state.streams, key=key, media_type=media_type)
     page = await pages.page(UUID(batch.id), after=after, limit=limit)
     headers = {} if page.next_after is None else {"Link": link(request.url, page.next_after)}
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
@@ -157,10 +151,10 @@ async def results(
     responses=problems.UNKNOWN,
 )
 def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
-    found = client.batch(batch_id).summary()
-    if found is None:
+    written = client.batch(batch_id).summary()
+    if written is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"batch {batch_id} has no summary yet: it is not completed")
-    return found
+    return written
 
 
 @router.get(
@@ -177,7 +171,7 @@ async def report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    writers: Writers = request.app.state.writers
+    writers: ReportWriters = request.app.state.writers
     written = await writers.written(partial(write_report, client.engine, batch.id, form))
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
@@ -191,9 +185,9 @@ async def report(
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
 def pause(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
-    found = client.batch(batch_id)
-    found.pause()
-    return BatchStatusView.of(found.status())
+    batch = client.batch(batch_id)
+    batch.pause()
+    return BatchStatusView.of(batch.status())
 
 
 @router.post(
@@ -203,11 +197,11 @@ def pause(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
-    found = client.batch(batch_id)
+    batch = client.batch(batch_id)
     if budget is not None and budget.max_cost is not None:
-        check_spending(key, found)
-    found.resume(None if budget is None else budget.max_cost)
-    return BatchStatusView.of(found.status())
+        check_spending(key, batch)
+    batch.resume(None if budget is None else budget.max_cost)
+    return BatchStatusView.of(batch.status())
 
 
 @router.post(
@@ -217,9 +211,9 @@ def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | Non
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
 def cancel(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
-    found = client.batch(batch_id)
-    found.cancel()
-    return BatchStatusView.of(found.status())
+    batch = client.batch(batch_id)
+    batch.cancel()
+    return BatchStatusView.of(batch.status())
 
 
 @router.post(
@@ -229,7 +223,7 @@ def cancel(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
-    found, asked = client.batch(batch_id), again or Again()
-    check_spending(key, found)
-    found.retry(asked.kinds, cancelled=asked.cancelled, max_cost=asked.max_cost)
-    return BatchStatusView.of(found.status())
+    batch, terms = client.batch(batch_id), again or Again()
+    check_spending(key, batch)
+    batch.retry(terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost)
+    return BatchStatusView.of(batch.status())

@@ -24,7 +24,7 @@ EVENTS = "text/event-stream"
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Whether an `Accept-Encoding` names gzip, or anything, and does not rule it out with `q=0`."""
+    """Return whether an `Accept-Encoding` names gzip, or anything, and does not rule it out with `q=0`."""
     qualities: dict[str, float] = {}
     for part in accepted.lower().split(","):
         name, _, parameter = part.partition(";")

@@ -7,17 +7,18 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .problems import Problem
-from .submission import NDJSON
+from .submission_body import NDJSON
 
 SERVERS = [{"url": "/", "description": "The gateway that serves this description."}]
 PLACE = "#/components/schemas/{model}"
 _named: dict[type[BaseModel], None] = {Problem: None}
 
+Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:
-    """Where the description holds a model, which this has it hold."""
+    """Add a model to the description, and return a reference to it."""
     _named[model] = None
     return {"$ref": PLACE.format(model=model.__name__)}
 

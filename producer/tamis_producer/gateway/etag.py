@@ -10,46 +10,43 @@ import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import HTTPException, Request
 from sqlalchemy import Connection, func, select
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tamis_schemas.ledger import audit_decisions, audits, batches, overrides
 
-from ..client.client import Client
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
-from . import api_keys
-from .access import client_of, holder_of
+from .access import Of, Reader
 from .description import BatchId
 
-Reader = Annotated[api_keys.ApiKey, Depends(holder_of(api_keys.Scope.READ))]
 Humans = tuple[int, int, int]  # the last override, the last decision of an audit, and how many audits there are
 
 
-def tag_of(view: BatchView, humans: Humans, asked: str) -> str:
-    """The tag of what is told of a batch that stands like this, where this is `asked` for."""
-    told = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
-    content = json.dumps([version("tamis"), told, view.finished_at and str(view.finished_at), humans, asked])
+def tag_of(view: BatchView, humans: Humans, target: str) -> str:
+    """The tag of what is told of a batch that stands like this, where this is `target` for."""
+    state = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
+    content = json.dumps([version("tamis"), state, view.finished_at and str(view.finished_at), humans, target])
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
 
 
 def matches(tags: str, tag: str) -> bool:
-    """Whether an `If-None-Match` names this tag, weakly compared, or any."""
-    named = {one.strip().removeprefix("W/") for one in tags.split(",")}
+    """Return whether an `If-None-Match` names this tag, weakly compared, or any."""
+    named = {named_tag.strip().removeprefix("W/") for named_tag in tags.split(",")}
     return "*" in named or tag.removeprefix("W/") in named
 
 
-def tagged(batch_id: BatchId, request: Request, client: Annotated[Client, Depends(client_of)], _: Reader) -> None:
+def tagged(batch_id: BatchId, request: Request, client: Of, _: Reader) -> None:
     """A dependency: tags the answer to a request about a batch; 304 where the caller has it already."""
-    found = UUID(client.batch(batch_id).id)
+    batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
-        (view,) = read_views(connection, batch_id=found)
-        humans = _humans(connection, found)
+        (view,) = read_views(connection, batch_id=batch_uuid)
+        humans = _humans(connection, batch_uuid)
     # Asked for by its beginning or by its id, a batch is the same.
     path = request.url.path.partition(batch_id)[2]
     tag = tag_of(view, humans, f"{path}?{request.url.query}")
@@ -58,7 +55,7 @@ def tagged(batch_id: BatchId, request: Request, client: Annotated[Client, Depend
         raise HTTPException(HTTPStatus.NOT_MODIFIED)
 
 
-class Tagged:
+class EntityTags:
     """An application whose answers bear the tags that `tagged` made.
 
     A program keeps what it was told, and asks with its tag; browsers are told to keep nothing (`no-store`).
@@ -81,7 +78,7 @@ class Tagged:
 
 
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
-    """What people did about a batch, or about another stage of its review, as far as it can change what is told."""
+    """Return the marks of people's acts on a batch, or on another stage of its review, that can change an answer."""
     review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
     stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))

@@ -3,24 +3,18 @@
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query
+from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import PlainTextResponse, Response
 
 from tamis_schemas import InvalidParameters
 
-from ..client.client import Client
 from ..explanation import Explanation
 from ..explanation.words import as_text
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
-from .description import BatchId
+from .access import Of, Reader
+from .description import BatchId, Index
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
-
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Of = Annotated[Client, Depends(client_of)]
-Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
 
 
 @router.get(
@@ -39,7 +33,7 @@ def explanation(
 ) -> Explanation | Response:
     batch = client.batch(batch_id)
     try:
-        told = batch.explain(index)
+        story = batch.explain(index)
     except InvalidParameters as error:
         raise HTTPException(HTTPStatus.NOT_FOUND, str(error)) from error
-    return PlainTextResponse(as_text(told)) if form == "text" else told
+    return PlainTextResponse(as_text(story)) if form == "text" else story

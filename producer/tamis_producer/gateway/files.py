@@ -6,7 +6,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
@@ -19,11 +19,11 @@ from ..files.criteria_lint import doubts
 from ..screening import InitialFilter
 from ..screening.identification import identify
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
+from .access import Of, Submitter
+from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .description import component
-from .submission import EXAMPLE_TERMS, Terms
+from .submission_body import EXAMPLE_TERMS, Terms
 from .submitting import SUBMITTED, submit_terms
 from .upload import MEDIA_TYPE, uploaded
 
@@ -32,12 +32,9 @@ router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | prob
 LONGEST_NAME = 200
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 
-Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
-Of = Annotated[Client, Depends(client_of)]
-
 
 class FileTerms(Terms):
-    """What is asked of the records of a file."""
+    """The terms of a batch that comes from a file."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
@@ -74,7 +71,7 @@ class CriteriaRead(BaseModel):
     status_code=HTTPStatus.CREATED,
     summary="Submit a bibliographic file: a form with the file, and with terms that say what to ask of its records",
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
-    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit_file(
     request: Request,
@@ -89,10 +86,10 @@ async def submit_file(
 
 
 @router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
-def criteria(given: CriteriaText, _: Submitter) -> CriteriaRead:
+def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
     with TemporaryDirectory(prefix="tamis-criteria-") as folder:
         path = Path(folder) / "criteria"
-        path.write_text(given.text, encoding="utf-8", errors="surrogatepass", newline="")
+        path.write_text(file.text, encoding="utf-8", errors="surrogatepass", newline="")
         try:
             read = read_criteria(path)
         except InputError as error:
@@ -119,22 +116,22 @@ def _submitted(
         with path.open("wb") as copy:
             copyfileobj(file.file, copy)
         try:
-            found = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
+            identified = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
         except InputError as error:
             raise _named(error, path, name) from error
     return submit_terms(
         client,
         key,
         terms,
-        found.records,
+        identified.records,
         response,
         idempotency_key=idempotency_key,
         label=terms.label or name,
-        exclusions=found.exclusions,
-        source=found.source.model_copy(update={"file": name}),
+        exclusions=identified.exclusions,
+        source=identified.source.model_copy(update={"file": name}),
     )
 
 
 def _named(error: InputError, path: Path, name: str) -> InvalidParameters:
-    """What is wrong with a file, under the name that its owner knows."""
+    """Return the same complaint about a file under the name that its owner knows."""
     return InvalidParameters(str(error).replace(str(path), name))

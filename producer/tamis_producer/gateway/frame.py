@@ -49,11 +49,13 @@ class Frame:
             return None
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers:
-            told = "a request says its content-length, and is not sent in chunks"
-            return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", told)
+            detail = "a request says its content-length, and is not sent in chunks"
+            return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", detail)
         if int(headers.get("content-length", 0)) > most:  # the server has seen to its being a number
-            told = f"a request has {most:,} bytes at most"
-            return problems.problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", told)
+            detail = f"a request has {most:,} bytes at most"
+            return problems.problem(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", detail
+            )
         return None
 
 
@@ -70,8 +72,8 @@ def _paced(receive: Receive) -> Receive:
             async with asyncio.timeout(allowed(size) - waited):
                 message = await receive()
         except TimeoutError as error:
-            told = f"a body comes within {PATIENCE:g} s, or with {SLOWEST:,} bytes a second"
-            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, told) from error
+            detail = f"a body comes within {PATIENCE:g} s, or with {SLOWEST:,} bytes a second"
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
         waited += time.monotonic() - began
         size += len(message.get("body", b""))
         whole = not message.get("more_body", False)

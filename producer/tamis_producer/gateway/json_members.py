@@ -77,7 +77,7 @@ def _elements(text: "_Text", name: str) -> Iterator[Member]:
 
 
 class _Text:
-    """What is ahead in a file of text; what is behind is forgotten."""
+    """The part of a file of text that is ahead; the part behind is forgotten."""
 
     def __init__(self, file: IO[bytes], longest: int) -> None:
         file.seek(0)
@@ -118,26 +118,29 @@ class _Text:
             except RecursionError as error:
                 raise InvalidParameters(f"{place} is no JSON: {error}") from error
             except json.JSONDecodeError as error:  # it may be half of a value
-                told, at = error.msg, error.pos  # not the error itself: it keeps the text, until garbage is collected
+                message, at = (
+                    error.msg,
+                    error.pos,
+                )  # not the error itself: it keeps the text, until garbage is collected
             except ValueError as error:  # of a number, which may have its point still ahead
-                told, at = str(error), self._at
+                message, at = str(error), self._at
             else:
                 if len(self._text) - end > GOES_ON or not self._more(place):
                     self._at = end
                     return value
                 continue
             if len(self._text) - self._at > self._longest:
-                raise InvalidParameters(f"{place} is longer than {self._longest:,} characters, or no JSON: {told}")
+                raise InvalidParameters(f"{place} is longer than {self._longest:,} characters, or no JSON: {message}")
             if not self._more(place):
-                self.refuse(place, told, at)
+                self.refuse(place, message, at)
 
-    def refuse(self, place: str, told: str, at: int | None = None) -> None:
+    def refuse(self, place: str, message: str, at: int | None = None) -> None:
         """Raise `InvalidParameters`, with the character of the file, from 0."""
         character = self._behind + (self._at if at is None else at)
-        raise InvalidParameters(f"{place} is no JSON: {told} (char {character})")
+        raise InvalidParameters(f"{place} is no JSON: {message} (char {character})")
 
     def _more(self, place: str) -> bool:
-        """Whether there was more: as much again as is ahead, so that a long value is not tried too often."""
+        """Read on, and return whether there was more: as much as is ahead, so that no long value is tried too often."""
         if self._ended:
             return False
         rest = self._text[self._at :]

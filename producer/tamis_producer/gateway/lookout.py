@@ -1,4 +1,4 @@
-"""How batches stand, for everybody who follows: the ledger is asked once a tick, however many they are.
+"""One look at batches for all who follow them: the ledger is read once a tick, however many they are.
 
 Where nobody follows, nothing is asked.
 """
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Look:
-    """What one look found."""
+    """The batches that one look saw."""
 
     asked: frozenset[UUID] = frozenset()  # batches that were asked for
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Lookout:
         self._task: asyncio.Task[None] | None = None
 
     async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
-        """How a batch stands, at every change; None after so many seconds without. Ends where it is not there."""
+        """Yield a batch's state at every change; None after so many seconds without. Ends where it is not there."""
         with self._follower(self._batches, batch_id):
             seen: Callable[[BatchView], object] = lambda view: BatchStatusView.of(view).seen  # noqa: E731
             async for view in self._changes(lambda look: look.batches.get(batch_id), seen, silence):
@@ -63,14 +63,14 @@ class Lookout:
                 yield view
 
     async def latest(self, limit: int, *, silence: float) -> AsyncGenerator[tuple[BatchView, ...] | None]:
-        """How the latest batches stand, newest first, whenever one changed; None after so many seconds without."""
+        """Yield the latest batches, newest first, whenever one changed; None after so many seconds without."""
 
         def listed(look: Look) -> tuple[BatchView, ...] | None:
             return look.latest[:limit] if look.listed >= limit else None
 
         with self._follower(self._lists, limit):
             async for views in self._changes(
-                listed, lambda views: [BatchStatusView.of(one).seen for one in views], silence
+                listed, lambda views: [BatchStatusView.of(view).seen for view in views], silence
             ):
                 yield views
 
@@ -78,30 +78,30 @@ class Lookout:
         self, pick: Callable[[Look], View | None], seen: Callable[[View], object], silence: float
     ) -> AsyncGenerator[View | None]:
         clock = asyncio.get_running_loop().time
-        before, told = None, clock()
+        before, yielded_at = None, clock()
         while not self._stops():
             await self._looked.wait()
-            found = pick(self._look)
-            if found is not None and (now := seen(found)) != before:
-                before, told = now, clock()
-                yield found
-            elif clock() - told >= silence:
-                told = clock()
+            view = pick(self._look)
+            if view is not None and (now := seen(view)) != before:
+                before, yielded_at = now, clock()
+                yield view
+            elif clock() - yielded_at >= silence:
+                yielded_at = clock()
                 yield None
 
     @contextmanager
-    def _follower(self, followers: "Counter[Watched]", what: Watched) -> Iterator[None]:
+    def _follower(self, followers: "Counter[Watched]", watched: Watched) -> Iterator[None]:
         """One more of them, until the end of `with`; the next look is at once."""
-        followers[what] += 1
+        followers[watched] += 1
         self._joined.set()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._look_out())
         try:
             yield
         finally:
-            followers[what] -= 1
-            if not followers[what]:
-                del followers[what]
+            followers[watched] -= 1
+            if not followers[watched]:
+                del followers[watched]
 
     async def _look_out(self) -> None:
         """Look until nobody follows."""
@@ -127,8 +127,8 @@ class Lookout:
 
 
 def look(client: Client, batch_ids: frozenset[UUID], limit: int) -> Look:
-    """How these batches and the latest so many stand. Raises `LedgerUnavailable`."""
+    """Return the state of these batches and of the latest so many. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
-        found = read_views(connection, batch_ids=batch_ids) if batch_ids else []
+        views = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []
-    return Look(batch_ids, {UUID(view.id): view for view in found}, limit, tuple(latest))
+    return Look(batch_ids, {UUID(view.id): view for view in views}, limit, tuple(latest))

@@ -24,7 +24,7 @@ from tamis_schemas.ledger import batches
 from ..ledger import ledger_errors
 from ..process.tracing import quietly
 
-__all__ = ["CONTENT_TYPE", "Metrics"]
+__all__ = ["CONTENT_TYPE", "GatewayMetrics"]
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -34,7 +34,7 @@ OTHER = "other"  # a method or a path that nobody here knows: callers make them 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves it out
 
 
-class Metrics:
+class GatewayMetrics:
     """Counts requests; no label has a value for each batch or item."""
 
     def __init__(self, engine: Engine) -> None:
@@ -95,7 +95,7 @@ class _Batches(Collector):
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """As the ledger says now."""
+        """Yield the counts of the ledger now."""
         family = self._family()
         counting = select(batches.c.state, func.count().label("n")).group_by(batches.c.state)
         try:

@@ -6,16 +6,15 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 
-from ..client.client import Client
 from ..config.redaction import shown_url
 from ..ledger.batch_view import ServiceTraffic
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
+from .access import Of, Reader
+from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .lookout import Lookout
 from .progress import COMMENT, EVENTS, STREAMED
@@ -27,13 +26,11 @@ SILENCE = 5.0  # s without news
 MOST_WATCHED = 100
 MOST_HOURS = 24 * 7
 
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Of = Annotated[Client, Depends(client_of)]
 _standings = TypeAdapter(list[BatchStatusView])
 
 
 class About(BaseModel):
-    """What runs here, and for whom."""
+    """The running version, and the key that asks."""
 
     version: str
     key: ApiKey
@@ -54,8 +51,8 @@ def about(client: Of, key: Reader) -> About:
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
 async def events(request: Request, key: Reader, limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20) -> Stream:
-    told = latest(request.app.state.lookout, limit)
-    return Stream(told, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
+    updates = latest(request.app.state.lookout, limit)
+    return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
 @router.get(
@@ -72,9 +69,9 @@ def service_traffic(
 async def latest(lookout: Lookout, limit: int) -> AsyncGenerator[str | bytes]:
     """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
     async with aclosing(lookout.latest(limit, silence=SILENCE)) as looks:
-        async for found in looks:
-            if found is None:
+        async for views in looks:
+            if views is None:
                 yield COMMENT
             else:
-                standings = _standings.dump_json([BatchStatusView.of(view) for view in found]).decode()
+                standings = _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()
                 yield f"event: batches\ndata: {standings}\n\n"

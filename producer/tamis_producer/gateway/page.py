@@ -68,7 +68,7 @@ def page() -> HTMLResponse:
     operation_id="get_asset",
     summary="A file that the page loads",
     response_class=Response,
-    responses=problems.UNKNOWN | problems.told(HTTPStatus.UNPROCESSABLE_ENTITY),
+    responses=problems.UNKNOWN | problems.described(HTTPStatus.UNPROCESSABLE_ENTITY),
 )
 def asset(name: str) -> Response:
     path = FILES.get(name)

@@ -37,8 +37,8 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Page:
-    """What answers a request for a page."""
+class ResultPage:
+    """The answer to a request for a page."""
 
     items: list[ItemResult]
     next_after: int | None  # the `after` of the next page; None: this is the last one
@@ -70,40 +70,40 @@ class Pages:
             after, first = portion.last, False
             rows = next_rows(portion.rows, len(portion.text))
 
-    async def page(self, batch_id: UUID, *, after: int | None, limit: int) -> Page:
+    async def page(self, batch_id: UUID, *, after: int | None, limit: int) -> ResultPage:
         """The next `limit` items behind the place `after`, fewer where they are large. Raises `LedgerUnavailable`."""
         return await to_thread.run_sync(self._page, batch_id, after, limit, limiter=self._readers)
 
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
     ) -> Portion:
-        found, more = self._read(batch_id, after, rows, places)
-        text = form(found, first).encode("utf-8", "surrogatepass")
-        return Portion(text, len(found), found[-1].index if found else None, more)
+        items, more = self._read(batch_id, after, rows, places)
+        text = form(items, first).encode("utf-8", "surrogatepass")
+        return Portion(text, len(items), items[-1].index if items else None, more)
 
-    def _page(self, batch_id: UUID, after: int | None, limit: int) -> Page:
+    def _page(self, batch_id: UUID, after: int | None, limit: int) -> ResultPage:
         items: list[ItemResult] = []
         size, rows = 0, FIRST_ROWS
         while True:
-            found, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
-            items += found
+            results, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
+            items += results
             if not more:
-                return Page(items, None)
-            after = found[-1].index
-            portion = sum(len(one.model_dump_json()) for one in found)
+                return ResultPage(items, None)
+            after = results[-1].index
+            portion = sum(len(result.model_dump_json()) for result in results)
             size += portion
             if len(items) >= limit or size >= PAGE_BYTES:
-                return Page(items, after)
-            rows = next_rows(len(found), portion)
+                return ResultPage(items, after)
+            rows = next_rows(len(results), portion)
 
     def _read(
         self, batch_id: UUID, after: int | None, rows: int, places: list[int] | None
     ) -> tuple[list[ItemResult], bool]:
         with ledger_errors(), self._engine.connect() as connection:
-            found = read_results(connection, batch_id, after, rows + 1, places)
-        return found[:rows], len(found) > rows
+            results = read_results(connection, batch_id, after, rows + 1, places)
+        return results[:rows], len(results) > rows
 
 
 def next_rows(rows: int, size: int) -> int:
-    """How many items to read next, where so many were so many bytes of text: a piece's worth, and not many more."""
+    """Return how many items to read next, where so many were so many bytes: a piece's worth, and not many more."""
     return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

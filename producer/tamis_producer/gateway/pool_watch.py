@@ -1,4 +1,4 @@
-"""Whether connections to the ledger still come free: seen from outside the pool, without asking for one."""
+"""A watch on the ledger's pool: whether connections still come free, seen without asking for one."""
 
 import time
 from collections.abc import Callable
@@ -18,17 +18,14 @@ class PoolWatch:
         self._pool = engine.pool
         self._clock = clock
         self._moved = clock()
-        event.listen(self._pool, "checkout", self._lent)
-        event.listen(self._pool, "checkin", self._returned)
+        event.listen(self._pool, "checkout", self._changed_hands)
+        event.listen(self._pool, "checkin", self._changed_hands)
 
     @property
     def stuck(self) -> bool:
-        """Whether nobody could have had a connection for that long."""
+        """True where nobody could have had a connection for that long."""
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 
-    def _lent(self, *_: object) -> None:
-        self._moved = self._clock()
-
-    def _returned(self, *_: object) -> None:
+    def _changed_hands(self, *_: object) -> None:
         self._moved = self._clock()

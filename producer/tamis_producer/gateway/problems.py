@@ -62,14 +62,14 @@ _MEANINGS = {
 
 
 class Complaint(BaseModel):
-    """What is wrong with one part of a request."""
+    """The complaint about one part of a request."""
 
     pointer: str
     detail: str
 
 
 class Problem(BaseModel):
-    """What is wrong, after RFC 9457."""
+    """A problem, after RFC 9457."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -91,8 +91,8 @@ class Problem(BaseModel):
     errors: list[Complaint] = Field(default=[], description="By place, where a request cannot be read.")
 
 
-def told(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """How a route's problems stand in the description: `responses` of a route or a router."""
+def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """Return a route's problems for the description: `responses` of a route or a router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
@@ -102,17 +102,17 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
-KEYED = told(
+KEYED = described(
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
     HTTPStatus.UNPROCESSABLE_ENTITY,
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
-UNKNOWN = told(HTTPStatus.NOT_FOUND)
-CONFLICT = told(HTTPStatus.CONFLICT)
-OF_MONEY = told(HTTPStatus.PAYMENT_REQUIRED)
-OF_BODIES = told(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
+UNKNOWN = described(HTTPStatus.NOT_FOUND)
+CONFLICT = described(HTTPStatus.CONFLICT)
+OF_MONEY = described(HTTPStatus.PAYMENT_REQUIRED)
+OF_BODIES = described(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
 
 
 def problem(

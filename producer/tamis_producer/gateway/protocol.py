@@ -70,8 +70,8 @@ class PatientProtocol(H11Protocol):
         said_something = bool(self.conn.trailing_data[0])
         if self.conn.our_state is h11.IDLE and said_something and not self.transport.is_closing():
             close = [(b"content-length", b"0"), (b"connection", b"close")]
-            told = h11.Response(status_code=REASON.value, headers=close, reason=REASON.phrase.encode())
-            for event in (told, h11.EndOfMessage()):
+            response = h11.Response(status_code=REASON.value, headers=close, reason=REASON.phrase.encode())
+            for event in (response, h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 

@@ -10,11 +10,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from ..client.client import Client
 from ..report.table import read_table
 from . import problems
-from .access import client_of, holder_of
-from .api_keys import ApiKey, Scope
+from .access import Of, Reader
 from .description import BatchId
 from .etag import tagged
 from .streams import Stream
@@ -23,8 +21,6 @@ router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=
 
 MOST_PLACES = 500
 
-Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
-Of = Annotated[Client, Depends(client_of)]
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 

@@ -11,12 +11,12 @@ from starlette.datastructures import URL
 from tamis_schemas import ItemResult
 
 from ..intake.results_file import csv_lines
-from .pages import Page, Pages
-from .submission import NDJSON
+from .pages import Pages, ResultPage
+from .submission_body import NDJSON
 
 
 class ResultForm(StrEnum):
-    """How results are written."""
+    """The form in which results are written."""
 
     NDJSON = "ndjson"
     JSON = "json"  # {"results": [...], "next": null}
@@ -47,7 +47,7 @@ async def result_pieces(
         yield ends
 
 
-def page_text(page: Page, form: ResultForm) -> bytes:
+def page_text(page: ResultPage, form: ResultForm) -> bytes:
     """One page; as JSON it names the `after` of the next one."""
     text = BEGINNING.get(form, "") + _FORMS[form](page.items, True)
     if form is ResultForm.JSON:

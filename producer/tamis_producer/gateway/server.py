@@ -39,8 +39,7 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None]) ->
 
     Behind a proxy that speaks TLS, where requests come from other machines.
 
-    Raises:
-        ConfigurationError: nobody can listen there.
+    Raises `ConfigurationError`: nobody can listen there.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -12,14 +12,14 @@ from tamis_schemas.values.words import Words
 
 from ..services.iterative_answer import ITEM_ID, answer_of
 from . import problems
-from .submission import EXAMPLE_ITEM, Dollars
-from .waiting import ACCEPTED, Rows, Waiting
+from .submission_body import EXAMPLE_ITEM, Dollars
+from .waiting import ACCEPTED, Rows, WaitingRequest
 
 router = APIRouter(
     prefix="/api", tags=["services"], responses=ACCEPTED | problems.KEYED | problems.OF_MONEY | problems.OF_BODIES
 )
 
-Waits = Annotated[Waiting, Depends()]
+Waits = Annotated[WaitingRequest, Depends()]
 Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
@@ -28,13 +28,13 @@ def _request(extra: ExtraValues, **example: JsonValue) -> ConfigDict:
 
 
 class Paid(BaseModel):
-    """What an answer may cost."""
+    """The budget and the model of a request."""
 
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget but the key's own.")
 
 
 class FilterRequest(Paid):
-    """Which items meet the criteria (boolean), or how well each does (number); other fields are ignored."""
+    """The criteria that items meet (boolean), or how well they do (number); other fields are ignored."""
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
 
@@ -44,7 +44,7 @@ class FilterRequest(Paid):
 
 
 class ExtractRequest(Paid):
-    """What to find in each item, as text; other fields are ignored."""
+    """The instruction to find something in each item, as text; other fields are ignored."""
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], prompt="The study design")
 
@@ -95,16 +95,16 @@ class GenerateAnswerResponse(BaseModel):
 
 
 @router.post("/tablizer/filter", operation_id="filter_items", summary="Filter or score items", response_model=Results)
-async def filter_items(asked: FilterRequest, waits: Waits) -> Results | Response:
-    named = "filter" if asked.output_type == "boolean" else "score"
-    return await _results(waits, asked, {"operation": named, "criteria": asked.criteria}, "tablizer filter")
+async def filter_items(request: FilterRequest, waits: Waits) -> Results | Response:
+    named = "filter" if request.output_type == "boolean" else "score"
+    return await _results(waits, request, {"operation": named, "criteria": request.criteria}, "tablizer filter")
 
 
 @router.post(
     "/tablizer/extract", operation_id="extract_from_items", summary="Extract a text from items", response_model=Results
 )
-async def extract_from_items(asked: ExtractRequest, waits: Waits) -> Results | Response:
-    return await _results(waits, asked, {"operation": "extract", "instruction": asked.prompt}, "tablizer extract")
+async def extract_from_items(request: ExtractRequest, waits: Waits) -> Results | Response:
+    return await _results(waits, request, {"operation": "extract", "instruction": request.prompt}, "tablizer extract")
 
 
 @router.post(
@@ -114,11 +114,11 @@ async def extract_from_items(asked: ExtractRequest, waits: Waits) -> Results | R
     response_model=GenerateAnswerResponse,
     responses=problems.CONFLICT,
 )
-async def generate_answer(asked: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
-    params = asked.model_dump(exclude={"model", "max_cost"})
+async def generate_answer(request: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
+    params = request.model_dump(exclude={"model", "max_cost"})
     operation = parse_operation({"operation": "answer"} | params)
     came = await waits.rows(
-        operation, [{"id": ITEM_ID}], service="lab answer", model=asked.model, max_cost=asked.max_cost
+        operation, [{"id": ITEM_ID}], service="lab answer", model=request.model, max_cost=request.max_cost
     )
     if isinstance(came, Response):
         return came
@@ -128,14 +128,14 @@ async def generate_answer(asked: GenerateAnswerRequest, waits: Waits) -> Generat
 
 
 async def _results(
-    waits: Waiting, asked: FilterRequest | ExtractRequest, params: dict[str, object], service: str
+    waits: WaitingRequest, request: FilterRequest | ExtractRequest, params: dict[str, object], service: str
 ) -> Results | Response:
-    came = await waits.rows(parse_operation(params), asked.items, service=service, max_cost=asked.max_cost)
+    came = await waits.rows(parse_operation(params), request.items, service=service, max_cost=request.max_cost)
     if isinstance(came, Response):
         return came
     results = [
         Evaluated(item_id=resolve_item_id(item), **_result(came, place).model_dump())
-        for place, item in enumerate(asked.items)
+        for place, item in enumerate(request.items)
     ]
     return Results(results=results)
 

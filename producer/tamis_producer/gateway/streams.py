@@ -28,7 +28,7 @@ class OpenStreams:
 
     @contextmanager
     def one_more(self, key: ApiKey) -> Iterator[bool]:
-        """Whether the key may have one more, which is open until the end of `with`."""
+        """Yield whether the key may have one more, which is open until the end of `with`."""
         if self._open[key.id] >= self._most:
             yield False
             return

@@ -12,7 +12,7 @@ from ..client.client import Client
 from .allowance import check_price
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
-from .submission import Terms
+from .submission_body import Terms
 
 REPLAYED = "Idempotency-Replayed"
 

@@ -15,8 +15,8 @@ WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which h
 Queue = OrderedDict[str, deque["asyncio.Future[None]"]]
 
 
-class FairQueue:
-    """So many turns at once, shared among callers as fair queuing does: a caller's first request before others' next.
+class TurnQueue:
+    """A fair queue of so many turns at once: a caller's first request before others' next.
 
     To be used on one event loop.
     """
@@ -63,7 +63,7 @@ class Turns:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._downloads, self._others = FairQueue(DOWNLOADS_AT_ONCE), FairQueue(AT_ONCE)
+        self._downloads, self._others = TurnQueue(DOWNLOADS_AT_ONCE), TurnQueue(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -82,8 +82,8 @@ class Turns:
 class _Turn:
     """The turn of one request, which ends once."""
 
-    def __init__(self, queue: FairQueue) -> None:
-        self._queue: FairQueue | None = queue
+    def __init__(self, queue: TurnQueue) -> None:
+        self._queue: TurnQueue | None = queue
         self._latest = asyncio.get_running_loop().call_later(LONGEST_TURN, self.end)
 
     def end(self) -> None:
@@ -95,13 +95,13 @@ class _Turn:
 
     def receiving(self, receive: Receive) -> Receive:
         """The same; whoever asks again, or has more to come, waits for the caller."""
-        asked = False
+        asked_before = False
 
         async def received() -> Message:
-            nonlocal asked
-            if asked:
+            nonlocal asked_before
+            if asked_before:
                 self.end()
-            asked = True
+            asked_before = True
             message = await receive()
             if message.get("more_body", False):
                 self.end()
@@ -121,5 +121,5 @@ class _Turn:
 
 
 def _caller(scope: Scope) -> str:
-    """Who asks: a key, right or wrong; without one, an address."""
+    """Return the caller's name: a key, right or wrong; without one, an address."""
     return Headers(scope=scope).get("authorization") or (scope["client"] or ("", 0))[0]

@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 
 from tamis_schemas import InvalidParameters
 
-from .submission import Terms, decoded, validated
+from .submission_body import Terms, decoded, validated
 
 MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=Terms)
@@ -25,8 +25,8 @@ async def uploaded(request: Request, kind: type[Asked], *, largest: int) -> Asyn
         HTTPException: 413 for a file of more than `largest` bytes, 415 for another media type.
         InvalidParameters: the form lacks a field, or has one that is not as it should be.
     """
-    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if said != MEDIA_TYPE:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a file is sent as {MEDIA_TYPE}")
     async with request.form(max_files=1, max_fields=1, max_part_size=LONGEST_TERMS) as form:
         file, terms = form.get("file"), form.get("terms")

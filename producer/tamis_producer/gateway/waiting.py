@@ -14,7 +14,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Request, Response
+from fastapi import Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,14 +22,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from tamis_schemas import IllegalTransition, ItemResult, ItemStatus, Operation, Pause
 
 from ..client.batch import Batch
-from ..client.client import Client
 from ..ledger import CallResult
 from ..process.waiting import poll_pauses
 from ..services.evaluation_service import MAX_CONCURRENT
 from ..submission.item_conversion import to_item
-from .access import client_of, holder_of
+from .access import Of, Submitter
 from .allowance import check_price
-from .api_keys import ApiKey, Scope
 
 HUNG_UP = 499  # what logs and figures call it; nobody reads the answer
 _WAIT = re.compile(r'(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)
@@ -48,7 +46,7 @@ class Accepted(BaseModel):
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.ACCEPTED.value: {
         "model": Accepted,
-        "description": "It took longer than the request may wait (`Prefer: wait=`, TAMIS_WAIT_AT_MOST); it goes on.",
+        "description": "It took longer than a request may wait (`Prefer: wait=`, TAMIS_HTTP_WAIT_SECONDS); it goes on.",
         "headers": {"Location": {"description": "Where its results are.", "schema": {"type": "string"}}},
     }
 }
@@ -56,39 +54,39 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Rows:
-    """What came of a batch."""
+    """The results of a batch."""
 
     rows: list[ItemResult]  # every item with its result, in the order given
     pause: Pause | None = None  # why the batch went no further; its other items are pending
 
     def call(self, place: int) -> CallResult:
-        """What came of one item."""
+        """Return the result of one item."""
         row = self.rows[place]
         return CallResult(ItemStatus(row.status), row.result, row.detail, row.error_kind, self.pause)
 
 
 def seconds_of(prefer: str, most: int) -> int:
-    """How long a request waits: what `Prefer` says (RFC 7240: `wait=10`, `respond-async`), never more than `most`."""
+    """Return the seconds that a request waits: those of `Prefer` (RFC 7240: `wait=10`, `respond-async`), or `most`."""
     waits = _WAIT.search(prefer)
     if waits is not None:
         return min(int(waits[1]), most)
     return 0 if _ASYNC.search(prefer) else most
 
 
-class Waiting:
+class WaitingRequest:
     """A dependency: submits a batch with the request's key, and waits for it."""
 
     def __init__(
         self,
         request: Request,
-        client: Annotated[Client, Depends(client_of)],
-        key: Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))],
+        client: Of,
+        key: Submitter,
         prefer: Annotated[str, Header(description="`wait=10`: seconds to wait at most.")] = "",
     ) -> None:
         self._request = request
         self._client = client
         self._key = key
-        self._seconds = seconds_of(prefer, client.settings.wait_at_most)
+        self._seconds = seconds_of(prefer, client.settings.http_wait_seconds)
         self._applied = {"Preference-Applied": f"wait={self._seconds}"} if prefer else {}
 
     async def rows(
@@ -128,11 +126,11 @@ class Waiting:
             await _cancel(batch)
             return Response(status_code=HUNG_UP)
         results = f"/v1/batches/{batch.id}/results"
-        told = Accepted(batch=batch.id, results=results).model_dump()
-        return JSONResponse(told, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
+        accepted = Accepted(batch=batch.id, results=results).model_dump()
+        return JSONResponse(accepted, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
     async def _ended(self, batch: Batch, gone: "asyncio.Future[None]") -> Rows | None:
-        """What came of it; None where the caller is gone, or nothing came in time."""
+        """Return its results; None where the caller is gone, or nothing came in time."""
         pauses = poll_pauses(self._seconds)
         while True:
             view = await run_in_threadpool(batch.status)

@@ -12,14 +12,14 @@ WRITERS = 2  # at once, for all callers
 PIECE = 65_536  # characters that are sent at once
 
 
-class Writers:
+class ReportWriters:
     """A few threads that write answers, for all callers."""
 
     def __init__(self) -> None:
         self._threads = anyio.CapacityLimiter(WRITERS)
 
     async def written(self, write: Callable[[TextIO], object]) -> AsyncGenerator[str | bytes]:
-        """What `write` writes to a file, in pieces. Raises what `write` raises."""
+        """Yield in pieces the text that `write` writes to a file. Raises what `write` raises."""
         with ExitStack() as stack:
             file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
             await to_thread.run_sync(write, file, limiter=self._threads)

@@ -39,8 +39,8 @@ class WrongKeys:
         self._of_all_since = 0.0
         self._proven: OrderedDict[bytes, None] = OrderedDict()
 
-    def found(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
-        """What `look_up` finds; 429 without having asked where too many wrong keys came."""
+    def key_for(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
+        """Return the key that `look_up` returns; answers 429 without a look where too many wrong keys came."""
         address, digest = request.client.host if request.client else "", self._digest(key)
         if (wait := self.wait(address, digest)) is not None:
             raise HTTPException(
@@ -48,12 +48,12 @@ class WrongKeys:
                 "too many keys were wrong: ask again later",
                 headers={"Retry-After": str(ceil(wait))},
             )
-        found = look_up()
-        if found is None:
+        api_key = look_up()
+        if api_key is None:
             self.wrong(address, digest)
         else:
             self.right(digest)
-        return found
+        return api_key
 
     def wait(self, address: str, digest: bytes) -> float | None:
         """Seconds until a key may be looked up; None: now."""

@@ -20,18 +20,6 @@ never by its name.
 | `formats`, `reading`, `writing` | which module reads and writes a format; one file as a whole |
 """
 
-from typing import TYPE_CHECKING
-
 from tamis_schemas.lazy import exports
 
-__all__ = ["Format", "Intake", "read_file", "read_records", "write_records"]
-
-if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
-    from .reading import Intake, read_file, read_records
-    from .recognise import Format
-    from .writing import write_records
-else:
-    __getattr__ = exports(
-        __name__,
-        {"reading": "Intake read_file read_records", "recognise": "Format", "writing": "write_records"},
-    )
+__getattr__, __all__ = exports(__name__, __file__)

@@ -75,9 +75,8 @@ class _Named:
 def read_bibtex(text: str, path: Path) -> list[dict[str, Any]]:
     """The records in `text`; the citation key is the id. `@string` names are replaced by what they stand for.
 
-    Raises:
-        InputError: naming line and key, where an entry is broken, a key or a field of one stands twice, or a part of
-            an entry stands outside of any.
+    Raises `InputError` naming line and key, where an entry is broken, a key or a field of one stands twice, or a part
+    of an entry stands outside of any.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -140,8 +139,8 @@ def _refuse(block: Block, path: Path) -> None:
                 (_ENTRY_OUTSIDE, "an entry without braces"),
                 (_FIELD_OUTSIDE, "a field outside of any entry"),
             ):
-                if found := sign.search(raw):
-                    at = line + raw.count("\n", 0, found.end())
+                if match := sign.search(raw):
+                    at = line + raw.count("\n", 0, match.end())
                     raise InputError(
                         f"{what}: a brace is missing, or one too many stands before it", path=path, line=at
                     )
@@ -209,7 +208,7 @@ def _fields(entry: Entry, macros: Macros, path: Path) -> list[_Named]:
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """How the entry is written, where that is not in braces, and what stands before it."""
+    """Return the style of the entry, where it is not in braces, and the text before it."""
     layout: dict[str, Any] = {
         "quotes": [one.name for one in named if one.value.style is Style.QUOTES],
         "bare": [one.name for one in named if one.value.style is Style.BARE],

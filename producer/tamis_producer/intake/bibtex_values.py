@@ -27,7 +27,7 @@ _BLOCK_BEGINS = re.compile(r"\n[^\S\n]*@\w*[ \t]*[{(]")
 
 
 class Style(StrEnum):
-    """What stands around a value."""
+    """The signs around a value."""
 
     BRACES = "{"
     QUOTES = '"'
@@ -60,9 +60,11 @@ class Macros:
             return Value(parts[0].text, Style(parts[0].kind), parts[0].text, {})
         used = [part.text for part in parts if part.kind == "name"]
         names = {name: self.defined[name.lower()] for name in used if name.lower() in self.defined}
-        known = names | {name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS}
-        latex = "".join(known.get(part.text, part.text) if part.kind == "name" else part.text for part in parts)
-        return Value(raw, Style.BARE, latex, names, frozenset(used) - known.keys())
+        value_of_name = names | {
+            name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS
+        }
+        latex = "".join(value_of_name.get(part.text, part.text) if part.kind == "name" else part.text for part in parts)
+        return Value(raw, Style.BARE, latex, names, frozenset(used) - value_of_name.keys())
 
     def define(self, name: str, raw: str) -> bool:
         """Let `name` stand for `raw`; False where that is no value, or too long."""
@@ -80,15 +82,15 @@ class _Part:
 
 
 def _parts(raw: str) -> Iterator[_Part]:
-    """What is joined by `#`; the last is a fault where something else stands in between."""
+    """Yield the parts that `#` joins; the last is a fault where something else stands in between."""
     at = 0
     while True:
-        found = _PART.match(raw, at)
-        if found is None:
+        match = _PART.match(raw, at)
+        if match is None:
             yield _Part("fault", raw[at:])
             return
-        at = found.end()
-        if opened := found["open"]:
+        at = match.end()
+        if opened := match["open"]:
             end = _end_of(raw, at, opened)
             if end is None:
                 yield _Part("fault", raw[at:])
@@ -96,7 +98,7 @@ def _parts(raw: str) -> Iterator[_Part]:
             yield _Part(opened, raw[at:end])
             at = end + 1
         else:
-            yield _Part("number", found["number"]) if found["number"] else _Part("name", found["name"])
+            yield _Part("number", match["number"]) if match["number"] else _Part("name", match["name"])
         joined = _JOINED.match(raw, at)
         at = joined.end() if joined else at
         if joined is None or joined[1] is None:
@@ -106,7 +108,7 @@ def _parts(raw: str) -> Iterator[_Part]:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Where the text ends that began at `at`, behind `opened`."""
+    """Return the end of the text that began at `at`, behind `opened`."""
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
@@ -127,7 +129,7 @@ def written(latex: str, style: Style) -> str:
 
 
 def value_of(key: str, latex: str) -> Any:
-    """What `latex` says in the record's field `key`; a line break matters in the abstract and the decision alone."""
+    """Return the value of `latex` in the field `key`; line breaks matter in the abstract and the decision alone."""
     if key == "authors":
         names = (_one_line(decode(name)) for name in _split_names(latex))
         return [name for name in names if name]

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from .bibtex_values import Macros, Style, latex_of, value_of, written
 from .decision import DECISION_FIELDS
-from .fields import Place, fields_of
+from .fields import FieldPlace, fields_of
 from .recognise import Format
 from .record_type import kind_of
 from .source import Field, layout_of, source_format
@@ -16,19 +16,19 @@ from .source import Field, layout_of, source_format
 TYPE, KEY = "@", "@key"
 DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 # What a record has, and its source has not, or is not BibTeX: where it is written, in this order.
-PLACES: Mapping[str, Place] = {
-    "authors": Place("author"),
-    "title": Place("title"),
-    "journal": Place("journal"),
-    "year": Place("year"),
-    "abstract": Place("abstract"),
-    "keywords": Place("keywords"),
-    "language": Place("language"),
-    "doi": Place("doi"),
-    "pmid": Place("pmid"),
-    "nct_id": Place("nct_id"),
-    "url": Place("url"),
-    **{key: Place(name) for name, key in DECISION_NAMES.items()},
+PLACES: Mapping[str, FieldPlace] = {
+    "authors": FieldPlace("author"),
+    "title": FieldPlace("title"),
+    "journal": FieldPlace("journal"),
+    "year": FieldPlace("year"),
+    "abstract": FieldPlace("abstract"),
+    "keywords": FieldPlace("keywords"),
+    "language": FieldPlace("language"),
+    "doi": FieldPlace("doi"),
+    "pmid": FieldPlace("pmid"),
+    "nct_id": FieldPlace("nct_id"),
+    "url": FieldPlace("url"),
+    **{key: FieldPlace(name) for name, key in DECISION_NAMES.items()},
 }
 # Where a journal is not what holds the text.
 BOOK_TITLE = frozenset(("incollection", "inproceedings"))
@@ -66,9 +66,9 @@ def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mapping[str, str], taken: set[str]) -> str:
     fields = fields_of(record, Format.BIBTEX, PLACES)
-    said = {field.name: field.text for field in fields if field.name in (TYPE, KEY)}
+    own_text = {field.name: field.text for field in fields if field.name in (TYPE, KEY)}
     kind = kind_of(record.get("type"))
-    entry_type = said.get(TYPE, "")
+    entry_type = own_text.get(TYPE, "")
     if not _TYPE.fullmatch(entry_type):
         entry_type = kind.bibtex
     lines: list[str] = []
@@ -82,8 +82,8 @@ def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mappin
     stated = record.get("type")
     if isinstance(stated, str) and stated != entry_type and not any(one.key == "type" for one in fields):
         lines.insert(0, f"  type = {written(latex_of('type', stated), Style.BRACES)},\n")
-    if KEY in said:
-        own_key = _BREAKS_A_KEY.sub("_", said[KEY]).strip()
+    if KEY in own_text:
+        own_key = _BREAKS_A_KEY.sub("_", own_text[KEY]).strip()
     else:
         own_key = _NOT_IN_A_KEY.sub("_", str(record.get("id", "")))
     return f"@{entry_type}{{{_different(own_key, taken)},\n{''.join(lines)}}}\n\n"
@@ -111,17 +111,17 @@ def _value(
         if not stands:
             return written(latex_of(key, record[key]), Style.BRACES)
     if own is not None and own.style is Style.BARE:
-        known = all(strings.get(name.lower()) == found for name, found in own.names.items())
-        if known and own.unknown <= set(layout.get("unknown", ())):
+        unchanged = all(strings.get(name.lower()) == text_of_name for name, text_of_name in own.names.items())
+        if unchanged and own.unknown <= set(layout.get("unknown", ())):
             return text
     return written(latex, Style.QUOTES if is_quoted else Style.BRACES)
 
 
 def _different(key: str, taken: set[str]) -> str:
     """A key that no entry has yet; nothing where it has none, which several may."""
-    found, number = key, 1
-    while found and found in taken:
+    free_key, number = key, 1
+    while free_key and free_key in taken:
         number += 1
-        found = f"{key}-{number}"
-    taken.add(found)
-    return found
+        free_key = f"{key}-{number}"
+    taken.add(free_key)
+    return free_key

@@ -53,7 +53,7 @@ _CANONICAL = {synonym: name for name, synonyms in SYNONYMS.items() for synonym i
 
 
 def canonical_name(column: str) -> str | None:
-    """What the column holds, whatever its case, or None."""
+    """Return the canonical name of a column, whatever its case, or None."""
     return _CANONICAL.get(_plain(column))
 
 
@@ -99,10 +99,10 @@ class Columns:
     def known(self) -> dict[int, str]:
         """Position -> canonical name, for the columns that have one."""
         plain = {_plain(name) for name in self.names}
-        found = {position: canonical_name(name) for position, name in enumerate(self.names)}
+        name_at = {position: canonical_name(name) for position, name in enumerate(self.names)}
         if plain >= {"pt", "ut"}:  # the two-letter columns of Web of Science, where ID means Keywords Plus
-            found = {position: name for position, name in found.items() if name != "id"}
-        return {position: name for position, name in found.items() if name is not None}
+            name_at = {position: name for position, name in name_at.items() if name != "id"}
+        return {position: name for position, name in name_at.items() if name is not None}
 
     @property
     def has_content(self) -> bool:
@@ -131,7 +131,7 @@ class Columns:
 
     @cached_property
     def own_names(self) -> list[str]:
-        """What each column is called where it keeps its own name; one without a name is called by its position."""
+        """The name of each column that keeps its own; one without a name is called by its position."""
         taken = set(self.names)
         return [
             name.casefold() if is_decision(name) else name or _free(f"column_{position}", taken)

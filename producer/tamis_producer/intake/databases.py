@@ -11,8 +11,8 @@ _BEFORE = ("ris_", "nbib_", "endnote_")
 
 
 def database_of(record: Mapping[str, Any]) -> str | None:
-    """What stands there, as it is written; None where the record names none."""
-    found: dict[str, str] = {}
+    """Return the database's name, as it is written; None where the record names none."""
+    text_of: dict[str, str] = {}
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):
             continue
@@ -20,5 +20,5 @@ def database_of(record: Mapping[str, Any]) -> str | None:
         for before in _BEFORE:
             name = name.removeprefix(before.replace("_", " "))
         if name in NAMES and (text := as_text(value).strip()):
-            found.setdefault(name, text)
-    return next((found[name] for name in NAMES if name in found), None)
+            text_of.setdefault(name, text)
+    return next((text_of[name] for name in NAMES if name in text_of), None)

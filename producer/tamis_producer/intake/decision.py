@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isfinite
 
-from .fields import Place
+from .fields import FieldPlace
 from .source import Field
 
 DECISION = "_tamis_decision"
@@ -19,9 +19,9 @@ DECISION_FIELDS: Mapping[str, str] = {
 }
 
 
-def decision_places(name: str) -> dict[str, Place]:
+def decision_places(name: str) -> dict[str, FieldPlace]:
     """Hidden field -> its place, in a format whose notes are the fields called `name`."""
-    return {key: Place(name, f"{label}: ") for key, label in DECISION_FIELDS.items()}
+    return {key: FieldPlace(name, f"{label}: ") for key, label in DECISION_FIELDS.items()}
 
 
 def is_withdrawn(field: Field) -> bool:
@@ -30,7 +30,7 @@ def is_withdrawn(field: Field) -> bool:
 
 
 def decision_value(key: str, text: str) -> str | float:
-    """What a file says under `key`, as the record has it: the confidence as a number, where it is one."""
+    """Return the value of a file's text under `key`: the confidence as a number, where it is one."""
     if key == CONFIDENCE:
         try:
             number = float(text)

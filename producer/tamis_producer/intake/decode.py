@@ -83,8 +83,7 @@ def read_text(path: Path | str) -> str:
 def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decoded:
     """The text of a file, and how it was got. No more than `max_bytes` are ever read.
 
-    Raises:
-        InputError: where there is no such file, it may not be read, is empty, too large, or is no text.
+    Raises `InputError` where there is no such file, it may not be read, is empty, too large, or is no text.
     """
     try:
         with Path(path).open("rb") as file:
@@ -128,8 +127,7 @@ def decode(raw: bytes) -> Decoded:
     No byte is lost: each stands in the text as a character, and each that was not valid in `encoding` in `replaced`.
     A text none of whose bytes beyond ASCII is UTF-8 is cp1252, and only bytes without a character there are replaced.
 
-    Raises:
-        UnicodeDecodeError: where a byte order mark promises what does not follow.
+    Raises `UnicodeDecodeError` where a byte order mark promises what does not follow.
     """
     sha256 = hashlib.sha256(raw).hexdigest()
     unmarked = raw
@@ -159,7 +157,7 @@ def decode(raw: bytes) -> Decoded:
         encoding = "cp1252"
         stray = [(at, byte) for at, byte in stray if byte in WITHOUT_CHARACTER]
     text = mixed.translate(STRAY_BYTES)
-    starts = [found.end() for found in LINE_END.finditer(text)] if stray else []
+    starts = [line_end.end() for line_end in LINE_END.finditer(text)] if stray else []
     replaced = tuple(Replaced(bisect_right(starts, at) + 1, at, byte, text[at]) for at, byte in stray)
     return Decoded(text, encoding, replaced, sha256)
 

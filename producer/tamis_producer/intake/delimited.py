@@ -38,14 +38,16 @@ csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
 
 
 @dataclass(frozen=True)
-class _Row:
+class CellRow:
+    """The cells of one row."""
+
     line: int  # in which the row begins; quoted cells may run over several
     cells: list[str]
 
 
 @dataclass(frozen=True)
 class _Header:
-    row: _Row
+    row: CellRow
     columns: Columns
 
 
@@ -54,12 +56,11 @@ def read_delimited(text: str, path: Path) -> list[dict[str, Any]]:
 
     The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again.
 
-    Raises:
-        InputError: naming the line, where there is no header with a title or an abstract, a column stands twice, a
-            row is longer than the header, or a quote is never closed.
+    Raises `InputError` naming the line, where there is no header with a title or an abstract, a column stands twice, a
+    row is longer than the header, or a quote is never closed.
     """
     delimiter = _delimiter(text)
-    rows = _rows(text, delimiter, path)
+    rows = cell_rows(text, delimiter, path)
     header = _header(rows, path)
     form = Format.TSV if delimiter == "\t" else Format.DELIMITED
     layout: dict[str, Any] = {}
@@ -84,8 +85,8 @@ def _delimiter(text: str) -> str:
         best = (0, 0)
         try:
             for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
-                known = sum(canonical_name(cell) is not None for cell in cells)
-                best = max(best, (known, len(cells)))
+                named = sum(canonical_name(cell) is not None for cell in cells)
+                best = max(best, (named, len(cells)))
         except csv.Error:  # a cell beyond all bounds: what was seen before it still counts
             pass
         return best
@@ -93,7 +94,8 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=score)
 
 
-def _rows(text: str, delimiter: str, path: Path) -> Iterator[_Row]:
+def cell_rows(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
+    """The rows of a text with this delimiter. Raises `InputError` with the line where the quotes do not match."""
     # strict: a stray quote would otherwise swallow rows without a word.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
@@ -104,7 +106,7 @@ def _rows(text: str, delimiter: str, path: Path) -> Iterator[_Row]:
             return
         except csv.Error as error:
             raise InputError(_quoting(error), path=path, line=line) from error
-        yield _Row(line, cells)
+        yield CellRow(line, cells)
         line = reader.line_num + 1
 
 
@@ -114,8 +116,8 @@ def _quoting(error: csv.Error) -> str:
     return f"the quotes of the row beginning here do not match ({error}); a quote within a cell is written twice"
 
 
-def _header(rows: Iterator[_Row], path: Path) -> _Header:
-    seen: list[_Row] = []
+def _header(rows: Iterator[CellRow], path: Path) -> _Header:
+    seen: list[CellRow] = []
     for _, row in zip(range(HEADER_WITHIN), rows, strict=False):
         columns = Columns([cell.strip() for cell in row.cells])
         # Above the header only what cannot be one: a single word like "Abstract" may stand in a preamble.
@@ -135,10 +137,10 @@ def _header(rows: Iterator[_Row], path: Path) -> _Header:
     raise InputError(f"{wrong}; columns found: {listed}{more}", path=path, line=seen[0].line if seen else None)
 
 
-def _layout(text: str, delimiter: str, header: _Header, first: _Row, form: Format) -> dict[str, Any]:
-    """How the file is written, where that is not the ordinary way of its format."""
+def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Format) -> dict[str, Any]:
+    """Return the style of the file, where it is not the ordinary one of its format."""
     starts = {row.line: _start_of(text, row.line) for row in (header.row, first)}
-    line_end = found[0] if (found := LINE_END.search(text, starts[header.row.line])) else "\r\n"
+    line_end = match[0] if (match := LINE_END.search(text, starts[header.row.line])) else "\r\n"
     layout: dict[str, Any] = {}
     if delimiter != DELIMITER_OF[form]:
         layout["delimiter"] = delimiter
@@ -158,11 +160,11 @@ def _layout(text: str, delimiter: str, header: _Header, first: _Row, form: Forma
 def _start_of(text: str, line: int) -> int:
     start = 0
     for _ in range(line - 1):
-        start = found.end() if (found := LINE_END.search(text, start)) else start
+        start = match.end() if (match := LINE_END.search(text, start)) else start
     return start
 
 
-def _record(row: _Row, header: _Header, path: Path, *, number: int) -> tuple[dict[str, Any], list[Field]]:
+def _record(row: CellRow, header: _Header, path: Path, *, number: int) -> tuple[dict[str, Any], list[Field]]:
     columns = header.columns
     if any(cell.strip() for cell in row.cells[columns.width :]):
         raise InputError(

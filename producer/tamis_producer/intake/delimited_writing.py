@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from .columns import DECISION_COLUMNS, canonical_name, is_decision
-from .fields import Place, fields_of
+from .fields import FieldPlace, fields_of
 from .formula_guard import guarded
 from .recognise import Format
 from .record import CANONICAL, split_authors, split_keywords
@@ -22,9 +22,9 @@ QUOTING = ("all", "filled")  # besides quotes where they are needed: around ever
 SEPARATOR = "; "
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
 # Where what the record has gained is written, and all of a record that comes from elsewhere.
-PLACES: Mapping[str, Place] = {
-    **{name: Place(name) for name in CANONICAL},
-    **{key: Place(column) for column, key in DECISION_COLUMNS.items()},
+PLACES: Mapping[str, FieldPlace] = {
+    **{name: FieldPlace(name) for name in CANONICAL},
+    **{key: FieldPlace(column) for column, key in DECISION_COLUMNS.items()},
 }
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
 
@@ -53,7 +53,7 @@ def quoted(cell: str, style: object = "all") -> str:
 
 
 def special_in(delimiter: str) -> re.Pattern[str]:
-    """What a cell cannot hold without quotes."""
+    """Return the pattern of the characters for which a cell needs quotes."""
     return re.compile(rf'["\r\n{re.escape(delimiter)}]')
 
 
@@ -95,7 +95,7 @@ def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Of all records: those of their tables, then what they have gained, then the decision unless a table has it."""
+    """Return the columns: those of the records' tables, then those gained, then the decision unless a table has it."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:
@@ -106,18 +106,18 @@ def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
     places = {place.name: at for at, place in enumerate(PLACES.values())}
     if any(is_decision(column.name) for column in (*of_tables, *gained)):
         gained |= {column: None for name in DECISION_COLUMNS if (column := _Column.called(name)) not in of_tables}
-    found = [
+    columns = [
         *of_tables,
         *sorted(gained, key=lambda column: (is_decision(column.name), places.get(column.name, len(places)))),
     ]
-    if not any(canonical_name(column.name) in ("title", "abstract") for column in found):
-        found.insert(0, _Column.called("title"))  # without one of them it is no table of records
-    return found
+    if not any(canonical_name(column.name) in ("title", "abstract") for column in columns):
+        columns.insert(0, _Column.called("title"))  # without one of them it is no table of records
+    return columns
 
 
 def _table_of(record: Mapping[str, Any]) -> Format:
-    found = source_format(record)
-    return found if found in DELIMITER_OF else Format.DELIMITED
+    form = source_format(record)
+    return form if form in DELIMITER_OF else Format.DELIMITED
 
 
 def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:

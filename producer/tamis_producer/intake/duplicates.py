@@ -22,7 +22,7 @@ from typing import Any
 
 from tamis_schemas.answers.exclusion import DUPLICATE, Exclusion
 
-from .likeness import IDENTIFIERS, LIKE, Key, Likeness, Verdict, agreement, doubt, value_of
+from .likeness import IDENTIFIERS, LIKE, Key, Likeness, PairVerdict, agreement, doubt, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of
 
 # Where more different records share a title or a DOI, it says nothing; and pairs are counted in squares.
@@ -55,7 +55,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What was found among the records of a file."""
+    """The copies and doubts among the records of a file."""
 
     copies: list[Duplicate] = field(default_factory=list)  # by `index`
     doubts: list[Doubt] = field(default_factory=list)  # by `index` and `of`; between records that stay
@@ -110,23 +110,23 @@ def _doubts(
 ) -> Iterable[Doubt]:
     """One doubt for two records that stay, whichever of their copies raised it."""
     kept = {copy.index: copy.of for copy in copies}
-    found: dict[tuple[int, int], str] = {}
+    reason_of_pair: dict[tuple[int, int], str] = {}
     for (one, other), against in sorted(groups.doubts.items()):
         of, index = sorted((kept.get(one, one), kept.get(other, other)), key=best.__getitem__, reverse=True)
         if index != of:
-            found.setdefault((index, of), doubt(traits[one], traits[other], against))
-    return (Doubt(index, of, reason) for (index, of), reason in found.items())
+            reason_of_pair.setdefault((index, of), doubt(traits[one], traits[other], against))
+    return (Doubt(index, of, reason) for (index, of), reason in reason_of_pair.items())
 
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> str:
-    """What agrees: `the same title and year`, or of which other copy it is a copy."""
+    """Return the agreement in words: `the same title and year`, or of which other copy it is a copy."""
     like = duplicate.of if duplicate.via is None else duplicate.via
     agreed = agreement(traits_of(records[duplicate.index]), traits_of(records[like]), duplicate.key)
     return agreed if duplicate.via is None else f"by way of {_named(records[like], like)}: {agreed}"
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> Exclusion:
-    """What the ledger keeps of a copy: which record it copies, and what agreed."""
+    """Return the ledger's exclusion of a copy: which record it copies, and what agrees."""
     colon = ":" if duplicate.via is None else ""
     copied = _named(records[duplicate.of], duplicate.of)
     value = str(records[duplicate.index].get(duplicate.key.value, ""))
@@ -163,7 +163,7 @@ class _Group:
 
 
 class _Groups:
-    """Which records are copies of each other, and which pairs said so."""
+    """The groups of records that are copies of each other, and the pairs that said so."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self._traits = traits
@@ -187,13 +187,13 @@ class _Groups:
         differing = list(first_with.values())
         if len(differing) > CROWD:
             return
-        verdicts: dict[tuple[int, int], Verdict] = {}
+        verdicts: dict[tuple[int, int], PairVerdict] = {}
         traits = _with_shared_journals({index: self._traits[index] for index in differing})
         for one, other in combinations(differing, 2):
             verdicts[one, other] = verdicts[other, one] = self._verdict(one, other, key, traits)
         for one, other in combinations(differing, 2):
-            found = verdicts[one, other]
-            if found.likeness is Likeness.COPY:
+            verdict = verdicts[one, other]
+            if verdict.likeness is Likeness.COPY:
                 torn = any(
                     _tear(verdicts[one, third], verdicts[other, third])
                     for third in differing
@@ -201,21 +201,21 @@ class _Groups:
                 )
                 if not torn and self._join(one, other, key):
                     continue
-                found = Verdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
-            if found.likeness is Likeness.DOUBT:
-                self.doubts.setdefault((min(one, other), max(one, other)), found.against)
+                verdict = PairVerdict(Likeness.DOUBT, _SEVERAL if torn else _BY_OTHERS)
+            if verdict.likeness is Likeness.DOUBT:
+                self.doubts.setdefault((min(one, other), max(one, other)), verdict.against)
 
-    def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> Verdict:
-        """What the two are, with what is known of their copies."""
+    def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
+        """Return the verdict on two records, with what is known of their copies."""
         if self._together(one, other):
-            return Verdict(Likeness.COPY)
+            return PairVerdict(Likeness.COPY)
         ours, theirs = traits[one], traits[other]
-        found = LIKE[key](ours, theirs)
+        verdict = LIKE[key](ours, theirs)
         two_years = ours.year and theirs.year and ours.year != theirs.year
-        if two_years and found.likeness is not Likeness.COPY and self._years_meet(one, other):
+        if two_years and verdict.likeness is not Likeness.COPY and self._years_meet(one, other):
             of_one_year = LIKE[key](replace(ours, year=theirs.year), theirs)
-            return of_one_year if of_one_year.likeness is Likeness.COPY else found
-        return found
+            return of_one_year if of_one_year.likeness is Likeness.COPY else verdict
+        return verdict
 
     def _together(self, one: int, other: int) -> bool:
         return one in self._groups and self._groups[one] is self._groups.get(other)
@@ -246,7 +246,7 @@ class _Groups:
         return None
 
     def _join(self, one: int, other: int, key: Key) -> bool:
-        """Whether the two stand in one group now: identifiers of their copies may forbid it."""
+        """Put the two into one group, and return whether they are in one: identifiers of their copies may forbid it."""
         small, large = sorted((self._of(one), self._of(other)), key=lambda group: len(group.members))
         if small is not large:
             if key is Key.TITLE and small.contradicts(large):
@@ -280,7 +280,7 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
     return shared
 
 
-def _tear(one: Verdict, other: Verdict) -> bool:
+def _tear(one: PairVerdict, other: PairVerdict) -> bool:
     """True where a third record is a copy of one of two, and not of the other."""
     likenesses = {one.likeness, other.likeness}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .decision import DECISION_FIELDS, decision_value
-from .fields import Place
+from .fields import FieldPlace
 from .source import as_text
 
 RESEARCH_NOTES = "research-notes"
-NCT_NOTE = Place("notes/~", "NCT ID: ")
+NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
 INDENT = "  "
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -28,24 +28,24 @@ class Notes:
 
 
 def taken_apart(text: str) -> Notes:
-    """What a team wrote, and what Tamis did."""
+    """Return the team's notes, and the decision of Tamis in them."""
     rest: list[str] = []
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     lines = _LINE_BREAK.split(text)
     key: str | None = None
     for line in lines:
-        said = next((name for name, label in DECISION_FIELDS.items() if line.startswith(f"{label}: ")), None)
-        if said is not None and said not in found:
-            key = said
-            found[key] = [line[len(DECISION_FIELDS[key]) + 2 :]]
+        begun = next((name for name, label in DECISION_FIELDS.items() if line.startswith(f"{label}: ")), None)
+        if begun is not None and begun not in lines_of:
+            key = begun
+            lines_of[key] = [line[len(DECISION_FIELDS[key]) + 2 :]]
         elif key is not None and line.startswith(INDENT):
-            found[key].append(line[len(INDENT) :])
+            lines_of[key].append(line[len(INDENT) :])
         else:
             key = None
             rest.append(line)
-    if not found:
+    if not lines_of:
         return Notes(text, {})
-    return Notes("\n".join(rest), {key: decision_value(key, "\n".join(said)) for key, said in found.items()})
+    return Notes("\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()})
 
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 from .decision import DECISION_FIELDS
 from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, with_decision
 from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
-from .fields import Place, fields_of
+from .fields import FieldPlace, fields_of
 from .recognise import Format
 from .record import one_line
 from .record_type import kind_of
@@ -14,20 +14,20 @@ from .source import Field, layout_of, source_format
 
 LINE_BREAK = "&#xD;"  # as EndNote writes one within a text
 # What a record has, and its source has not, or is not EndNote XML: where it is written, in this order.
-PLACES: Mapping[str, Place] = {
-    "authors": Place("contributors/authors/author/~"),
-    "title": Place("titles/title/~"),
-    "journal": Place("periodical/full-title/~"),
-    "keywords": Place("keywords/keyword/~"),
-    "year": Place("dates/year/~"),
-    "abstract": Place("abstract/~"),
+PLACES: Mapping[str, FieldPlace] = {
+    "authors": FieldPlace("contributors/authors/author/~"),
+    "title": FieldPlace("titles/title/~"),
+    "journal": FieldPlace("periodical/full-title/~"),
+    "keywords": FieldPlace("keywords/keyword/~"),
+    "year": FieldPlace("dates/year/~"),
+    "abstract": FieldPlace("abstract/~"),
     "nct_id": NCT_NOTE,
-    "url": Place("urls/related-urls/url/~"),
-    "doi": Place("electronic-resource-num/~"),
-    "language": Place("language/~"),
-    "pmid": Place("accession-num/~"),
-    "id": Place("accession-num/~"),
-    **{key: Place(RESEARCH_NOTES) for key in DECISION_FIELDS},
+    "url": FieldPlace("urls/related-urls/url/~"),
+    "doi": FieldPlace("electronic-resource-num/~"),
+    "language": FieldPlace("language/~"),
+    "pmid": FieldPlace("accession-num/~"),
+    "id": FieldPlace("accession-num/~"),
+    **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
 }
 PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword"}

@@ -55,8 +55,7 @@ def read_endnote_xml(text: str, path: Path) -> list[dict[str, Any]]:
 
     The lines that Tamis wrote into the research notes become the record's hidden decision again.
 
-    Raises:
-        InputError: naming the line where the XML is broken, or that there is no record or a document type.
+    Raises `InputError` naming the line where the XML is broken, or that there is no record or a document type.
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
@@ -151,7 +150,7 @@ class _Reading:
             self.take(key, empty)
 
     def kept(self) -> dict[str, Any]:
-        """What nothing took, under the names of its elements."""
+        """Return the texts that no field took, under the names of their elements."""
         kept: dict[str, Any] = {}
         for name, elements in self.elements.items():
             texts = [one.text for one in elements if one.text.strip()]

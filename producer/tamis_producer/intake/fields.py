@@ -10,8 +10,8 @@ from .source import EACH, Entry, Field, as_text, entries_of, mark_of
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a format holds a value: in the field of this name, with a text before and after it."""
+class FieldPlace:
+    """The place of a value in a format: the field of this name, with a text before and after it."""
 
     name: str
     before: str = ""
@@ -23,7 +23,7 @@ class Place:
         return len(text) > affixes and text.startswith(self.before) and text.endswith(self.after)
 
     def value(self, text: str) -> str:
-        """What `text` says between what stands before and after."""
+        """Return the part of `text` between what stands before and after."""
         return text[len(self.before) : len(text) - len(self.after)]
 
     def field(self, key: str, value: object) -> Field:
@@ -31,7 +31,7 @@ class Place:
 
 
 def fields_of(
-    record: Mapping[str, Any], form: Format, places: Mapping[str, Place], *, joined_by: str | None = None
+    record: Mapping[str, Any], form: Format, places: Mapping[str, FieldPlace], *, joined_by: str | None = None
 ) -> list[Field]:
     """The record's fields in the format `form`, in the order in which they are to be written.
 
@@ -92,7 +92,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """How many elements of a list, from its first, stand up to the last that this entry names; else 0."""
+    """Return the number of a list's elements up to the last that this entry names; else 0."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

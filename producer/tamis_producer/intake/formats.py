@@ -1,4 +1,4 @@
-"""Which formats can be read and written, and by which module."""
+"""The formats that can be read and written, and the module of each."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

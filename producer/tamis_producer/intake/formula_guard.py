@@ -11,7 +11,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """What `guarded` was given."""
+    """Return the text that `guarded` was given."""
     return text[1:] if text.startswith("'") and _looks_like_a_formula(text) else text
 
 

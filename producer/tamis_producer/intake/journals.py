@@ -6,7 +6,7 @@ No list of abbreviations is kept: an abbreviation has the words of the full name
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -40,13 +40,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Journal:
-    """What a record says of its journal."""
+    """The names and numbers of a record's journal."""
 
     names: frozenset[Words]  # each with its hyphens as blanks, and with its hyphens left out
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Whether the two are one journal; None where nobody can tell."""
+        """Return whether the two are one journal; None where nobody can tell."""
         if self.issns & other.issns:
             return True
         pairs = [(one, two) for one in self.names for two in other.names]
@@ -60,8 +60,8 @@ class Journal:
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
     """The journal under all names and numbers that the record gives."""
     ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
-    found = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
-    return Journal(frozenset(ways), frozenset(found))
+    numbers = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
+    return Journal(frozenset(ways), frozenset(numbers))
 
 
 def _names(text: str) -> Iterator[str]:
@@ -82,8 +82,8 @@ def _ways(name: str) -> list[Words]:
         if not unicodedata.combining(sign)
     ).casefold()
     ways = (re.sub(r"[-\u2010-\u2015]", joint, plain) for joint in (" ", ""))
-    found = ([word for word in _WORD.findall(way) if word not in _LEFT_OUT] for way in ways)
-    words = (tuple(way[:-1] if way and way[-1] in _AT_END else way) for way in found)
+    spelt = ([word for word in _WORD.findall(way) if word not in _LEFT_OUT] for way in ways)
+    words = (tuple(way[:-1] if way and way[-1] in _AT_END else way) for way in spelt)
     return [way for way in words if not _NOT_TELLING.issuperset(way)]
 
 
@@ -91,7 +91,7 @@ def _same_name(one: Words, other: Words) -> bool:
     if len(one) == len(other):
         return all(map(_same_word, one, other))
     short, long = sorted((one, other), key=len)
-    return len(short) == 1 and len(short[0]) >= ACRONYM and _initials(long).startswith(short[0])
+    return len(short) == 1 and len(short[0]) >= ACRONYM and "".join(word[0] for word in long).startswith(short[0])
 
 
 def _same_word(one: str, other: str) -> bool:
@@ -104,10 +104,6 @@ def _same_word(one: str, other: str) -> bool:
 def _stands_in_order(letters: str, word: str) -> bool:
     rest = iter(word)
     return all(letter in rest for letter in letters)
-
-
-def _initials(words: Sequence[str]) -> str:
-    return "".join(word[0] for word in words)
 
 
 def _may_be_same(one: Words, other: Words) -> bool:

@@ -28,8 +28,7 @@ def read_jsonl(text: str, path: Path) -> list[dict[str, Any]]:
     `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that
     Tamis gives a meaning of its own (`_line`, `_source`, `_tamis_decision` ...) gets one more underscore in front.
 
-    Raises:
-        InputError: naming the first line that is no object.
+    Raises `InputError` naming the first line that is no object.
     """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
@@ -91,15 +90,15 @@ def _keys(names: Iterable[str]) -> dict[str, str]:
     """Name in the object -> name in the record."""
     names = list(names)
     taken = {name for name in names if name not in RESERVED} | RESERVED
-    found: dict[str, str] = {}
+    key_of: dict[str, str] = {}
     for name in names:
         key = DECISION_NAMES.get(name, name)
         if name in RESERVED:
             while key in taken:
                 key = f"_{key}"
             taken.add(key)
-        found[name] = key
-    return found
+        key_of[name] = key
+    return key_of
 
 
 def _value(key: str, value: Any) -> Any:
@@ -135,9 +134,9 @@ def _finite(digits: str) -> float:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the name {repeated!r} stands twice in one object")
-    return found
+    return members

@@ -21,20 +21,20 @@ def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
         if name in names:
             return name
     own = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
-    known = f"; columns besides a record's own fields: {', '.join(own)}" if own else ""
-    raise InputError(f"no column {label!r} to take labels from{known}", path=path)
+    others = f"; columns besides a record's own fields: {', '.join(own)}" if own else ""
+    raise InputError(f"no column {label!r} to take labels from{others}", path=path)
 
 
 def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
-    """What a record's label says; None where it has none. Raises `InputError` where it is no label."""
-    said = str(record.get(column, "")).strip().lower()
-    if not said:
+    """Return the label of a record; None where it has none. Raises `InputError` where it is no label."""
+    label = str(record.get(column, "")).strip().lower()
+    if not label:
         return None
-    if said not in LABELS:
+    if label not in LABELS:
         raise InputError(
-            f"{said!r} is no label: 1 means included, 0 excluded",
+            f"{label!r} is no label: 1 means included, 0 excluded",
             path=path,
             line=record.get(LINE),
             field=column.lstrip("_"),
         )
-    return LABELS[said]
+    return LABELS[label]

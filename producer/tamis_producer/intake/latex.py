@@ -95,19 +95,19 @@ def balanced(latex: str) -> bool:
 
 
 def _plain(token: re.Match[str]) -> str:
-    found = token.groupdict()
-    if (command := found["accent"] or found["lettered"]) is not None:
-        letter = found["under"] or found["below"]
+    parts = token.groupdict()
+    if (command := parts["accent"] or parts["lettered"]) is not None:
+        letter = parts["under"] or parts["below"]
         return unicodedata.normalize("NFC", letter[-1] + ACCENTS[command])
-    if (word := found["word"]) is not None:
-        gap = found["gap"] or ""
+    if (word := parts["word"]) is not None:
+        gap = parts["gap"] or ""
         if word in LOOKS:
             return ""
         return SYMBOLS[word] if word in SYMBOLS else f"\\{word}" + ("" if gap == "{}" else gap)
-    if (escaped := found["escaped"]) is not None:
+    if (escaped := parts["escaped"]) is not None:
         return " " if escaped in SPACES else "" if escaped in "-/" else " " if escaped == "\\" else escaped
-    if found["brace"] is not None:
+    if parts["brace"] is not None:
         return ""
-    if (math := found.get("math")) is not None:
+    if (math := parts.get("math")) is not None:
         return _TYPESET.sub(_plain, math) if re.search(r"[\\^_{}=<>]", math) else token[0]
-    return _LIGATURES[found["ligature"]]
+    return _LIGATURES[parts["ligature"]]

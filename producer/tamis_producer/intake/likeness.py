@@ -30,7 +30,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """By what a copy was found; strongest first."""
+    """The field by which a copy was found; strongest first."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -38,7 +38,7 @@ class Key(StrEnum):
 
 
 class Likeness(StrEnum):
-    """What a pair is; UNKNOWN says as little against a copy as for it."""
+    """The kind of a pair; UNKNOWN says as little against a copy as for it."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -47,16 +47,16 @@ class Likeness(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a pair is, and what speaks against a copy; for a copy nothing does."""
+class PairVerdict:
+    """The kind of a pair, and what speaks against a copy; for a copy nothing does."""
 
     likeness: Likeness
     against: tuple[str, ...] = ()
 
 
-_COPY = Verdict(Likeness.COPY)
-_UNKNOWN = Verdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
-_OTHER_TITLE = Verdict(Likeness.DIFFERENT, ("another title",))
+_COPY = PairVerdict(Likeness.COPY)
+_UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
+_OTHER_TITLE = PairVerdict(Likeness.DIFFERENT, ("another title",))
 
 # Of each a record has one; with the words for another one.
 IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
@@ -67,7 +67,7 @@ IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
 
 
 def value_of(own: Traits, key: Key) -> str | None:
-    """What the record has under a key."""
+    """Return the record's value of a key."""
     match key:
         case Key.DOI:
             return own.doi
@@ -77,15 +77,15 @@ def value_of(own: Traits, key: Key) -> str | None:
             return own.title or None
 
 
-def by_identifier(one: Traits, other: Traits) -> Verdict:
+def by_identifier(one: Traits, other: Traits) -> PairVerdict:
     """Two records with one DOI or one PubMed id."""
     if one.title == other.title or not one.title or not other.title or _title_in_other_words(one, other):
         return _COPY
     abstracts = _abstracts_alike(one, other)
     if one.notice != other.notice:
-        return Verdict(Likeness.DIFFERENT, ("one is a notice about the other",))
+        return PairVerdict(Likeness.DIFFERENT, ("one is a notice about the other",))
     if abstracts is False:
-        return Verdict(Likeness.DIFFERENT, ("another title", "another abstract"))
+        return PairVerdict(Likeness.DIFFERENT, ("another title", "another abstract"))
     shorter, longer = sorted((one.title[:TITLE_COMPARED], other.title[:TITLE_COMPARED]), key=len)
     alike = (
         bool(abstracts)  # the title in two languages
@@ -96,8 +96,8 @@ def by_identifier(one: Traits, other: Traits) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What agrees between two records beside the title; None where one of them does not say."""
+class SharedTraits:
+    """The agreement of two records beside the title; None where one of them does not say."""
 
     abstract: bool | None
     author: bool | None
@@ -105,7 +105,7 @@ class Evidence:
     years_apart: int | None
 
     @classmethod
-    def of(cls, one: Traits, other: Traits) -> "Evidence":
+    def of(cls, one: Traits, other: Traits) -> "SharedTraits":
         """The evidence in two records."""
         return cls(
             abstract=_abstracts_alike(one, other),
@@ -118,18 +118,18 @@ class Evidence:
 
     @property
     def agreeing(self) -> list[str]:
-        """What agrees, as words."""
-        told = {
+        """The names of the fields that agree."""
+        agrees_in = {
             "year": self.years_apart == 0,
             "first author": self.author,
             "journal": self.journal,
             "abstract": self.abstract,
         }
-        return [name for name, agrees in told.items() if agrees]
+        return [name for name, agrees in agrees_in.items() if agrees]
 
     @property
     def letters(self) -> int:
-        """How long the title has to be."""
+        """The length that the title must have."""
         return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
 
     def online_first(self, weight: int) -> bool:
@@ -147,13 +147,13 @@ class Evidence:
         )
 
 
-def by_title(one: Traits, other: Traits) -> Verdict:
+def by_title(one: Traits, other: Traits) -> PairVerdict:
     """Two records with one title, or one of which has the other's without a subtitle or in another language."""
     if one.trial and other.trial and one.trial != other.trial:
-        return Verdict(Likeness.DIFFERENT, ("another trial",))
+        return PairVerdict(Likeness.DIFFERENT, ("another trial",))
     if one.title != other.title and not _title_in_other_words(one, other):
         return _OTHER_TITLE
-    evidence = Evidence.of(one, other)
+    evidence = SharedTraits.of(one, other)
     weight = min(one.title_weight, other.title_weight)
     against = tuple(_contradictions(one, other, evidence))
     if len(against) == 1 and evidence.online_first(weight):
@@ -162,15 +162,15 @@ def by_title(one: Traits, other: Traits) -> Verdict:
         return _by_other_title(one, other, evidence, against)
     if weight < evidence.letters:
         if against:
-            return Verdict(Likeness.DIFFERENT, against)
+            return PairVerdict(Likeness.DIFFERENT, against)
         many = weight >= LETTERS_WITH_ABSTRACT and evidence.agreeing == ["year", "first author", "journal"]
-        return Verdict(Likeness.DOUBT, ("a title that many papers have",)) if many else _UNKNOWN
+        return PairVerdict(Likeness.DOUBT, ("a title that many papers have",)) if many else _UNKNOWN
     if not against:
         return _COPY
-    return Verdict(Likeness.DOUBT if evidence.worth_a_look else Likeness.DIFFERENT, against)
+    return PairVerdict(Likeness.DOUBT if evidence.worth_a_look else Likeness.DIFFERENT, against)
 
 
-LIKE: Mapping[Key, Callable[[Traits, Traits], Verdict]] = {
+LIKE: Mapping[Key, Callable[[Traits, Traits], PairVerdict]] = {
     Key.DOI: by_identifier,
     Key.PMID: by_identifier,
     Key.TITLE: by_title,
@@ -178,32 +178,32 @@ LIKE: Mapping[Key, Callable[[Traits, Traits], Verdict]] = {
 
 
 def agreement(one: Traits, other: Traits, key: Key) -> str:
-    """What agrees between two copies, in words: `the same title, year and first author`."""
+    """Return the agreement of two copies in words: `the same title, year and first author`."""
     if key is not Key.TITLE:
         return f"the same {key.upper()}, {value_of(one, key)}"
-    also = Evidence.of(one, other).agreeing
+    also = SharedTraits.of(one, other).agreeing
     title = "the same title" if one.title == other.title else "one title in two ways"
     return " and ".join(filter(None, [", ".join([title, *also[:-1]]), *also[-1:]]))
 
 
 def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
-    """Why a pair is a doubt, in words: `the same title and first author, but another journal`."""
+    """Return why a pair is a doubt, in words: `the same title and first author, but another journal`."""
     return f"{agreement(one, other, Key.TITLE)}, but {', '.join(against)}"
 
 
-def _by_other_title(one: Traits, other: Traits, evidence: Evidence, against: tuple[str, ...]) -> Verdict:
+def _by_other_title(one: Traits, other: Traits, evidence: SharedTraits, against: tuple[str, ...]) -> PairVerdict:
     """More has to agree than under one title: the first author, the year, and the abstract or the journal."""
     if against or not evidence.author or evidence.years_apart is None:
-        return Verdict(Likeness.DIFFERENT, ("another title", *against))
+        return PairVerdict(Likeness.DIFFERENT, ("another title", *against))
     if evidence.abstract:
         return _COPY
     if one.other_paper or other.other_paper:
-        return Verdict(Likeness.DOUBT, ("a subtitle that may name another paper",))
-    return _COPY if evidence.journal else Verdict(Likeness.DOUBT, ("neither abstract nor journal to compare",))
+        return PairVerdict(Likeness.DOUBT, ("a subtitle that may name another paper",))
+    return _COPY if evidence.journal else PairVerdict(Likeness.DOUBT, ("neither abstract nor journal to compare",))
 
 
-def _contradictions(one: Traits, other: Traits, evidence: Evidence) -> Iterator[str]:
-    """What speaks against one record under one title, as words."""
+def _contradictions(one: Traits, other: Traits, evidence: SharedTraits) -> Iterator[str]:
+    """Yield in words what speaks against one record under one title."""
     for name, get in IDENTIFIERS.items():
         if (ours := get(one)) and (theirs := get(other)) and ours != theirs:
             yield f"another {name}"

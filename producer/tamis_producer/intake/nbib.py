@@ -39,11 +39,7 @@ class _Block:
 
 
 def read_nbib(text: str, path: Path) -> list[dict[str, Any]]:
-    """The records in `text`.
-
-    Raises:
-        InputError: naming the line, where text stands outside of any record.
-    """
+    """The records in `text`. Raises `InputError` naming the line, where text stands outside of any record."""
     records = [
         record_of([Field(tag, _unfolded(lines)) for tag, lines in block.fields], line=block.line, number=number)
         for number, block in enumerate(_blocks(text, path), 1)
@@ -76,8 +72,8 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
     block: _Block | None = None
     for number, content in enumerate(_LINE_END.split(text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
-        found = _TAGGED.fullmatch(line)
-        if found and found[1] == BEGIN:
+        match = _TAGGED.fullmatch(line)
+        if match and match[1] == BEGIN:
             if block is not None:
                 yield block
             block = _Block(number)
@@ -88,8 +84,8 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
                     path=path,
                     line=number,
                 )
-        elif found:
-            block.fields.append((found[1], [found[2] or ""]))
+        elif match:
+            block.fields.append((match[1], [match[2] or ""]))
         elif line.strip() or line.startswith(INDENT):
             block.fields[-1][1].append(line)
     if block is not None:

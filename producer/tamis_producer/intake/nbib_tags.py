@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .decision import DECISION_FIELDS, decision_places, decision_value
-from .fields import Place
+from .fields import FieldPlace
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, remember
@@ -27,24 +27,24 @@ DOI_TAGS = ("LID", "AID")
 DOI = re.compile(r"(10\.\S+)\s*\[doi\]", re.IGNORECASE)
 TRIAL_TAG = "SI"
 TRIAL = re.compile(r"ClinicalTrials\.gov/(NCT\d+)", re.IGNORECASE)
-NOTES: Mapping[str, Place] = {
-    "url": Place(NOTE, "URL: "),
-    "id": Place(NOTE, "Record ID: "),
+NOTES: Mapping[str, FieldPlace] = {
+    "url": FieldPlace(NOTE, "URL: "),
+    "id": FieldPlace(NOTE, "Record ID: "),
     **decision_places(NOTE),
 }
 # What a record has, and its source has not, or is not NBIB: where it is written, in this order.
-PLACES: Mapping[str, Place] = {
-    "pmid": Place("PMID"),
-    "year": Place("DP"),
-    "title": Place("TI"),
-    "doi": Place("LID", "", " [doi]"),
-    "abstract": Place("AB"),
-    "authors": Place("FAU"),
-    "language": Place("LA"),
-    "nct_id": Place("SI", "ClinicalTrials.gov/"),
-    "type": Place("PT"),
-    "journal": Place("JT"),
-    "keywords": Place("OT"),
+PLACES: Mapping[str, FieldPlace] = {
+    "pmid": FieldPlace("PMID"),
+    "year": FieldPlace("DP"),
+    "title": FieldPlace("TI"),
+    "doi": FieldPlace("LID", "", " [doi]"),
+    "abstract": FieldPlace("AB"),
+    "authors": FieldPlace("FAU"),
+    "language": FieldPlace("LA"),
+    "nct_id": FieldPlace("SI", "ClinicalTrials.gov/"),
+    "type": FieldPlace("PT"),
+    "journal": FieldPlace("JT"),
+    "keywords": FieldPlace("OT"),
     **NOTES,
 }
 
@@ -109,8 +109,8 @@ class _Reading:
     def take_pattern(self, name: str, tags: Sequence[str], pattern: re.Pattern[str]) -> None:
         """The first value that a tag of these has in this form, and every repetition of it."""
         for at in (at for tag in tags for at in self.by_tag.get(tag, ())):
-            found = pattern.fullmatch(self.texts[at])
-            if found and self.canonical.setdefault(name, found[1]) == found[1]:
+            match = pattern.fullmatch(self.texts[at])
+            if match and self.canonical.setdefault(name, match[1]) == match[1]:
                 self.key_of[at] = name
 
     def take_notes(self) -> str | None:
@@ -133,7 +133,7 @@ class _Reading:
         return accession
 
     def kept(self) -> dict[str, Any]:
-        """What has no canonical name, or no room there, by its tag; each field in it finds its text there."""
+        """Return the texts without a canonical name or room there, by tag; each field in them finds its text there."""
         kept: dict[str, Any] = {}
         for tag, numbers in self.by_tag.items():
             left = [at for at in numbers if at not in self.key_of or at in self.also_kept]

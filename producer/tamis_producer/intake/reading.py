@@ -14,7 +14,7 @@ from .source import source_format
 
 @dataclass(frozen=True)
 class Intake:
-    """What a file held."""
+    """The content of a file."""
 
     records: list[dict[str, Any]]
     format: Format
@@ -28,8 +28,7 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
 
     The records are as `read_records` says; a file of more than `max_bytes` is not read.
 
-    Raises:
-        InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
+    Raises `InputError` naming file and line, where any part of the file cannot be read. Nothing is skipped.
     """
     path = Path(path)
     decoded = read_decoded(path, max_bytes=max_bytes)
@@ -48,8 +47,8 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
             path=path,
         )
     records = reader(decoded.text, path)
-    said = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
-    return Intake(records, said or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
+    named = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
+    return Intake(records, named or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
@@ -65,7 +64,6 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
     records may have the same id: exports hold true duplicates, and finding them is not the reader's business.
 
-    Raises:
-        InputError: naming file and line, where any part of the file cannot be read. Nothing is skipped.
+    Raises `InputError` naming file and line, where any part of the file cannot be read. Nothing is skipped.
     """
     return read_file(path, max_bytes=max_bytes).records

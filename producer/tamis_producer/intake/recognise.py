@@ -1,4 +1,4 @@
-"""Which format a text is in, by its content."""
+"""The format of a text, by its content."""
 
 import re
 from enum import StrEnum
@@ -76,9 +76,9 @@ FORMAT_OF_BEGINNING = {
 def recognise(text: str) -> Format:
     """The format of `text`; `DELIMITED` where nothing tells another."""
     beginning = text[:LOOKED_AT].lstrip("\ufeff")
-    for found, sign in SIGNS:
+    for form, sign in SIGNS:
         if sign.match(beginning):
-            return found
+            return form
     first = BEGINNINGS.search(beginning)
     return FORMAT_OF_BEGINNING[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
 

@@ -100,8 +100,8 @@ def bare_doi(text: str) -> str:
 
 def year_of(text: str) -> int | None:
     """The year with which a date begins (`2024`, `2024///`, `2024-05-01`, `2020 Feb`), or None."""
-    found = _YEAR.match(text)
-    return int(found[1]) if found else None
+    match = _YEAR.match(text)
+    return int(match[1]) if match else None
 
 
 def is_bare_year(text: str) -> bool:

@@ -54,8 +54,8 @@ def kind_of(record_type: object) -> Kind:
     if not isinstance(record_type, str):
         return OTHER
     parts = [part.strip().casefold() for part in record_type.split(";")]
-    if known := next((_BY_NAME[part] for part in parts if part in _BY_NAME), None):
-        return known
+    if kind := next((_BY_NAME[part] for part in parts if part in _BY_NAME), None):
+        return kind
     return JOURNAL_ARTICLE if any(sign in part for part in parts for sign in _IN_A_JOURNAL) else OTHER
 
 
@@ -69,9 +69,10 @@ def medline_types(record_type: object) -> list[str]:
     ]
 
 
-def _names(kind: Kind) -> tuple[str, ...]:
-    return (*kind.also, kind.ris, kind.bibtex, kind.endnote_name, kind.medline)
-
-
 # The first kind of a name keeps it: "article" is a journal article, whatever else is one too.
-_BY_NAME: Mapping[str, Kind] = {name.casefold(): kind for kind in reversed(KINDS) for name in _names(kind) if name}
+_BY_NAME: Mapping[str, Kind] = {
+    name.casefold(): kind
+    for kind in reversed(KINDS)
+    for name in (*kind.also, kind.ris, kind.bibtex, kind.endnote_name, kind.medline)
+    if name
+}

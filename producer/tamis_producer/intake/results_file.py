@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
 
-from tamis_schemas import EvaluationResult, FieldsResult, InputError, ItemResult
+from tamis_schemas import InputError, ItemResult
 
 from .formula_guard import guarded
 
@@ -76,8 +76,7 @@ def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
 def replacing(path: Path | str) -> Iterator[TextIO]:
     """A stream whose text becomes the file at `path` when all of it is written; until then nothing changes there.
 
-    Raises:
-        InputError: the file cannot be written.
+    Raises `InputError`: the file cannot be written.
     """
     path = Path(path)
     try:
@@ -98,12 +97,11 @@ def replacing(path: Path | str) -> Iterator[TextIO]:
 def _cells(row: ItemResult) -> list[object]:
     result, provenance = row.result, row.provenance
     criteria = " | ".join(row.decision.criteria) if row.decision else ""
-    value = "" if result is None else _value(result)
     return [
         row.index,
         row.item_id,
         row.status,
-        value,
+        _cell(row.value),
         "" if result is None or result.error is not None else result.confidence,
         "" if result is None else result.reasoning or "",
         criteria,
@@ -119,16 +117,12 @@ def _cells(row: ItemResult) -> list[object]:
         "" if provenance is None else provenance.usage.prompt_tokens,
         "" if provenance is None else provenance.usage.completion_tokens,
         "" if row.cost is None else _plain(row.cost),
-        _final(row, value),
+        _cell(row.final_value),
         "true" if row.overridden else "",
         "" if row.override is None else row.override.reviewer,
         "" if row.override is None else row.override.note or "",
         row.item.get("title") or "",
     ]
-
-
-def _final(row: ItemResult, value: object) -> object:
-    return value if row.override is None else _cell(row.override.value)
 
 
 def _plain(amount: Decimal) -> str:
@@ -137,12 +131,8 @@ def _plain(amount: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _value(result: EvaluationResult | FieldsResult) -> object:
-    return _cell(result.fields if isinstance(result, FieldsResult) else result.value)
-
-
 def _cell(value: object) -> object:
-    """As a cell: nothing for None, true and false in small letters, fields as JSON."""
+    """Return the value as a cell: nothing for None, true and false in small letters, fields as JSON."""
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):

@@ -40,8 +40,7 @@ class _Block:
 def read_ris(text: str, path: Path) -> list[dict[str, Any]]:
     """The records in `text`.
 
-    Raises:
-        InputError: naming the line where a record has no end, or text stands outside of any record.
+    Raises `InputError` naming the line where a record has no end, or text stands outside of any record.
     """
     records = [
         record_of(block.fields, line=block.line, number=number) for number, block in enumerate(_blocks(text, path), 1)
@@ -87,8 +86,8 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
     empty = 0  # lines since the last that said something: they belong to the value if it goes on after them
     for number, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
-        found = _TAGGED.fullmatch(line)
-        tag = found[1] if found and found[2] == gap else None
+        match = _TAGGED.fullmatch(line)
+        tag = match[1] if match and match[2] == gap else None
         if tag == "TY":
             if block is not None:
                 raise InputError(
@@ -108,8 +107,8 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
         if tag == "ER":
             yield block
             block = None
-        elif tag is not None and found is not None:
-            block.fields.append(Tagged(tag, [found[3] or ""]))
+        elif tag is not None and match is not None:
+            block.fields.append(Tagged(tag, [match[3] or ""]))
         elif not line.strip() and not line.startswith(INDENT):
             empty += 1
             continue

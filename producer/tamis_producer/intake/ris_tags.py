@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .decision import DECISION_FIELDS, decision_places, decision_value
-from .fields import Place
+from .fields import FieldPlace
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, remember
@@ -31,23 +31,23 @@ EMBASE_PMID, EMBASE_ACCESSION = "C5", "U2"
 SCOPUS_PMID = "C2"
 VALUE_A_LINE = frozenset(("KW", "AU", "A1", "DB", "UR"))  # EndNote writes the tag once and a value a line
 NOTE = "N1"
-NOTES: Mapping[str, Place] = {
-    "pmid": Place(NOTE, "PMID: "),  # as Zotero has it
-    "nct_id": Place(NOTE, "NCT ID: "),
+NOTES: Mapping[str, FieldPlace] = {
+    "pmid": FieldPlace(NOTE, "PMID: "),  # as Zotero has it
+    "nct_id": FieldPlace(NOTE, "NCT ID: "),
     **decision_places(NOTE),
 }
 # What a record has, and its source has not, or is not RIS: where it is written, in this order.
-PLACES: Mapping[str, Place] = {
-    "title": Place("TI"),
-    "authors": Place("AU"),
-    "year": Place("PY"),
-    "journal": Place("T2"),
-    "abstract": Place("AB"),
-    "keywords": Place("KW"),
-    "language": Place("LA"),
-    "doi": Place("DO"),
-    "url": Place("UR"),
-    "id": Place("ID"),
+PLACES: Mapping[str, FieldPlace] = {
+    "title": FieldPlace("TI"),
+    "authors": FieldPlace("AU"),
+    "year": FieldPlace("PY"),
+    "journal": FieldPlace("T2"),
+    "abstract": FieldPlace("AB"),
+    "keywords": FieldPlace("KW"),
+    "language": FieldPlace("LA"),
+    "doi": FieldPlace("DO"),
+    "url": FieldPlace("UR"),
+    "id": FieldPlace("ID"),
     **NOTES,
 }
 
@@ -155,18 +155,18 @@ class _Reading:
         """Read the notes that hold a decision, or an id for which RIS has no tag."""
         for note in list(self.tags.get(NOTE, ())):
             text = tagged[note.at].text
-            found = _PMID_NOTE.search(text)
+            match = _PMID_NOTE.search(text)
             key = next((key for key, place in NOTES.items() if place.holds(text)), None)
             if key is not None and key in DECISION_FIELDS and key not in self.decision:
                 self.decision[key] = decision_value(key, NOTES[key].value(text))
             elif key == "nct_id" and key not in self.fields:
                 self.fields[key] = NOTES[key].value(text).strip()
-            elif found is not None and "pmid" not in self.fields:
-                self.fields["pmid"] = found[1]
+            elif match is not None and "pmid" not in self.fields:
+                self.fields["pmid"] = match[1]
                 key = "pmid"
             else:
                 continue
             self.key_of[note.at] = key
             # A note that says more than the id stays under its own name as well.
-            if key != "pmid" or found is None or found[0] == text:
+            if key != "pmid" or match is None or match[0] == text:
                 self.tags[NOTE].remove(note)

@@ -1,4 +1,4 @@
-"""How a record remembers the fields of its file: `_source`, from which a writer makes them again.
+"""The memory that a record has of its file's fields: `_source`, from which a writer makes them again.
 
 `_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` where a format needs more. It holds no text that
 stands elsewhere in the record. Each of its fields says where its text stands:
@@ -73,7 +73,7 @@ def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
 
 
 def layout_of(record: Mapping[str, Any], form: Format) -> Mapping[str, Any]:
-    """What the reader of this format noted besides the fields; nothing where the record has another source."""
+    """Return the reader's notes besides the fields; empty where the record has another source."""
     layout = record[SOURCE].get("layout") if source_format(record) is form else None
     return layout if isinstance(layout, Mapping) else {}
 
@@ -121,8 +121,8 @@ class _References:
         whole = as_text(value)
         if whole == text:
             return [name, key]
-        before, found, after = text.partition(whole) if whole else (text, "", "")
-        if found:
+        before, part, after = text.partition(whole) if whole else (text, "", "")
+        if part:
             return [name, key, [before, after]]
         start = whole.find(text, self._taken.get(key, 0)) if text else -1
         if start >= 0:
@@ -133,8 +133,8 @@ class _References:
     def _in_list(self, name: str, text: str, key: str, values: list[Any]) -> Entry:
         at = self._taken.get(key, 0)
         element = as_text(values[at]) if at < len(values) else ""
-        before, found, after = text.partition(element) if element else (text, "", "")
-        if not found:
+        before, part, after = text.partition(element) if element else (text, "", "")
+        if not part:
             return [name, key, text, self._mark(key)]
         if not before and not after:
             self._taken[key] = at + 1

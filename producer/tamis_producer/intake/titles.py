@@ -80,7 +80,7 @@ def _without_ending(text: str) -> str:
 
 
 def _bracket_at_end(text: str) -> tuple[str, str]:
-    """What stands before the last pair of brackets, and in it; nothing where the text does not end with one."""
+    """Return the text before the last pair of brackets, and in it; empty where the text does not end with one."""
     bare = text.rstrip(_JOINTS)
     opening = {"]": "[", ")": "("}.get(bare[-1:], "")
     at = bare.rfind(opening) if opening else -1

@@ -116,14 +116,14 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         author=_families(record.get("authors")),
         doi=_doi(_text(record.get("doi"))),
         pmid=_pmid(_text(record.get("pmid"))),
-        trial=found[0] if (found := _TRIAL.search(_text(record.get("nct_id")).upper())) else None,
+        trial=match[0] if (match := _TRIAL.search(_text(record.get("nct_id")).upper())) else None,
         notice=_NOTICE.match(title.main) is not None,
         meeting=bool(
             _MEETING_TYPE.search(_text(record.get("type"))[:TITLE_READ])
             or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in journal)
         ),
         journal_as_written=journal,
-        issn_as_written=tuple(found for name in _ISSN_FIELDS for found in _texts(record.get(name))),
+        issn_as_written=tuple(match for name in _ISSN_FIELDS for match in _texts(record.get(name))),
         abstract_as_written=_text(record.get("abstract")),
     )
 
@@ -148,13 +148,13 @@ def _texts(value: object) -> list[str]:
 
 
 def _doi(text: str) -> str | None:
-    found = _DOI.search(text.replace("%2F", "/").replace("%2f", "/"))
-    return found[0].rstrip(".,;)]}").casefold() if found else None
+    match = _DOI.search(text.replace("%2F", "/").replace("%2f", "/"))
+    return match[0].rstrip(".,;)]}").casefold() if match else None
 
 
 def _pmid(text: str) -> str | None:
-    found = _PMID.fullmatch(text.strip())
-    return found[1] if found and found[1] != "0" else None
+    match = _PMID.fullmatch(text.strip())
+    return match[1] if match and match[1] != "0" else None
 
 
 def _families(authors: object) -> frozenset[str]:

@@ -29,9 +29,8 @@ def write_records(
     replaces the one that the file had. `read_records` reads all of it back. The file is UTF-8, and appears when all of
     it is written.
 
-    Raises:
-        InputError: the records come from several formats, or from none, and `format` does not say which to write; it
-            names a format that cannot be written; or the file cannot be written.
+    Raises `InputError`: the records come from several formats, or from none, and `format` does not say which to write;
+    it names a format that cannot be written; or the file cannot be written.
     """
     chosen = _chosen(records, path, format)
     with replacing(path) as stream:
@@ -46,11 +45,11 @@ def _chosen(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Form
             named = wanted.value if isinstance(wanted, Format) else wanted
             raise InputError(f"{named!r} is no format that can be written; choose one of {names}", path=path)
         return form
-    found = dict.fromkeys(map(source_format, records))
-    only = next(iter(found), None)
-    if len(found) == 1 and only is not None and only in WRITERS:
+    formats = dict.fromkeys(map(source_format, records))
+    only = next(iter(formats), None)
+    if len(formats) == 1 and only is not None and only in WRITERS:
         return only
-    if len(found) > 1:
-        mixture = ", ".join("no file" if form is None else form.value for form in found)
+    if len(formats) > 1:
+        mixture = ", ".join("no file" if form is None else form.value for form in formats)
         raise InputError(f"the records come from {mixture}: choose the format to write, one of {names}", path=path)
     raise InputError(f"nothing says in which format to write: choose one of {names}", path=path)

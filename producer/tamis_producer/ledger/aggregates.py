@@ -11,15 +11,15 @@ from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED,
 
 
 def read_counts(connection: Connection, batch_id: UUID, n_items: int) -> Counts:
-    """How many of a batch's items are in each state."""
-    found = count_values(connection, batch_id, items.c.state, table=items)
-    return Counts(n_items=n_items, **{status.value: found.get(status, 0) for status in ItemStatus})
+    """Return the number of a batch's items in each state."""
+    count_of = count_values(connection, batch_id, items.c.state, table=items)
+    return Counts(n_items=n_items, **{status.value: count_of.get(status, 0) for status in ItemStatus})
 
 
 def count_values(
     connection: Connection, batch_id: UUID, column: Any, *where: Any, table: Table = results, most_first: bool = False
 ) -> dict[str, int]:
-    """How often each value of a column stands in a batch's rows, but for NULL; by value, or the most frequent first."""
+    """Count each value of a column in a batch's rows, but for NULL; by value, or the most frequent first."""
     n = func.count().label("n")
     statement = select(column.label("name"), n).where(table.c.batch_id == batch_id, *where).group_by("name")
     ordered = statement.order_by(*([n.desc()] if most_first else []), "name")
@@ -27,7 +27,7 @@ def count_values(
 
 
 def read_totals(connection: Connection, batch_id: UUID) -> dict[str, Any]:
-    """What a batch's results came to in calls, tokens, money and time: fields of a `Summary`, by their names."""
+    """Return the sums of a batch's results in calls, tokens, money and time: fields of a `Summary`, by their names."""
     latency = results.c.latency_ms
     unverified = results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
     sums = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "calls")

@@ -1,4 +1,4 @@
-"""What a key of the gateway allows its batches: which models they ask, and what those of a month may cost together.
+"""The allowance of a gateway's key: the models that its batches may name, and the money they may cost in a month.
 
 A key that may spend an amount of money a month gives each of its batches a budget, so that the workers keep to it. What
 is left of the month is the amount less what its ended batches cost, and less the whole budgets of the others: they may
@@ -24,7 +24,7 @@ ALLOWANCES = 7_264_950  # the first number of their advisory locks; the second t
 
 @dataclass(frozen=True)
 class _Key:
-    """What a key may."""
+    """The restrictions of a key."""
 
     id: str
     models: list[str] | None
@@ -33,7 +33,7 @@ class _Key:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a key may spend on its batches of one month, as far as other batches leave it."""
+    """The money that a key may spend on its batches of one month, as far as other batches leave it."""
 
     amount: Decimal  # dollars
     cost: Decimal  # of batches that ended
@@ -47,7 +47,7 @@ class Allowance:
         return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
 
     def refusal(self) -> AllowanceSpent:
-        """Why no batch may have a larger budget, and when one may."""
+        """Return the error for a larger budget: why there is none, and when one may be."""
         why = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
         if self.held:
             why.append(f"{dollars(self.held)} are held by batches that have not ended")
@@ -77,21 +77,21 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
 
 
-def larger_budget(connection: Connection, batch: Row[Any], asked: Decimal) -> Decimal:
-    """The budget that a batch which goes on gets where `asked` is asked for.
+def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
+    """The budget that a batch which goes on gets where `wanted` is asked for.
 
     Raises `AllowanceSpent` where its key leaves it no more than it has.
     """
     key = _key(connection, batch.api_key_id)
     if key is None or key.monthly_cost is None:
-        return asked
+        return wanted
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
-    if allowance.left < asked and allowance.left <= batch.max_cost:
+    if allowance.left < wanted and allowance.left <= batch.max_cost:
         raise allowance.refusal()
-    return _smaller(asked, allowance.left)
+    return _smaller(wanted, allowance.left)
 
 
-def budget_of_round(connection: Connection, batch: Row[Any], asked: Decimal | None) -> Decimal | None:
+def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
     """The budget of a batch's next round: the one asked for, else the one it has, as far as its key leaves it.
 
     An ended batch counts with its cost alone, so others may hold by now what it had left.
@@ -101,12 +101,12 @@ def budget_of_round(connection: Connection, batch: Row[Any], asked: Decimal | No
         AllowanceSpent: its key leaves it no more than it has cost.
         InvalidParameters: its key bounds money, and the batch was submitted without a budget.
     """
-    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if asked is None else asked
+    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
-        return asked
+        return requested
     _check_model(key, batch.model)
     if key.monthly_cost is None:
-        return asked
+        return requested
     if wanted is None:
         raise has_none(batch.id)
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
@@ -127,14 +127,14 @@ def _key(connection: Connection, key_id: str | None) -> _Key | None:
 def _check_model(key: _Key, model: str | None) -> None:
     if key.models is None or model in key.models:
         return
-    asked = "a batch that names no model" if model is None else f"the model {model!r}"
-    raise NotAllowed(f"the key {key.id} may not submit {asked}: name one of {', '.join(key.models)}")
+    named = "a batch that names no model" if model is None else f"the model {model!r}"
+    raise NotAllowed(f"the key {key.id} may not submit {named}: name one of {', '.join(key.models)}")
 
 
 def _allowance(
     connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """How the month of a moment stands, without one batch; nobody else's submission changes it before the commit."""
+    """Return the month's allowance without one batch; nobody else's submission changes it before the commit."""
     connection.execute(select(func.pg_advisory_xact_lock(ALLOWANCES, func.hashtext(key.id))))
     begins, ends = connection.execute(select(*_month(at))).one()
     ended = batches.c.finished_at.is_not(None)
@@ -164,5 +164,5 @@ def _month(at: datetime) -> tuple[Any, Any]:
     return func.timezone("UTC", begins), func.timezone("UTC", begins + func.make_interval(0, 1))
 
 
-def _smaller(given: Decimal | None, left: Decimal) -> Decimal:
-    return left if given is None else min(given, left)
+def _smaller(budget: Decimal | None, left: Decimal) -> Decimal:
+    return left if budget is None else min(budget, left)

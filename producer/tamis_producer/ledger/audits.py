@@ -30,8 +30,8 @@ def insert_audit(
 
 def read_audits(connection: Connection, batch_id: UUID) -> list[Audit]:
     """All audits of a batch, the first one first."""
-    found = connection.execute(select(audits).where(audits.c.batch_id == batch_id).order_by(audits.c.created_at))
-    return [_audit(connection, row) for row in found.all()]
+    rows = connection.execute(select(audits).where(audits.c.batch_id == batch_id).order_by(audits.c.created_at))
+    return [_audit(connection, row) for row in rows.all()]
 
 
 def read_audit(connection: Connection, audit_id: UUID) -> Audit:
@@ -49,7 +49,7 @@ def _audit(connection: Connection, row: Row[Any]) -> Audit:
     )
     statement = (
         select(
-            *(audit_items.c.idx, items.c.item_id, latest.c.include, latest.c.note, latest.c.reviewer),
+            *(audit_items.c.idx.label("index"), items.c.item_id, latest.c.include, latest.c.note, latest.c.reviewer),
             latest.c.created_at.label("decided_at"),
         )
         .join(items, (items.c.batch_id == row.batch_id) & (items.c.idx == audit_items.c.idx))
@@ -57,22 +57,5 @@ def _audit(connection: Connection, row: Row[Any]) -> Audit:
         .where(audit_items.c.audit_id == row.id)
         .order_by(audit_items.c.drawn)
     )
-    return Audit(
-        id=str(row.id),
-        batch_id=str(row.batch_id),
-        seed=row.seed,
-        stratum=Stratum(row.stratum),
-        population=row.population,
-        created_at=row.created_at,
-        items=tuple(
-            AuditItem(
-                index=one.idx,
-                item_id=one.item_id,
-                include=one.include,
-                note=one.note,
-                reviewer=one.reviewer,
-                decided_at=one.decided_at,
-            )
-            for one in connection.execute(statement)
-        ),
-    )
+    sample = tuple(AuditItem.model_validate(item._asdict()) for item in connection.execute(statement))
+    return Audit.model_validate(row._asdict() | {"id": str(row.id), "batch_id": str(row.batch_id), "items": sample})

@@ -1,9 +1,9 @@
-"""How a batch, or a review, stands at one moment."""
+"""The state of a batch, or of a review, at one moment."""
 
 from datetime import datetime
 from decimal import Decimal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import computed_field
 
 from tamis_schemas import (
     BatchStatus,
@@ -15,14 +15,13 @@ from tamis_schemas import (
     SteeringView,
     cost_words,
 )
+from tamis_schemas.values.frozen import Frozen
 
 from .worker_view import NotWorking, why_waiting
 
 
-class Budget(BaseModel):
-    """What a batch may cost, and how much of it is gone."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Budget(Frozen):
+    """The money that a batch may cost, and the part of it that is gone."""
 
     max_cost: Cost
     spent: Cost  # by calls that were answered, those of items without a result yet among them
@@ -64,12 +63,12 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """Why nothing more will happen before somebody puts it right: it paused itself, and its last call has ended."""
+        """The pause that somebody must put right: the batch paused itself, and its last call has ended."""
         return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
     def waits_for(self) -> str | None:
-        """Why nothing, or less than usual, goes on, in one line for people; None where nothing keeps the batch."""
+        """The reason why nothing, or less than usual, goes on, in one line; None where nothing keeps the batch."""
         if self.state.terminal or self.pause is not None:
             return None
         return why_waiting(self.live_workers, self.not_working)
@@ -90,10 +89,8 @@ class BatchView(PossiblyUnbilled):
         return (self.counts.pending + self.counts.running) / self.rate
 
 
-class ServiceTraffic(BaseModel):
+class ServiceTraffic(Frozen):
     """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     service: str
     hour: datetime  # its beginning, by the database's clock
@@ -106,14 +103,12 @@ class ServiceTraffic(BaseModel):
     @computed_field  # type: ignore[prop-decorator] # as pydantic has it
     @property
     def paid(self) -> str:
-        """What they have cost up to now, in words."""
+        """The cost up to now, in words."""
         return cost_words(self.cost, self.unpriced)
 
 
-class ReviewView(BaseModel):
+class ReviewView(Frozen):
     """One read of a review: its stages so far, in order."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     label: str

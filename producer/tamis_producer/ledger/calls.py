@@ -1,4 +1,4 @@
-"""What came of single calls, read for many at once: the items that have ended, and what keeps the others."""
+"""Results of single calls, read for many at once: the items that have ended, and the reasons that keep the others."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ ENDED = [status.value for status in ItemStatus if status.terminal]
 
 @dataclass(frozen=True)
 class CallResult:
-    """What came of one call; without a result it was not evaluated."""
+    """The result of one call; without a result it was not evaluated."""
 
     status: ItemStatus
     result: EvaluationResult | FieldsResult | None = None
@@ -34,7 +34,7 @@ class CallResult:
 
     @property
     def reason(self) -> str:
-        """Why there is no result."""
+        """The reason why there is no result."""
         if self.pause is not None:
             return f"not evaluated: {self.pause.reason}"
         return f"not evaluated: the item is {self.status}"  # its batch was cancelled
@@ -42,7 +42,7 @@ class CallResult:
 
 @dataclass(frozen=True)
 class Hindrance:
-    """What keeps batches from going on."""
+    """The reasons that keep batches from going on."""
 
     stuck: Mapping[UUID, Pause]  # they paused themselves, and their last call has ended
     live_workers: int
@@ -55,13 +55,13 @@ def read_call_results(
     pairs = [(batch_id, place) for batch_id, places in wanted.items() for place in places]
     batch_ids, places = [batch_id for batch_id, _ in pairs], [place for _, place in pairs]
     pairs_given = func.unnest(literal(batch_ids, ARRAY(Uuid)), literal(places, ARRAY(Integer)))
-    asked = pairs_given.table_valued("batch_id", "idx").render_derived("asked")
+    pair = pairs_given.table_valued("batch_id", "idx").render_derived("asked")
     statement = (
         select(
             *(items.c.batch_id, items.c.idx, items.c.state, batches.c.operation, results.c.value),
             *(results.c.confidence, results.c.reasoning, results.c.error, results.c.error_kind, results.c.detail),
         )
-        .join(asked, (asked.c.batch_id == items.c.batch_id) & (asked.c.idx == items.c.idx))
+        .join(pair, (pair.c.batch_id == items.c.batch_id) & (pair.c.idx == items.c.idx))
         .join(batches, batches.c.id == items.c.batch_id)
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .where(items.c.state.in_(ENDED))
@@ -70,7 +70,7 @@ def read_call_results(
 
 
 def read_hindrance(connection: Connection, batch_ids: Sequence[UUID]) -> Hindrance:
-    """What keeps these batches from going on, at one moment."""
+    """Return the reasons that keep these batches from going on, at one moment."""
     running = exists().where(items.c.batch_id == batches.c.id, items.c.state == ItemStatus.RUNNING)
     paused = select(batches.c.id, batches.c.pause).where(
         batches.c.id == any_(literal([*batch_ids], ARRAY(Uuid))), batches.c.state == BatchStatus.PAUSED, ~running

@@ -60,7 +60,7 @@ def connect_to_listen(database_url: str) -> "AsyncEngine":
 
 
 def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
-    """Beside these each engine hides its parameters: records and answers, in the messages of errors."""
+    """Return the arguments of every engine; each also hides its parameters: records and answers, in its errors."""
     driver = session(where, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(where.url)}".rstrip()
@@ -72,8 +72,8 @@ def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
 
 
 def _options(url: URL) -> str:
-    given = url.query.get("options", ())
-    return given if isinstance(given, str) else " ".join(given)
+    options = url.query.get("options", ())
+    return options if isinstance(options, str) else " ".join(options)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def driver_arguments(database_url: str) -> dict[str, str] | None:
     try:
         parts = urlsplit(database_url)
         query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        found = {
+        place = {
             "user": unquote(parts.username or ""),
             "password": unquote(parts.password or ""),
             "host": parts.hostname or "",
@@ -38,12 +38,12 @@ def driver_arguments(database_url: str) -> dict[str, str] | None:
         }
     except ValueError:
         return None
-    said = dict(query)
-    several = len(said) < len(query) or any(mark in said.get("host", "") for mark in ",:")
-    unusual = parts.netloc.count("@") > 1 or "%" in found["host"] or any(mark in found["dbname"] for mark in "/%;")
-    if parts.scheme != SCHEME or parts.fragment or several or unusual or not said.keys() <= PLAIN:
+    options = dict(query)
+    several = len(options) < len(query) or any(mark in options.get("host", "") for mark in ",:")
+    unusual = parts.netloc.count("@") > 1 or "%" in place["host"] or any(mark in place["dbname"] for mark in "/%;")
+    if parts.scheme != SCHEME or parts.fragment or several or unusual or not options.keys() <= PLAIN:
         return None
-    return {name: value for name, value in (found | said).items() if value}
+    return {name: value for name, value in (place | options).items() if value}
 
 
 class DirectConnection:
@@ -53,7 +53,7 @@ class DirectConnection:
         self._connection = connection
 
     def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
-        """As SQLAlchemy's connection does."""
+        """Run the statement, as SQLAlchemy's connection does."""
         return self._connection.execute(statement.encode(), parameters)
 
 
@@ -79,7 +79,7 @@ def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[
 
 
 def no_tables(error: BaseException | None) -> ConfigurationError | None:
-    """What to raise where the driver knows no table of this name; None where it says something else."""
+    """Return the error for a table that the driver does not know; None for any other."""
     if getattr(error, "sqlstate", None) != UNDEFINED_TABLE:
         return None
     return ConfigurationError("the ledger has no tables yet: run `tamis migrate`")

@@ -1,4 +1,4 @@
-"""What the metrics say of the results, as the ledger keeps it."""
+"""Evaluations of results by the metrics, as the ledger keeps them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunks)
 
 
-def said() -> ColumnElement[Any]:
-    """Of each item what the metrics say, as a list of objects; looked up only for operations that have metrics."""
+def evaluations_json() -> ColumnElement[Any]:
+    """The evaluations of each item, as a list of objects; looked up only for operations that have metrics."""
     of = evaluations.c
     each = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),
@@ -29,10 +29,10 @@ def said() -> ColumnElement[Any]:
     return case((batches.c.operation.in_(MEASURED), listed))
 
 
-def evaluations_of(said: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
+def evaluations_of(rows: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
     """First what is said of the result as a whole, then of each of its fields in their order."""
     ranks = {name: place for place, name in enumerate(["", *fields])}
-    in_order = sorted(said or (), key=lambda one: (ranks.get(one["field"], len(ranks)), *metric_rank(one["label"])))
+    in_order = sorted(rows or (), key=lambda one: (ranks.get(one["field"], len(ranks)), *metric_rank(one["label"])))
     return [
         Evaluation(
             label=one["label"],

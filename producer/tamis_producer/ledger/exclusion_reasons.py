@@ -1,4 +1,4 @@
-"""Why an inclusion excluded a record, in words that do not read as their opposite, whichever release decided."""
+"""The reason of an inclusion's exclusion, in words that do not read as their opposite, whichever release decided."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""What an id, or the beginning of one, is the id of."""
+"""The batch, review or audit that an id, or the beginning of one, stands for."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -18,7 +18,7 @@ BEGINNING = {
 
 @dataclass(frozen=True)
 class Found:
-    """What an id is the id of: one of the two is set."""
+    """The object that an id stands for: one of the two is set."""
 
     batch_id: UUID | None
     review_id: UUID | None
@@ -26,23 +26,23 @@ class Found:
 
 def find_batch(connection: RunsStatements, prefix: str) -> UUID:
     """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
-    if (found := _find(connection, "batches", prefix, "batch")) is None:
+    if (batch_id := _find(connection, "batches", prefix, "batch")) is None:
         raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
-    return found
+    return batch_id
 
 
 def find_review(connection: RunsStatements, prefix: str) -> UUID:
     """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (found := _find(connection, "reviews", prefix, "review")) is None:
+    if (review_id := _find(connection, "reviews", prefix, "review")) is None:
         raise UnknownBatch(f"there is no review {prefix!r}: `tamis review list` lists them")
-    return found
+    return review_id
 
 
 def find_audit(connection: RunsStatements, prefix: str) -> UUID:
     """The audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (found := _find(connection, "audits", prefix, "audit")) is None:
+    if (audit_id := _find(connection, "audits", prefix, "audit")) is None:
         raise UnknownBatch(f"there is no audit {prefix!r}: `tamis audit list ID` lists those of a batch")
-    return found
+    return audit_id
 
 
 def find_either(connection: RunsStatements, prefix: str) -> Found:
@@ -68,13 +68,13 @@ def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUI
     if span is None:
         return None
     first, last = span
-    found = [row.id for row in connection.exec_driver_sql(BEGINNING[table], {"first": first, "last": last})]
-    if len(found) > 1:
+    ids = [row.id for row in connection.exec_driver_sql(BEGINNING[table], {"first": first, "last": last})]
+    if len(ids) > 1:
         listing = {"reviews": "review list", "audits": "audit list ID"}.get(table, "batches")
         raise InvalidRequest(
             f"several {table} begin with {prefix!r}: give more of the id; `tamis {listing} --json` shows them whole"
         )
-    return UUID(str(found[0])) if found else None
+    return UUID(str(ids[0])) if ids else None
 
 
 def beginning_with(prefix: str) -> tuple[UUID, UUID] | None:

@@ -59,7 +59,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             shard_size=batch.shard_size,
             window_size=batch.window,
             use_cache=batch.use_cache,
-            steering=batch.steering.said or None,
+            steering=batch.steering.set_fields or None,
             priority=batch.priority.value,
             max_cost=batch.max_cost,
             source=None if batch.source is None else batch.source.model_dump(mode="json"),
@@ -79,10 +79,9 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
 
 
 def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
-    """Nothing where what is there already may spend no more than is asked for now.
+    """Return where the batch that is there already may spend no more than the new one.
 
-    Raises:
-        IdempotencyConflict: it may spend more: whoever names a budget now would rely on one that does not hold.
+    Raises `IdempotencyConflict`: it may spend more: whoever names a budget now would rely on one that does not hold.
     """
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
@@ -106,7 +105,7 @@ def _insert_shards(connection: Connection, batch: NewBatch) -> None:
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    """In pieces: what a statement changed is held until its triggers have seen it."""
+    """Copy the items in pieces: the rows of a statement are held until its triggers have seen them."""
     batch_id = str(batch.id)
     rows = enumerate(batch.items)
     while piece := list(islice(rows, COPIED_AT_ONCE)):

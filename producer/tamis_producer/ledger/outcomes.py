@@ -1,4 +1,4 @@
-"""What came out: results in the order of the items."""
+"""Results of a batch in the order of the items."""
 
 from array import array
 from bisect import bisect_left
@@ -26,7 +26,7 @@ from tamis_schemas.ledger import batches, exclusions, items, overrides, payloads
 from tamis_schemas.operations import operation_name
 
 from .connection import ledger_errors
-from .evaluations import evaluations_of, said
+from .evaluations import evaluations_json, evaluations_of
 from .exclusion_reasons import exclusion_reason
 from .overrides import override_of, standing
 
@@ -64,9 +64,9 @@ def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None 
 
 def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemResult]:
     after = None
-    while found := page(after):
-        yield from found
-        after = found[-1].index
+    while results := page(after):
+        yield from results
+        after = results[-1].index
 
 
 def read_results(
@@ -94,7 +94,13 @@ def _read(
     statement = (
         select(
             *(items.c.idx, items.c.item_id, payloads.c.origin, items.c.state, payloads.c.payload),
-            *(batches.c.operation, exclusions.c.exclusion, results.c.fence, said().label("said"), *columns),
+            *(
+                batches.c.operation,
+                exclusions.c.exclusion,
+                results.c.fence,
+                evaluations_json().label("measured"),
+                *columns,
+            ),
             exclusion_reason(batch_id).label("excluded_because"),
             *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
         )
@@ -145,6 +151,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         )
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
+    list(row.value) if isinstance(row.value, dict) else ()
     return ItemResult(
         index=row.idx,
         item_id=row.item_id,
@@ -154,7 +161,9 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         result=result_of(row) if ended else None,
         decision=_decision(row) if inclusion and row.detail else None,
         detail=None if inclusion else row.detail,
-        evaluations=evaluations_of(row.said, list(row.value) if isinstance(row.value, dict) else ()) if ended else [],
+        evaluations=evaluations_of(row.measured, list(row.value) if isinstance(row.value, dict) else ())
+        if ended
+        else [],
         error_kind=None if row.error_kind is None or not ended else ErrorKind(row.error_kind),
         cut=(row.cut or {}) if ended else {},
         provenance=Provenance(

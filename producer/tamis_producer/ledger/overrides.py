@@ -1,4 +1,4 @@
-"""What people decided, as the ledger holds it: a history that is added to; the last row of an item counts."""
+"""Human decisions in the ledger: a history that is added to; the last row of an item counts."""
 
 from typing import Any
 from uuid import UUID
@@ -34,11 +34,13 @@ def read_overrides(
     `index`: those of one item alone.
     """
     chosen = select(overrides).subquery("chosen") if history else standing(batch_id)
-    found = _with_item(chosen).where(chosen.c.batch_id == batch_id)
+    statement = _with_item(chosen).where(chosen.c.batch_id == batch_id)
     if index is not None:
-        found = found.where(chosen.c.idx == index)
+        statement = statement.where(chosen.c.idx == index)
     order = (chosen.c.id,) if history else (chosen.c.idx,)
-    return [override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(found.order_by(*order))]
+    return [
+        override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(statement.order_by(*order))
+    ]
 
 
 def _with_item(chosen: Any) -> Select[Any]:
@@ -74,7 +76,7 @@ def override_of(batch_id: UUID, row: Row[Any], *, withdrawn: bool = False) -> Ov
 
 
 def read_operation(connection: Connection, batch_id: UUID) -> Operation:
-    """What is asked of every item of a batch."""
+    """Return the operation that a batch's items are put to."""
     return parse_operation(connection.execute(select(batches.c.params).where(batches.c.id == batch_id)).scalar_one())
 
 

@@ -1,4 +1,4 @@
-"""How each kind of process uses the ledger: what Postgres calls it, and how long it may take."""
+"""The pools of each kind of process: the name that Postgres knows, and how long a statement may take."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True)
 class PoolKind:
-    """How a kind of process uses the ledger: what Postgres calls it, and how long it may take."""
+    """The use that a kind of process makes of the ledger: its name for Postgres, and how long it may take."""
 
     name: str  # in `pg_stat_activity`, unless the URL gives another
     statement_within: int  # s; a longer one is ended
@@ -29,7 +29,7 @@ class PoolKind:
 
     @property
     def limits(self) -> dict[str, str]:
-        """As the server's settings; 0 seconds are no bound."""
+        """The same as the server's settings; 0 seconds are no bound."""
         bounds = {
             "statement_timeout": self.statement_within,
             "idle_in_transaction_session_timeout": self.idle_within,

@@ -9,8 +9,8 @@ from .statements import RunsStatements
 
 def read_summary(connection: RunsStatements, batch_id: UUID, round_: int | None = None) -> Summary | None:
     """The summary of a batch's round, or of its latest finished one; None where there is none."""
-    found = read_summaries(connection, batch_id)
-    wanted = [one for one in found if round_ is None or one.round == round_]
+    summaries = read_summaries(connection, batch_id)
+    wanted = [summary for summary in summaries if round_ is None or summary.round == round_]
     return wanted[-1] if wanted else None
 
 

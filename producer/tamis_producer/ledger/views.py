@@ -1,24 +1,20 @@
-"""How batches and reviews stand."""
+"""The state of batches and reviews, read."""
 
 from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
 from tamis_schemas import (
-    BatchStatus,
-    Counts,
     ItemStatus,
-    Pause,
-    Priority,
     Steering,
     SteeringView,
     UnknownBatch,
     possibly_unbilled_cost,
 )
 
-from .batch_view import BatchView, Budget, ReviewView
+from .batch_view import BatchView, ReviewView
 from .statements import RunsStatements
-from .worker_view import NotWorking, WorkerState
+from .worker_view import WorkerState
 
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
 # One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items nor
@@ -52,7 +48,7 @@ LATEST_REVIEWS = "SELECT * FROM reviews WHERE purging_at IS NULL ORDER BY create
 
 
 def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
-    """How reviews stand, newest first: the one asked for, or the last `limit`.
+    """Return the state of reviews, newest first: of one, or of the last `limit`.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
@@ -60,7 +56,7 @@ def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, l
 
     statement = LATEST_REVIEWS if review_id is None else ONE_REVIEW
     kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit}))
-    found = [
+    views = [
         ReviewView(
             id=str(row.id),
             label=row.label,
@@ -71,9 +67,9 @@ def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, l
         )
         for row in kept
     ]
-    if review_id is not None and not found:
+    if review_id is not None and not views:
         raise UnknownBatch(f"there is no review {review_id}")
-    return found
+    return views
 
 
 def read_views(
@@ -84,8 +80,7 @@ def read_views(
     review_id: UUID | None = None,
     limit: int = 20,
 ) -> list[BatchView]:
-    """How batches stand, newest first: the one or those asked for, those of a review, or the last `limit` of no
-    service.
+    """Return the state of batches, newest first: of those named, of a review's, or of the last `limit` without service.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
@@ -98,40 +93,26 @@ def read_views(
     else:  # the others are shown together, by `read_service_traffic`
         chosen = "purging_at IS NULL AND service IS NULL ORDER BY created_at DESC LIMIT %(limit)s"
     wanted = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id, "limit": limit}
-    found = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
-    if batch_id is not None and not found:
+    views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
+    if batch_id is not None and not views:
         raise UnknownBatch(f"there is no batch {batch_id}")
-    return found
+    return views
 
 
 def _view(row: Any) -> BatchView:
     unanswered, lost = int(row.unanswered), int(row.lost_claims)
-    return BatchView(
-        id=str(row.id),
-        label=row.label,
-        submitted_by=row.submitted_by,
-        operation=row.operation,
-        model=row.model,
-        steering=SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
-        state=BatchStatus(row.state),
-        round=row.round,
-        counts=Counts(n_items=row.n_items, **{s.value: getattr(row, f"n_{s.value}") for s in ItemStatus}),
-        prompt_tokens=row.prompt_tokens,
-        completion_tokens=row.completion_tokens,
-        cost=row.cost,
-        unpriced=row.unpriced,
-        unanswered=unanswered,
-        lost_claims=lost,
-        possibly_unbilled_cost=possibly_unbilled_cost(unanswered + lost, row.mean_paid),
-        budget=None if row.max_cost is None else Budget(max_cost=row.max_cost, spent=row.spent, reserved=row.reserved),
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        elapsed_seconds=None if row.elapsed is None else float(row.elapsed),
-        live_workers=row.live_workers,
-        not_working=tuple(NotWorking.model_validate(one) for one in row.not_working or ()),
-        stage=row.stage,
-        pause=None if row.pause is None else Pause.model_validate(row.pause),
-        priority=Priority(row.priority),
-        ended_in_round=row.in_round,
-    )
+    counts = {"n_items": row.n_items} | {status.value: getattr(row, f"n_{status.value}") for status in ItemStatus}
+    budget = {"max_cost": row.max_cost, "spent": row.spent, "reserved": row.reserved}
+    worked_out = {
+        "id": str(row.id),
+        "steering": SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
+        "counts": counts,
+        "unanswered": unanswered,
+        "lost_claims": lost,
+        "possibly_unbilled_cost": possibly_unbilled_cost(unanswered + lost, row.mean_paid),
+        "budget": None if row.max_cost is None else budget,
+        "elapsed_seconds": row.elapsed,
+        "not_working": row.not_working or (),
+        "ended_in_round": row.in_round,
+    }
+    return BatchView.model_validate(row._asdict() | worked_out)

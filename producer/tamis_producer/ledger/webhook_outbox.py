@@ -3,12 +3,12 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Engine, Row, String, cast, func, insert, null, select, update
 
 from tamis_schemas import Callback, InvalidRequest
 from tamis_schemas.ledger import api_keys, webhooks
 from tamis_schemas.ledger.tables import WebhookState
+from tamis_schemas.values.frozen import Frozen
 
 from . import ledger_errors
 
@@ -16,10 +16,8 @@ TEST = "webhook.test"
 HEX = frozenset("0123456789abcdef-")
 
 
-class WebhookView(BaseModel):
+class WebhookView(Frozen):
     """An event that somebody is to be told of, and how that stands."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: UUID  # of each request about it
     batch_id: UUID | None  # None: a test
@@ -63,11 +61,11 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
     with ledger_errors(), engine.begin() as connection:
         for column in (w.id, w.batch_id):
             begins = cast(column, String).startswith(wanted) if wanted and HEX.issuperset(wanted) else column.is_(None)
-            found = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
-            if len(found) > 1:
+            ids = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
+            if len(ids) > 1:
                 raise InvalidRequest(f"several begin with {prefix!r}: give more of the id")
-            if found:
-                again = update(webhooks).where(column == found[0][0]).returning(*w)
+            if ids:
+                again = update(webhooks).where(column == ids[0][0]).returning(*w)
                 anew = {"state": WebhookState.WAITING.value, "tries": 0, "next_at": func.now(), "ended_at": null()}
                 return [_view(row) for row in connection.execute(again.values(anew))]
     raise InvalidRequest(f"no webhook, and no batch with webhooks, begins with {prefix!r}: see `tamis webhooks list`")
@@ -81,7 +79,7 @@ def write_test(engine: Engine, callback: Callback) -> UUID:
 
 
 def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
-    """Whom batches of a key tell that name nobody, from the next one on; None: nobody.
+    """Set the callback of a key's batches that name none, from the next one on; None: nobody is told.
 
     Raises `InvalidRequest` where no valid key has this id, and `LedgerUnavailable`.
     """

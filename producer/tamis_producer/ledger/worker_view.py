@@ -1,4 +1,4 @@
-"""How a worker is at one moment, and what that means for those who wait for it."""
+"""The state of a worker at one moment, and its meaning for those who wait for it."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from tamis_schemas.values.frozen import Frozen
 
 NO_WORKER = "no worker is running: start one with `tamis up` or `tamis worker`"
 
 
 class WorkerState(StrEnum):
-    """What a worker does."""
+    """The occupation of a worker."""
 
     WORKING = "working"
     WAITING = "waiting"  # for the endpoint, which lets nobody call for a while
@@ -20,11 +20,7 @@ class WorkerState(StrEnum):
     STOPPING = "stopping"  # calls in flight are finished, and nothing else
 
 
-class WorkerReport(BaseModel):
-    """What a worker says of itself. Times are ages in seconds: no two machines' clocks are compared."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
+class _Worker(Frozen):
     id: str
     host: str | None = None
     pid: int | None = None
@@ -33,24 +29,19 @@ class WorkerReport(BaseModel):
     in_flight: int | None = None  # items that it holds
     state: WorkerState = WorkerState.WORKING
     reason: str | None = None  # of a state other than working
+
+
+class WorkerReport(_Worker):
+    """A worker's report of itself. Times are ages in seconds: no two machines' clocks are compared."""
+
     state_for: float | None = None  # s
     running_for: float = 0.0  # s
     idle_for: float | None = None  # s since it last took or finished an item; None: it has not yet
 
 
-class WorkerView(BaseModel):
+class WorkerView(_Worker):
     """One worker process; its times are by the clock of whoever reads them."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    id: str
-    host: str | None
-    pid: int | None
-    version: str | None
-    concurrency: int | None
-    in_flight: int | None
-    state: WorkerState
-    reason: str | None
     started_at: datetime
     state_since: datetime | None
     progress_at: datetime | None  # when it last took or finished an item
@@ -70,10 +61,8 @@ class WorkerView(BaseModel):
         )
 
 
-class NotWorking(BaseModel):
+class NotWorking(Frozen):
     """A worker that is there and begins nothing at the moment."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     state: WorkerState
     reason: str | None = None
@@ -81,7 +70,7 @@ class NotWorking(BaseModel):
 
 
 def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
-    """Why nothing, or less than usual, goes on, in one line: `2 workers hold back: Postgres is full since 12:03`.
+    """Return why nothing, or less, goes on, in one line: `2 workers hold back: Postgres is full since 12:03`.
 
     Args:
         live: workers that are there.
@@ -95,13 +84,13 @@ def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None 
     for one in others:
         if one.state is not WorkerState.WORKING:
             alike[one.state, one.reason].append(one)
-    told = []
+    clauses = []
     for (state, reason), group in alike.items():
         since = at - timedelta(seconds=max(one.seconds for one in group))
         who = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
         who = who if len(group) == live else f"{len(group)} of {live} workers"
-        told.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
-    return "; ".join(told) or None
+        clauses.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
+    return "; ".join(clauses) or None
 
 
 def _does(state: WorkerState, n: int) -> str:

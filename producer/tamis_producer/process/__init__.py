@@ -1,1 +1,1 @@
-"""What every part of a process uses: how it waits, what a fork means, and how it is traced."""
+"""Services that every part of a process uses: waiting, forks and traces."""

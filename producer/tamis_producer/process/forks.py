@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 
 class Forked(Protocol):
-    """What holds connections or locks."""
+    """An owner of connections or locks."""
 
     def forget(self) -> object:
         """Begin anew, in a child; returns what is the parent's."""

@@ -1,6 +1,6 @@
 """Traces: spans whose every fault stays their own, and the trace context that travels with a batch.
 
-Only the API of OpenTelemetry is used here. Without an SDK that records, a span is `NOTHING` and costs next to nothing.
+Only the API of OpenTelemetry is used here. Without an SDK that records, a span is `NO_SPAN` and costs next to nothing.
 The context of a batch is kept in the ledger and sent with every message of it, as the `traceparent` of W3C: so whoever
 works for the batch, in whatever process and however much later, continues the same trace.
 
@@ -23,7 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 __all__ = [
     "HEADER",
-    "NOTHING",
+    "NO_SPAN",
     "Span",
     "SpanKind",
     "aggregating",
@@ -124,7 +124,7 @@ class Span:
             self._span.end(at)
 
 
-NOTHING = Span(None)
+NO_SPAN = Span(None)
 
 
 def start(
@@ -135,11 +135,11 @@ def start(
     of: str | None = None,
     since: int | None = None,
 ) -> Span:
-    """A span, begun now or `since` a time in nanoseconds; `NOTHING` where none is wanted.
+    """A span, begun now or `since` a time in nanoseconds; `NO_SPAN` where none is wanted.
 
     Its parent is the current span. Where there is none, it is the one that `of`, a `traceparent`, names.
     """
-    return _start(name, attributes, kind, of, since) or NOTHING
+    return _start(name, attributes, kind, of, since) or NO_SPAN
 
 
 @quietly
@@ -149,7 +149,7 @@ def _start(name: str, attributes: Attributes, kind: SpanKind, of: str | None, si
         parent = context_of(of)
     begun = tracer.start_span(name, parent, kind=kind, start_time=since)
     if not begun.get_span_context().is_valid:
-        return NOTHING
+        return NO_SPAN
     made = Span(begun)
     made.set(attributes)
     return made
@@ -187,24 +187,24 @@ def traceparent() -> str | None:
 
 
 @quietly
-def context_of(given: object) -> Context | None:
+def context_of(header: object) -> Context | None:
     """The context that a `traceparent` names; None for anything else."""
-    if not isinstance(given, str):
+    if not isinstance(header, str):
         return None
-    found = _propagator.extract({HEADER: given})
-    return found if trace.get_current_span(found).get_span_context().is_valid else None
+    context = _propagator.extract({HEADER: header})
+    return context if trace.get_current_span(context).get_span_context().is_valid else None
 
 
-def headers(given: str | None) -> dict[str, str] | None:
+def headers(traceparent: str | None) -> dict[str, str] | None:
     """The headers of a message that belongs to a trace; None where it belongs to none."""
-    return None if given is None else {HEADER: given}
+    return None if traceparent is None else {HEADER: traceparent}
 
 
 @quietly
-def attach(given: object) -> None:
+def attach(header: object) -> None:
     """Continue the trace of a `traceparent` for the rest of this task; nothing for anything else."""
-    if given is not None and (found := context_of(given)) is not None:
-        otel.attach(found)
+    if header is not None and (context := context_of(header)) is not None:
+        otel.attach(context)
 
 
 def redact_with(redact: Callable[[str], str]) -> None:

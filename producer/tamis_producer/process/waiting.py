@@ -1,4 +1,4 @@
-"""How a client waits: its thread stands still, or the event loop that it runs on does other things meanwhile.
+"""Waiting of a client: its thread stands still, or the event loop that it runs on does other things meanwhile.
 
 What a call does is written once, as if for a thread. On an event loop it runs in a greenlet, as SQLAlchemy runs its
 own: `await_` hands what is to be awaited to the loop, and comes back with the result.
@@ -21,7 +21,7 @@ POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the 
 
 
 class Waiting(Protocol):
-    """What a client leaves to whoever knows where it runs."""
+    """The port through which a client waits, whatever it runs on."""
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
@@ -89,7 +89,7 @@ def poll(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """What is seen at once and then again and again; it ends with the look that is taken after `timeout` seconds."""
+    """Yield what `look` sees, at once and then again and again; the last look is taken after `timeout` seconds."""
     pauses = poll_pauses(timeout, clock)
     yield look()
     for pause in pauses:

@@ -1,4 +1,4 @@
-"""What a batch's decisions are worth, measured against human ones: pure statistics, without a server."""
+"""The quality of a batch's decisions, measured against human ones: pure statistics, without a server."""
 
 from .agreement import Agreement, agreement
 from .exact import interval, lower_bound, upper_bound

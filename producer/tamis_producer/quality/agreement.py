@@ -1,4 +1,4 @@
-"""How far two raters agree on the same records, and how much of it is more than chance.
+"""Agreement of two raters on the same records, and the part of it that is more than chance.
 
 Cohen's kappa and Gwet's AC1 differ in what they hold to be chance. Kappa takes each rater's own shares: where nearly
 all records are excluded by both, chance alone explains most of the agreement, and kappa is low although hardly a record
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import sqrt
 from statistics import NormalDist
 
-from pydantic import BaseModel, ConfigDict
+from tamis_schemas.values.frozen import Frozen
 
 from .agreement_interval import Table, ac1_interval, kappa_interval
 
@@ -18,10 +18,8 @@ LEVEL = 0.95
 TWO = 2  # categories, for which there is an interval for tables of any size
 
 
-class Agreement(BaseModel):
+class Agreement(Frozen):
     """The agreement of two raters; a figure that cannot be computed is None, and its `no_...` says why."""
-
-    model_config = ConfigDict(frozen=True)
 
     n: int  # records that both judged
     observed: float | None  # the share on which they agree

@@ -34,7 +34,7 @@ IMPOSSIBLE = -1e9  # the log likelihood of shares that are none; worse the furth
 
 @dataclass(frozen=True)
 class Table:
-    """How often two raters said what about the same records."""
+    """The counts of two raters' verdicts on the same records."""
 
     both: int
     first: int  # by the first alone
@@ -55,12 +55,12 @@ class Table:
 
 def kappa_interval(table: Table, value: float, level: float) -> tuple[float, float]:
     """The ends around Cohen's kappa, which is `value`; of a table in which both categories occur."""
-    return _ends(table, value, level, _likelihood_at_kappa)
+    return _ends(table, value, level, likelihood_at_kappa)
 
 
 def ac1_interval(table: Table, value: float, level: float) -> tuple[float, float]:
     """The ends around Gwet's AC1, which is `value`; of a table of at least one record."""
-    return _ends(table, value, level, _likelihood_at_ac1)
+    return _ends(table, value, level, likelihood_at_ac1)
 
 
 def deviance_limit(table: Table, level: float) -> float:
@@ -70,23 +70,13 @@ def deviance_limit(table: Table, level: float) -> float:
     return large + (-2 * log(1 - level) - large) / (1 + least)
 
 
-def kappa_deviance(table: Table, kappa: float) -> float:
-    """2 * (log L(best) - log L(best with this kappa)): 0 at the estimate, larger the worse a value explains a table."""
-    return 2 * (table.likelihood - _likelihood_at_kappa(table, kappa))
-
-
-def ac1_deviance(table: Table, ac1: float) -> float:
-    """The same of AC1."""
-    return 2 * (table.likelihood - _likelihood_at_ac1(table, ac1))
-
-
 def _ends(
     table: Table, value: float, level: float, likelihood_at: Callable[[Table, float], float]
 ) -> tuple[float, float]:
     least = table.likelihood - deviance_limit(table, level) / 2
 
     def end(outside: float) -> float:
-        """By false position, a half where the function is steep on one side (the Illinois rule)."""
+        """Find an end by false position, a half where the function is steep on one side (the Illinois rule)."""
         inside, above, below = value, table.likelihood - least, likelihood_at(table, outside) - least
         if below >= 0:
             return outside
@@ -105,7 +95,7 @@ def _ends(
     return end(-1.0), end(1.0)
 
 
-def _likelihood_at_ac1(table: Table, ac1: float) -> float:
+def likelihood_at_ac1(table: Table, ac1: float) -> float:
     """The largest log likelihood with this AC1: over the mean share m of "yes", from which it takes all shares.
 
     po = AC1 + (1 - AC1) * 2 m (1 - m); both say yes in m - (1 - po) / 2, both say no in (1 + po) / 2 - m. How the
@@ -121,7 +111,7 @@ def _likelihood_at_ac1(table: Table, ac1: float) -> float:
     return _largest(likelihood, 0.0, 1.0)
 
 
-def _likelihood_at_kappa(table: Table, kappa: float) -> float:
+def likelihood_at_kappa(table: Table, kappa: float) -> float:
     """The largest log likelihood with this kappa: over the mean m of the two raters' shares of "yes", and how far they
     lie apart.
 
@@ -147,7 +137,7 @@ def _likelihood_at_kappa(table: Table, kappa: float) -> float:
 
 
 def _widest(mean: float, kappa: float) -> float:
-    """How far the raters' shares may lie apart at most, so that no cell of a table with this kappa is below 0."""
+    """Return how far the raters' shares may lie apart, so that no cell of a table with this kappa is below 0."""
     if kappa >= 1:
         return 0.0
     rest = 1 - mean

@@ -1,20 +1,17 @@
-"""Whether a confidence means what it says: the reliability curve and the expected calibration error."""
+"""Calibration of a confidence: the reliability curve and the expected calibration error."""
 
 from collections.abc import Callable, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import Proportion, wilson
+from tamis_schemas.values.frozen import Frozen
 
 from .figure import LEVEL, Figure
 
 BINS = 10
 
 
-class Bin(BaseModel):
+class Bin(Frozen):
     """The decisions whose confidence lies in a tenth: from `low` up to, not including, `high`; the last one with 1."""
-
-    model_config = ConfigDict(frozen=True)
 
     low: float
     high: float
@@ -23,10 +20,8 @@ class Bin(BaseModel):
     right: Proportion  # of these decisions, those that the human shares
 
 
-class Reliability(BaseModel):
+class Reliability(Frozen):
     """The reliability curve, and how far it lies from the diagonal."""
-
-    model_config = ConfigDict(frozen=True)
 
     n: int
     bins: tuple[Bin, ...]

@@ -3,7 +3,7 @@
 from math import atanh, sqrt, tanh
 from statistics import NormalDist
 
-from pydantic import BaseModel, ConfigDict
+from tamis_schemas.values.frozen import Frozen
 
 from .figure import LEVEL, Figure, proportion
 
@@ -13,10 +13,8 @@ NOTHING_KEPT = "no record is kept by the system"
 NOTHING_DROPPED = "no record is excluded by the system"
 
 
-class Matrix(BaseModel):
-    """How many records stand where: kept or dropped by the system, included or excluded by the human."""
-
-    model_config = ConfigDict(frozen=True)
+class Matrix(Frozen):
+    """The counts of records: kept or dropped by the system, included or excluded by the human."""
 
     tp: int = 0  # kept, and included by the human
     fp: int = 0  # kept, and excluded by the human

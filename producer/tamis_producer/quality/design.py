@@ -1,4 +1,4 @@
-"""What the labelled records allow a figure to say: an interval, a wider one, or none.
+"""The interval that labelled records allow a figure: an ordinary one, a wider one, or none.
 
 An interval whose half width is z standard errors is, with a design effect, z * sqrt(deff) of them; that is the interval
 of the level to which this z belongs. Wilson's, the delta method's, DeLong's and that of a profile likelihood (whose
@@ -23,7 +23,7 @@ ALIKE = "no interval: the labelled records of a block are too much alike"
 
 @dataclass(frozen=True)
 class Design:
-    """How the labelled records lie, as it bears on figures about them."""
+    """The position of the labelled records, as it bears on figures about them."""
 
     sampling: Sampling
 

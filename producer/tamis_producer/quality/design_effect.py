@@ -1,4 +1,4 @@
-"""How much less labels say that lie in blocks: records of a block are alike, so a block of ten is no ten records.
+"""The design effect of labels in blocks: records of a block are alike, so a block of ten is no ten records.
 
     deff = 1 + (m - 1) * ICC,   m = (sum of m_b^2) / (sum of m_b) over blocks of m_b records
 

@@ -1,4 +1,4 @@
-"""How well scores put the records that a human includes before the others."""
+"""Discrimination: how well scores put the records that a human includes before the others."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import exp, expm1, lgamma, log, log1p
 
 from tamis_schemas import Proportion
+from tamis_schemas.values.proportion import check_proportion
 
 ROUNDS = 200  # of bisection; it ends where two neighbouring numbers are reached
 TERMS = 100_000  # of the continued fraction; it needs about the square root of the sample's size
@@ -23,10 +24,9 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
     The true proportion lies at or below it with at least the probability `level`. Without observations it is 1. Counts
     need not be whole: those of a sample in blocks are divided by its design effect.
 
-    Raises:
-        ValueError: where not 0 <= count <= total, or not 0 < level < 1.
+    Raises `ValueError` where not 0 <= count <= total, or not 0 < level < 1.
     """
-    _check(count, total, level)
+    check_proportion(count, total, level)
     if count == total:
         return 1.0
     if count == 0:
@@ -40,7 +40,7 @@ def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     The true proportion lies at or above it with at least the probability `level`. Without observations it is 0. Raises
     as `upper_bound` does.
     """
-    _check(count, total, level)
+    check_proportion(count, total, level)
     if count == 0:
         return 0.0
     if count == total:
@@ -53,19 +53,12 @@ def interval(count: int, total: int, level: float = 0.95) -> Proportion:
 
     Raises as `upper_bound` does.
     """
-    _check(count, total, level)
+    check_proportion(count, total, level)
     if total == 0:
         return Proportion(count=0, total=0, estimate=None, low=None, high=None, level=level)
     side = (1 + level) / 2
     low, high = lower_bound(count, total, side), upper_bound(count, total, side)
     return Proportion(count=count, total=total, estimate=count / total, low=low, high=high, level=level)
-
-
-def _check(count: float, total: float, level: float) -> None:
-    if not 0 <= count <= total:
-        raise ValueError(f"{count!r} out of {total!r} is no proportion")
-    if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")
 
 
 def _where(rising: Callable[[float], float], wanted: float) -> float:

@@ -1,16 +1,13 @@
 """A figure with its interval, or the reason why there is none."""
 
-from pydantic import BaseModel, ConfigDict
-
-from tamis_schemas import Proportion, wilson
+from tamis_schemas import wilson
+from tamis_schemas.values.frozen import Frozen
 
 LEVEL = 0.95
 
 
-class Figure(BaseModel):
+class Figure(Frozen):
     """A number between the ends of its interval; what cannot be computed is None, and `reason` says why."""
-
-    model_config = ConfigDict(frozen=True)
 
     value: float | None = None
     low: float | None = None
@@ -29,10 +26,7 @@ class Figure(BaseModel):
 
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
     """A share with its Wilson interval; of nothing it is None, and `nothing` is the reason."""
-    return _figure(wilson(count, total, level), nothing)
-
-
-def _figure(share: Proportion, nothing: str) -> Figure:
+    share = wilson(count, total, level)
     return Figure(
         value=share.estimate,
         low=share.low,

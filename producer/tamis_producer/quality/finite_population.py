@@ -1,4 +1,4 @@
-"""How many of a finite population may be of a kind, after a random sample of it: an exact one-sided bound.
+"""An exact one-sided bound on the number of a kind in a finite population, after a random sample of it.
 
 A sample of n out of N records, drawn without replacement, holds k of a kind. Were there K of them in the population, k
 or fewer would come with the probability
@@ -25,8 +25,7 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 
     Computed in whole numbers: nothing is rounded.
 
-    Raises:
-        ValueError: where not 0 <= found <= sample <= population, or not 0 < level < 1.
+    Raises `ValueError` where not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
     if not 0 <= found <= sample <= population:
         raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")
@@ -79,7 +78,7 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
 
 
 def _ways_up_to(found: int, sample: int, population: int, kind: int) -> int:
-    """In how many of all samples at most `found` are of the kind."""
+    """Return in how many of all samples at most `found` are of the kind."""
     first = max(0, sample - (population - kind))
     if first > found:
         return 0

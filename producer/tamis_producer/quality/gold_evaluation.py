@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidRequest, ItemResult
+from tamis_schemas.values.frozen import Frozen
 
 from .agreement import Agreement, agreement
 from .calibration_curve import Reliability, reliability
@@ -21,10 +20,8 @@ from .sampling import Sampling, examine
 HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
 
 
-class Stands(BaseModel):
-    """What the system did with the records that a human included, or with those that the human excluded."""
-
-    model_config = ConfigDict(frozen=True)
+class Stands(Frozen):
+    """The system's decisions on the records that a human included, or on those that the human excluded."""
 
     include: int = 0
     referred: int = 0  # undecided: a human reads them
@@ -32,10 +29,8 @@ class Stands(BaseModel):
     by_rule: int = 0  # excluded by the initial filter, before any model was asked
 
 
-class Rates(BaseModel):
+class Rates(Frozen):
     """The figures of one confusion matrix."""
-
-    model_config = ConfigDict(frozen=True)
 
     matrix: Matrix
     sensitivity: Figure
@@ -62,10 +57,8 @@ class Rates(BaseModel):
         )
 
 
-class Lost(BaseModel):
+class Lost(Frozen):
     """Lost evidence: a record that the human included and the system excluded."""
-
-    model_config = ConfigDict(frozen=True)
 
     index: int
     item_id: str
@@ -75,13 +68,11 @@ class Lost(BaseModel):
     rule: str | None
 
 
-class GoldEvaluation(BaseModel):
-    """What a batch's decisions are worth, measured against a human's.
+class GoldEvaluation(Frozen):
+    """The quality of a batch's decisions, measured against a human's.
 
     `screening` counts what the system refers to a human as kept: it is excluded by nobody. `decided` leaves it out.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     matching: Matching
     sampling: Sampling  # how the labelled records lie in the batch; selected ones give no intervals
@@ -189,7 +180,7 @@ def _kept(record: Judged) -> bool:
 
 
 def _right(record: Judged) -> bool:
-    """Whether the system keeps what the human includes, or excludes what the human does."""
+    """Return whether the system keeps what the human includes, or excludes what the human does."""
     return _kept(record) is bool(record.human)
 
 

@@ -27,7 +27,7 @@ PILOT = frozenset((SEED, INDEX))  # columns of a file that `tamis pilot` wrote
 
 @dataclass(frozen=True, slots=True)
 class GoldLabel:
-    """What a human said of one record."""
+    """A human's label of one record."""
 
     item_id: str
     included: bool | None  # None: the cell is empty
@@ -68,12 +68,12 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     records = read_records(path, max_bytes=max_bytes) if bare is None else bare
     if column is None:
         names = {name for record in records for name in record}
-        found = [name for name in USUAL if names & {name, f"_{name}"}]
-        if len(found) > 1:
+        usual = [name for name in USUAL if names & {name, f"_{name}"}]
+        if len(usual) > 1:
             raise InputError(
-                f"several columns could hold the labels: {', '.join(found)}; say which with --label-column", path=path
+                f"several columns could hold the labels: {', '.join(usual)}; say which with --label-column", path=path
             )
-        column = found[0] if found else USUAL[0]
+        column = usual[0] if usual else USUAL[0]
     key = label_column(column, records, path)
     of_pilot = bare is not None and all(record.keys() >= PILOT for record in bare)
     labels = (
@@ -110,7 +110,7 @@ def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         names = [name.strip() for name in next(rows, [])]
-        id_of = {at: known for at, name in enumerate(names) if (known := canonical_name(name)) in IDS}
+        id_of = {at: name_of for at, name in enumerate(names) if (name_of := canonical_name(name)) in IDS}
         if not id_of or (Columns(names).has_content and not {name.casefold() for name in names} >= PILOT):
             return None
         return [

@@ -14,7 +14,7 @@ DIGITS = 12  # of a score: 1 - 0.9 is to tie with 0.1
 
 
 class Stand(StrEnum):
-    """What the system did with a record. Whatever it did not decide goes to a human: nothing is excluded by failing."""
+    """The system's decision on a record. Whatever it did not decide goes to a human: nothing is excluded by failing."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -39,7 +39,7 @@ class Judged:
 
     @property
     def score(self) -> float | None:
-        """How much the model is for inclusion, 0 to 1; None where it decided neither way.
+        """The model's support for inclusion, 0 to 1; None where it decided neither way.
 
         The confidence of an inclusion; of an exclusion what is left to 1.
         """
@@ -58,8 +58,7 @@ class Judged:
 def judged(row: ItemResult) -> Judged:
     """The row of a filter's or an inclusion's results, as the model or a rule decided it.
 
-    Raises:
-        InvalidRequest: the row is of an operation that does not include or exclude.
+    Raises `InvalidRequest`: the row is of an operation that does not include or exclude.
     """
     stand, why, confidence = _stand(row)
     kept_out = row.exclusion

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidRequest, ItemResult
 from tamis_schemas.records.item import UNKNOWN_ID
 from tamis_schemas.records.random_order import sample
+from tamis_schemas.values.frozen import Frozen
 
 from .gold_labels import GoldLabel, GoldLabels
 from .judged import Judged, judged
@@ -17,10 +16,8 @@ from .judged import Judged, judged
 NAMED = 10  # ids of what did not match, of each kind
 
 
-class Matching(BaseModel):
-    """How labels and records came together."""
-
-    model_config = ConfigDict(frozen=True)
+class Matching(Frozen):
+    """The match of labels and records."""
 
     by: Literal["id", "place", "index"]  # place: the labels' records are the batch's own, in order; index: of a pilot
     records: int  # of the batch
@@ -45,38 +42,37 @@ class Matched:
     seed: int | None = None  # where `tamis pilot` drew the labelled records, and these alone
 
 
-def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
+def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     """The rows of a batch with their labels.
 
     By id; where the labels' ids are the batch's own, one after the other, by place, so that ids which several records
     share do no harm. A copy of another record is not evaluated: no model was asked about it. Its label counts for the
     record that stands for it: a work is included where a human included any of its copies.
 
-    Raises:
-        InvalidRequest: no label has a record; two labels of one id contradict each other; or a label is of an id that
-            several records share.
+    Raises `InvalidRequest`: no label has a record; two labels of one id contradict each other; or a label is of an id
+    that several records share.
     """
     everything = [judged(row) for row in rows]
-    indices = _indices(everything, given)
-    by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in given.labels]
+    indices = _indices(everything, gold)
+    by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in gold.labels]
     if by_place:
-        known = [replace(one, human=label.included) for one, label in zip(everything, given.labels, strict=True)]
+        rated = [replace(one, human=label.included) for one, label in zip(everything, gold.labels, strict=True)]
         strangers: list[str] = []
     elif indices is not None:
-        known = [replace(one, human=indices.get(one.index)) for one in everything]
+        rated = [replace(one, human=indices.get(one.index)) for one in everything]
         strangers = []
     else:
-        said = _by_id(given)
+        label_of = _by_id(gold)
         ids = Counter(one.item_id for one in everything if not one.copy)
-        if shared := next((item_id for item_id in said if ids[item_id] > 1), None):
-            raise InvalidRequest(_sharing(shared, ids[shared], given))
+        if shared := next((item_id for item_id in label_of if ids[item_id] > 1), None):
+            raise InvalidRequest(_sharing(shared, ids[shared], gold))
         there = {one.item_id for one in everything}
-        known = [replace(one, human=said.get(one.item_id)) for one in everything]
-        strangers = [item_id for item_id in said if item_id not in there]
-    labelled = sum(label.included is not None for label in given.labels)
-    if labelled and all(one.human is None for one in known):
-        raise InvalidRequest(_strangers(everything, given))
-    judged_for = _for_copies(known)
+        rated = [replace(one, human=label_of.get(one.item_id)) for one in everything]
+        strangers = [item_id for item_id in label_of if item_id not in there]
+    labelled = sum(label.included is not None for label in gold.labels)
+    if labelled and all(one.human is None for one in rated):
+        raise InvalidRequest(_strangers(everything, gold))
+    judged_for = _for_copies(rated)
     records = [one for one in judged_for if not one.copy]
     with_label = [one for one in records if one.human is not None]
     without = [one for one in records if one.human is None]
@@ -90,94 +86,94 @@ def match(rows: Iterable[ItemResult], given: GoldLabels) -> Matched:
             unlabelled=len(without),
             unlabelled_ids=tuple(one.item_id for one in without[:NAMED]),
             labels=labelled,
-            empty=len(given.labels) - labelled,
+            empty=len(gold.labels) - labelled,
             without_record=len(strangers),
             without_record_ids=tuple(strangers[:NAMED]),
             copies=len(everything) - len(records),
             labelled_by_copy=sum(
                 after.human is True and before.human is not True
-                for before, after in zip(known, judged_for, strict=True)
+                for before, after in zip(rated, judged_for, strict=True)
                 if not before.copy
             ),
         ),
-        given.seed if _drawn(records, given.seed) else None,
+        gold.seed if _drawn(records, gold.seed) else None,
     )
 
 
-def _indices(everything: Sequence[Judged], given: GoldLabels) -> dict[int, bool | None] | None:
+def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
     """The labels of a pilot's file by the places of its records; None of any other file."""
-    if given.seed is None:
+    if gold.seed is None:
         return None
-    found: dict[int, bool | None] = {}
+    label_at: dict[int, bool | None] = {}
     ids = {one.index: one.item_id for one in everything}
-    for label in given.labels:
-        if label.index is None or ids.get(label.index) != label.item_id or label.index in found:
+    for label in gold.labels:
+        if label.index is None or ids.get(label.index) != label.item_id or label.index in label_at:
             raise InvalidRequest(
-                f"{_file(given)}: line {label.line}: record {label.index} of the batch is not "
+                f"{_file(gold)}: line {label.line}: record {label.index} of the batch is not "
                 f"{_called(label.item_id)}, or stands there twice: is it the pilot of another batch, or were columns "
                 "sorted apart?"
             )
-        found[label.index] = label.included
-    return found
+        label_at[label.index] = label.included
+    return label_at
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Whether the records with a label are those that a draw with this seed gives first."""
+    """Return whether the records with a label are those that a draw with this seed gives first."""
     if seed is None:
         return False
     labelled = {one.index for one in records if one.human is not None}
     return set(sample([one.index for one in records], len(labelled), seed=seed)) == labelled
 
 
-def _by_id(given: GoldLabels) -> dict[str, bool]:
-    """What is said of each id; several labels of one id must agree."""
-    said: dict[str, GoldLabel] = {}
-    for label in given.labels:
+def _by_id(gold: GoldLabels) -> dict[str, bool]:
+    """Return the label of each id; several labels of one id must agree."""
+    first_label: dict[str, GoldLabel] = {}
+    for label in gold.labels:
         if label.included is None:
             continue
-        before = said.setdefault(label.item_id, label)
+        before = first_label.setdefault(label.item_id, label)
         if before.included is not label.included:
             lines = "" if label.line is None else f" (lines {before.line} and {label.line})"
             raise InvalidRequest(
-                f"{_file(given)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
+                f"{_file(gold)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
                 "records are not the batch's own, one after the other: give each an id of its own, or correct the label"
             )
-    return {item_id: bool(label.included) for item_id, label in said.items()}
+    return {item_id: bool(label.included) for item_id, label in first_label.items()}
 
 
-def _for_copies(known: Sequence[Judged]) -> list[Judged]:
+def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
     """The records, those that have copies with what was said of any of them."""
-    found = list(known)
-    for one in known:
-        if one.copy_of is None or one.human is None or not 0 <= one.copy_of < len(found):
+    merged = list(rated)
+    for one in rated:
+        if one.copy_of is None or one.human is None or not 0 <= one.copy_of < len(merged):
             continue
-        stays = found[one.copy_of]
-        found[one.copy_of] = replace(stays, human=bool(stays.human) or one.human)
-    return found
+        stays = merged[one.copy_of]
+        merged[one.copy_of] = replace(stays, human=bool(stays.human) or one.human)
+    return merged
 
 
-def _sharing(item_id: str, records: int, given: GoldLabels) -> str:
+def _sharing(item_id: str, records: int, gold: GoldLabels) -> str:
     what = f"{records} records of the batch have {'no id' if item_id == UNKNOWN_ID else f'the id {item_id!r}'}"
     return (
-        f"{what}, and {_file(given)} is not the file that was screened, record by record, so nobody can say which of "
+        f"{what}, and {_file(gold)} is not the file that was screened, record by record, so nobody can say which of "
         "them its label means: take the labels from the screened file itself, or give each record an id of its own"
     )
 
 
-def _strangers(records: Sequence[Judged], given: GoldLabels) -> str:
+def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
     labels, own = (
         ", ".join(repr(item_id) for item_id in list(dict.fromkeys(ids))[:3])
         for ids in (
-            (label.item_id for label in given.labels if label.included is not None),
+            (label.item_id for label in gold.labels if label.included is not None),
             (one.item_id for one in records),
         )
     )
-    return f"{_file(given)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {own}"
+    return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {own}"
 
 
 def _called(item_id: str) -> str:
     return "what has no id" if item_id == UNKNOWN_ID else repr(item_id)
 
 
-def _file(given: GoldLabels) -> str:
-    return "the labels" if given.path is None else str(given.path)
+def _file(gold: GoldLabels) -> str:
+    return "the labels" if gold.path is None else str(gold.path)

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidRequest
+from tamis_schemas.values.frozen import Frozen
 
 from .design_effect import mean_block
 from .figure import Figure, proportion
@@ -17,10 +16,8 @@ from .threshold import Threshold, choose_threshold
 NO_SAMPLE = "the labelled records are no random sample of the batch, so no threshold can be promised for it"
 
 
-class Calibration(BaseModel):
+class Calibration(Frozen):
     """A threshold with its guarantee, or why there is none."""
-
-    model_config = ConfigDict(frozen=True)
 
     matching: Matching
     sampling: Sampling  # how the labelled records lie in the batch; selected ones give no threshold
@@ -31,34 +28,34 @@ class Calibration(BaseModel):
 
     @property
     def refusal(self) -> str | None:
-        """Why there is no threshold, and what to do about it; None where there is one."""
-        found = self.threshold
-        if found.value is not None:
+        """The reason why there is no threshold, and what to do about it; None where there is one."""
+        chosen = self.threshold
+        if chosen.value is not None:
             return None
         if not self.sampling.promises:
             return f"{NO_SAMPLE}: {self.sampling.why_not}"
-        missed = f", {found.missed} of them excluded by rules, which no threshold brings back" if found.missed else ""
+        missed = f", {chosen.missed} of them excluded by rules, which no threshold brings back" if chosen.missed else ""
         advice = "Label more records, drawn at random, and say `tamis calibrate` again"
-        if found.missed:
+        if chosen.missed:
             advice += "; or screen again with --no-initial-filter"
-        if found.weight > 1:
-            missed += f", which lie in blocks, so that {found.weight:.2f} of them say as much as one"
+        if chosen.weight > 1:
+            missed += f", which lie in blocks, so that {chosen.weight:.2f} of them say as much as one"
         return (
-            f"the pilot is too small: it has {found.includes} labelled includes{missed}; a recall of "
-            f"{found.recall:g} with probability {1 - found.delta:g} needs at least {found.needed} "
-            f"{'with so many excluded' if found.missed else 'of them'}. {advice}, or ask for less (--recall, --delta)"
+            f"the pilot is too small: it has {chosen.includes} labelled includes{missed}; a recall of "
+            f"{chosen.recall:g} with probability {1 - chosen.delta:g} needs at least {chosen.needed} "
+            f"{'with so many excluded' if chosen.missed else 'of them'}. {advice}, or ask for less (--recall, --delta)"
         )
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What a pilot came to, with the records that it was read from."""
+    """The result of a pilot, with the records that it was read from."""
 
     calibration: Calibration
     records: tuple[Judged, ...]  # of the whole batch, in its order, copies left out
 
     def kept(self, record: Judged) -> bool:
-        """Whether the threshold keeps a record; without a threshold nothing is dropped but by rules."""
+        """Return whether the threshold keeps a record; without a threshold nothing is dropped but by rules."""
         value = self.calibration.threshold.value
         return record.rank >= (0.0 if value is None else value)
 
@@ -92,8 +89,10 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
 
 
 def _threshold(included: Sequence[Judged], sampling: Sampling, recall: float, delta: float) -> Threshold:
-    """That of the human's includes. A block counts as one record: what its records share is not known where hardly an
-    include is missed, so the worst is assumed (an ICC of 1)."""
+    """Return the threshold for the human's includes. A block counts as one record.
+
+    What its records share is not known where hardly an include is missed: the worst is assumed (an ICC of 1).
+    """
     weight = mean_block([sampling.block_of[one.index] for one in included]) if sampling.lie is Lie.BLOCKS else 1.0
     chosen = choose_threshold([one.rank for one in included], recall, delta, weight)
     if sampling.promises:

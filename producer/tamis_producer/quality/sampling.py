@@ -1,4 +1,4 @@
-"""How the labelled records lie among those of the batch: as a random sample does, in blocks, or selected.
+"""The position of the labelled records among those of the batch: as in a random sample, in blocks, or selected.
 
 Whatever a pilot says of the whole batch it says because chance chose its records. So where they lie is held against
 what chance does: six tests, each at a sixth of `SIGNIFICANCE`, so that of pilots which are random samples at most one
@@ -28,7 +28,9 @@ from enum import StrEnum
 from itertools import pairwise
 from math import erfc, exp, sqrt
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tamis_schemas.values.frozen import Frozen
 
 from .discrimination import midranks
 from .finite_population import log_comb, probability_up_to
@@ -42,7 +44,7 @@ NEIGHBOURS = 0.5  # times the mean gap: records closer than that are of one bloc
 
 
 class Lie(StrEnum):
-    """How the labelled records lie."""
+    """The position of the labelled records."""
 
     CENSUS = "census"  # every record of the batch is labelled
     RANDOM = "random"  # as those of a random sample do, as far as tests can tell
@@ -50,44 +52,40 @@ class Lie(StrEnum):
     SELECTED = "selected"  # as those of a random sample do not
 
 
-class Finding(BaseModel):
+class SampleFlaw(Frozen):
     """A test that says that the labelled records are no random sample."""
-
-    model_config = ConfigDict(frozen=True)
 
     test: str
     p: float  # the probability of what is found, or of worse, were they one
     words: str  # with the figures
 
 
-class Sampling(BaseModel):
-    """How the labelled records lie, and why that is said."""
-
-    model_config = ConfigDict(frozen=True)
+class Sampling(Frozen):
+    """The position of the labelled records, and the findings that say so."""
 
     lie: Lie
     labelled: int
     of: int  # records of the batch, copies left out
     blocks: int | None = None  # where they lie in blocks: how many
     seed: int | None = None  # that drew them: `tamis pilot` gives these records and no others
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SampleFlaw, ...] = ()
     block_of: dict[int, int] = Field(default={}, exclude=True)  # place in the batch -> block, where they lie in blocks
 
     @property
     def promises(self) -> bool:
-        """Whether the labelled records speak for the whole batch."""
+        """True where the labelled records speak for the whole batch."""
         return self.lie is not Lie.SELECTED
 
     @property
     def why_not(self) -> str | None:
-        """Why they do not, with the figures; None where they do."""
+        """The findings against them, with the figures; None where there are none."""
         if self.promises:
             return None
         return "; ".join(f"{one.words} (p {_p(one.p)})" for one in self.findings)
 
 
 def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
-    """How the records with a label lie among all.
+    """Examine the position of the records with a label among all.
 
     Args:
         records: of the batch in their order, copies left out.
@@ -102,24 +100,24 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
         return Sampling(lie=Lie.RANDOM, labelled=n, of=of, seed=seed)
     blocks = _blocks(at, 0)
     in_blocks = _too_few_blocks(len(blocks), n, of) if 2 * n <= of else None
-    found: list[Finding] = []
+    flaws: list[SampleFlaw] = []
     if in_blocks is not None:
         blocks = _blocks(at, int(NEIGHBOURS * (of - n) / (n + 1)))
         if len(blocks) < FEWEST_BLOCKS:
-            found.append(in_blocks)
+            flaws.append(in_blocks)
     middles = {block[len(block) // 2] for block in blocks} if in_blocks is not None else set(at)
     within = {place for block in blocks for place in range(block[0], block[-1] + 1)}
     shown = [place for place in range(of) if place in middles or place not in within]
     drawn = [place in middles for place in shown]
-    found += [one for one in _tests([records[place] for place in shown], drawn) if one is not None]
+    flaws += [one for one in _tests([records[place] for place in shown], drawn) if one is not None]
     block_of = {records[place].index: number for number, block in enumerate(blocks) for place in block}
-    lie = Lie.SELECTED if found else Lie.RANDOM if in_blocks is None else Lie.BLOCKS
+    lie = Lie.SELECTED if flaws else Lie.RANDOM if in_blocks is None else Lie.BLOCKS
     return Sampling(
         lie=lie,
         labelled=n,
         of=of,
         blocks=None if in_blocks is None else len(blocks),
-        findings=tuple(found),
+        findings=tuple(flaws),
         block_of=block_of if lie is Lie.BLOCKS else {},
     )
 
@@ -150,8 +148,8 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
     return min(1.0, (sample + 1) * share)
 
 
-def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[Finding | None]:
-    """Of records in their order; of each, whether it was drawn."""
+def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
+    """Run the tests on records in their order; `drawn` tells for each whether it was drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
@@ -159,12 +157,12 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[Finding
     yield _score(records, drawn)
     yield _groups("decisions", "the system {}", [_kind(one) for one in records], drawn)
     databases = [one.database for one in records]
-    known = {name for name in databases if name is not None}
-    if 0 < len(known) <= MOST_DATABASES:
+    names = {name for name in databases if name is not None}
+    if 0 < len(names) <= MOST_DATABASES:
         yield _groups("databases", "are from {}", [name or "no database that is named" for name in databases], drawn)
 
 
-def _too_few_blocks(blocks: int, n: int, of: int) -> Finding | None:
+def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     p = probability_up_to(blocks, n, of, of - n + 1)
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
@@ -173,7 +171,7 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> Finding | None:
     )
 
 
-def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None:
+def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:
     at = [-1, *(place for place, yes in enumerate(drawn) if yes), len(drawn)]
     before, after = max(pairwise(at), key=lambda ends: ends[1] - ends[0])
     stretch = after - before - 1
@@ -187,7 +185,7 @@ def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None
     )
 
 
-def _place(drawn: Sequence[bool]) -> Finding | None:
+def _place(drawn: Sequence[bool]) -> SampleFlaw | None:
     share, p = rank_sum(
         [place for place, yes in enumerate(drawn) if yes], [place for place, yes in enumerate(drawn) if not yes]
     )
@@ -200,7 +198,7 @@ def _place(drawn: Sequence[bool]) -> Finding | None:
     )
 
 
-def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None:
+def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:
     share, p = rank_sum(
         [one.rank for one, yes in zip(records, drawn, strict=True) if yes],
         [one.rank for one, yes in zip(records, drawn, strict=True) if not yes],
@@ -214,7 +212,7 @@ def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> Finding | None:
     )
 
 
-def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> Finding | None:
+def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
     """The group of which the fewest or the most are drawn, beside what chance makes."""
     of, n = len(drawn), sum(drawn)
     sizes, labelled = Counter(names), Counter(name for name, yes in zip(names, drawn, strict=True) if yes)
@@ -253,8 +251,8 @@ def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
     return blocks
 
 
-def _finding(test: str, p: float, words: str) -> Finding | None:
-    return Finding(test=test, p=p, words=words) if p < SIGNIFICANCE / TESTS else None
+def _finding(test: str, p: float, words: str) -> SampleFlaw | None:
+    return SampleFlaw(test=test, p=p, words=words) if p < SIGNIFICANCE / TESTS else None
 
 
 def _p(p: float) -> str:

@@ -15,19 +15,16 @@ predictive algorithms to achieve risk control, arXiv:2110.01052, section on fixe
 from collections.abc import Sequence
 from math import inf
 
-from pydantic import BaseModel, ConfigDict
-
 from tamis_schemas import InvalidParameters
+from tamis_schemas.values.frozen import Frozen
 
 from .exact import lower_bound
 
 MOST_INCLUDES = 1_000_000  # where the search for a pilot's size ends
 
 
-class Threshold(BaseModel):
-    """What a pilot says: keep every record whose score is at least `value`; or that the pilot is too small."""
-
-    model_config = ConfigDict(frozen=True)
+class Threshold(Frozen):
+    """The result of a pilot: keep every record whose score is at least `value`; or that the pilot is too small."""
 
     recall: float  # that the threshold is to have
     delta: float  # the probability that it has not, over pilots
@@ -55,9 +52,9 @@ def choose_threshold(
     Raises:
         InvalidParameters: recall or delta does not lie between 0 and 1.
     """
-    for name, given in (("recall", recall), ("delta", delta)):
-        if not 0 < given < 1:
-            raise InvalidParameters(f"{name}: {given!r} does not lie between 0 and 1")
+    for name, share in (("recall", recall), ("delta", delta)):
+        if not 0 < share < 1:
+            raise InvalidParameters(f"{name}: {share!r} does not lie between 0 and 1")
     n = len(ranks)
     lost = sum(rank == -inf for rank in ranks)
     chosen = Threshold(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .agreement import Agreement
 from .figure import Figure
-from .gold_evaluation import GoldEvaluation, Rates, Stands
+from .gold_evaluation import GoldEvaluation, Stands
 from .matching import Matching
 from .sampling import Lie, Sampling
 
@@ -24,7 +24,7 @@ ABOUT = {
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureRow:
     """One row of a table of figures."""
 
     name: str
@@ -47,17 +47,17 @@ def shown(figure: Figure, *, percent: bool = False) -> str:
     return f"{of}{number(figure.value)}{around}"
 
 
-def stands(found: GoldEvaluation) -> list[tuple[str, Stands]]:
+def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
     """The rows of the matrix: by the human, and the system's columns."""
-    return [("included by the human", found.included), ("excluded by the human", found.excluded)]
+    return [("included by the human", evaluation.included), ("excluded by the human", evaluation.excluded)]
 
 
-def rates(found: GoldEvaluation) -> list[Line]:
+def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
     """A line for each figure of the two matrices."""
 
-    def line(name: str, attribute: str, *, percent: bool) -> Line:
-        pair = (found.screening, found.decided)
-        return Line(name, tuple(_figure_of(one, attribute, percent=percent) for one in pair), ABOUT[name])
+    def line(name: str, attribute: str, *, percent: bool) -> FigureRow:
+        pair = (evaluation.screening, evaluation.decided)
+        return FigureRow(name, tuple(shown(getattr(one, attribute), percent=percent) for one in pair), ABOUT[name])
 
     return [
         line("sensitivity", "sensitivity", percent=True),
@@ -68,36 +68,46 @@ def rates(found: GoldEvaluation) -> list[Line]:
     ]
 
 
-def more(found: GoldEvaluation) -> list[Line]:
+def more(evaluation: GoldEvaluation) -> list[FigureRow]:
     """The figures that are made of no matrix."""
     return [
-        Line("read by nobody", (shown(found.unread, percent=True),), "excluded by the system; Wilson interval"),
-        Line("WSS@95", (shown(found.wss_95),), "work saved over sampling, reading by score to 95% recall"),
-        Line("AUC", (shown(found.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"),
-        Line("ECE", (shown(found.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
-        Line("Cohen's kappa", (_agreed(found.agreement, "kappa"),), "with the human, where the system decided"),
-        Line("Gwet's AC1", (_agreed(found.agreement, "ac1"),), "the same, hardly moved by how rare includes are"),
+        FigureRow(
+            "read by nobody", (shown(evaluation.unread, percent=True),), "excluded by the system; Wilson interval"
+        ),
+        FigureRow("WSS@95", (shown(evaluation.wss_95),), "work saved over sampling, reading by score to 95% recall"),
+        FigureRow(
+            "AUC", (shown(evaluation.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"
+        ),
+        FigureRow("ECE", (shown(evaluation.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
+        FigureRow(
+            "Cohen's kappa", (_agreed(evaluation.agreement, "kappa"),), "with the human, where the system decided"
+        ),
+        FigureRow(
+            "Gwet's AC1", (_agreed(evaluation.agreement, "ac1"),), "the same, hardly moved by how rare includes are"
+        ),
     ]
 
 
 def remarks(matching: Matching) -> list[str]:
-    """What did not come together, a sentence each."""
-    said = []
+    """Return a sentence for each kind of record or label without a partner."""
+    sentences = []
     if matching.without_record:
-        said.append(f"labels of no record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}")
+        sentences.append(
+            f"labels of no record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}"
+        )
     if matching.unlabelled:
-        said.append(f"records without a label, left out: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
+        sentences.append(f"records without a label, left out: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
     if matching.copies:
         also = f"; of these records, included by a copy's label alone: {matching.labelled_by_copy:,}"
-        said.append(
+        sentences.append(
             f"copies, each judged with the record that it copies: {matching.copies:,}"
             + (also if matching.labelled_by_copy else "")
         )
-    return said
+    return sentences
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """How far the figures speak for the batch; None where nothing is to be said against it."""
+    """Return how far the figures speak for the batch; None where nothing is to be said against it."""
     match sampling.lie:
         case Lie.SELECTED:
             return (
@@ -121,11 +131,6 @@ def _ids(ids: tuple[str, ...]) -> str:
     return f" (first: {', '.join(ids)})" if ids else ""
 
 
-def _figure_of(rates_: Rates, attribute: str, *, percent: bool) -> str:
-    figure: Figure = getattr(rates_, attribute)
-    return shown(figure, percent=percent)
-
-
-def _agreed(found: Agreement, name: str) -> str:
-    value, low, high, why = (getattr(found, key) for key in (name, f"{name}_low", f"{name}_high", f"no_{name}"))
+def _agreed(figures: Agreement, name: str) -> str:
+    value, low, high, why = (getattr(figures, key) for key in (name, f"{name}_low", f"{name}_high", f"no_{name}"))
     return shown(Figure(value=value, low=low, high=high, reason=why))

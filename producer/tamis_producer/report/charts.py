@@ -30,10 +30,10 @@ def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> st
             if not height:
                 continue
             y -= height
-            said = f"{names[one.outcome]}, confidence {_range(place)}: {one.bins[place]:,}"
+            title = f"{names[one.outcome]}, confidence {_range(place)}: {one.bins[place]:,}"
             drawn.append(
                 f'<rect class="bar {one.outcome}" x="{LEFT + place * slot + GAP / 2:g}" y="{y:g}" '
-                f'width="{slot - GAP:g}" height="{height:g}"><title>{escape(said)}</title></rect>'
+                f'width="{slot - GAP:g}" height="{height:g}"><title>{escape(title)}</title></rect>'
             )
     for place in range(BINS + 1):
         x = LEFT + place * slot

@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tamis_schemas import (
     BatchStatus,
@@ -22,25 +22,24 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
+from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.agreement import AgreementFigures
 from ..decisions.audit_verdict import AuditVerdict
+from ..decisions.human_agreement import AgreementFigures
 from .subject import SubjectKind
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
 
 
-class ConfidenceSeries(BaseModel):
+class ConfidenceSeries(Frozen):
     """The confidence of the records with one outcome: a count for each tenth."""
-
-    model_config = ConfigDict(frozen=True)
 
     outcome: str  # passed, excluded, uncertain
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
 
 
-class Spending(PossiblyUnbilled):
-    """What the answers took, failed ones too, in calls, tokens and money."""
+class BatchCosts(PossiblyUnbilled):
+    """The calls, tokens and money that answers took, failed ones too."""
 
     calls: int = 0  # that reached the endpoint
     prompt_tokens: int = 0  # as the endpoint counted them
@@ -59,8 +58,8 @@ class Spending(PossiblyUnbilled):
             return dollars(self.cost)
         return f"at least {dollars(self.cost)}" if self.cost else "not known"
 
-    def __add__(self, other: "Spending") -> "Spending":
-        return Spending(
+    def __add__(self, other: "BatchCosts") -> "BatchCosts":
+        return BatchCosts(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
@@ -74,16 +73,14 @@ class Spending(PossiblyUnbilled):
         )
 
 
-def _sum(one: Spending, other: Spending) -> Decimal | None:
-    """What both may lack; None where that of one is not known."""
-    known = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
-    return None if None in known or not known else sum((cost for cost in known if cost is not None), Decimal(0))
+def _sum(one: BatchCosts, other: BatchCosts) -> Decimal | None:
+    """Return the possible extra cost of both; None where that of one is not known."""
+    costs = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
+    return None if None in costs or not costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
-class Quotes(BaseModel):
+class Quotes(Frozen):
     """Quotes that the model gave for its verdicts, each looked for in the record."""
-
-    model_config = ConfigDict(frozen=True)
 
     given: int = 0
     found: int = 0
@@ -95,24 +92,20 @@ class Quotes(BaseModel):
         return self.given - self.found - self.altered
 
 
-class Prompts(BaseModel):
-    """Which prompts were sent, as hashes.
+class Prompts(Frozen):
+    """The prompts that were sent, as hashes.
 
     `sha256` is of the records' own prompt hashes as hexadecimal text, one a line in the order of the records. Each of
     those is of everything that determines an answer: model, messages, response schema and sampling parameters.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     records: int = 0  # with a prompt hash
     sha256: str | None = None
     parameters_sha256: str  # of the operation's parameters as canonical JSON: sorted names, no spaces, UTF-8
 
 
-class AuditFigures(BaseModel):
+class AuditFigures(Frozen):
     """One audit of exclusions, and what it says of those that nobody looked at."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     created_at: datetime
@@ -120,10 +113,8 @@ class AuditFigures(BaseModel):
     reviewers: tuple[str, ...]
 
 
-class HumanFigures(BaseModel):
-    """What people decided about a batch's records."""
-
-    model_config = ConfigDict(frozen=True)
+class HumanFigures(Frozen):
+    """The human decisions about a batch's records."""
 
     decided: int = 0  # records on which a human's decision stands
     confirmed: int = 0  # of these: what the software had decided
@@ -138,10 +129,8 @@ class HumanFigures(BaseModel):
         return self.reversed + self.settled
 
 
-class BatchFigures(BaseModel):
+class BatchFigures(Frozen):
     """One batch in numbers; all of them from one snapshot of the ledger."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     label: str | None
@@ -169,7 +158,7 @@ class BatchFigures(BaseModel):
     errors: tuple[Tally, ...]  # failed records by kind
     confidence: tuple[ConfidenceSeries, ...]
     quotes: Quotes
-    spending: Spending
+    spending: BatchCosts
     prompts: Prompts
     failures: RetryBias = RetryBias()  # by round; none where nothing failed and there was but one round
 
@@ -186,10 +175,8 @@ class BatchFigures(BaseModel):
         return [] if self.criteria is None else self.criteria.labelled()
 
 
-class Figures(BaseModel):
+class Figures(Frozen):
     """Everything that a report says in numbers."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: SubjectKind
     id: str
@@ -213,5 +200,5 @@ class Figures(BaseModel):
         return self.batches[0]
 
     @property
-    def spending(self) -> Spending:
-        return sum((batch.spending for batch in self.batches), Spending())
+    def spending(self) -> BatchCosts:
+        return sum((batch.spending for batch in self.batches), BatchCosts())

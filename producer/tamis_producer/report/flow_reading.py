@@ -150,7 +150,7 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any]) -> tuple
 
 
 def source_of(batch: Row[Any]) -> Source | None:
-    """Where the batch's records come from, where they come from a file."""
+    """Return the source of the batch's records, where they come from a file."""
     return None if batch.source is None else Source.model_validate(batch.source)
 
 

@@ -135,7 +135,7 @@ def _side_boxes(step: Step, y: float) -> list[_Placed]:
 
 
 def _branch(main: _Placed, side: _Placed) -> tuple[float, float]:
-    """Where the arrow to a side box begins, and its height: at the box, or at the line that leads on below it."""
+    """Return the start and the height of the arrow to a side box: at the box, or at the line that leads on below it."""
     if side.y < main.bottom:
         return main.x + main.width, min(main.middle, side.middle)
     return main.x + main.width / 2, side.middle
@@ -214,5 +214,5 @@ def _document(drawn: str, height: float, title: str, words: str, standalone: boo
 
 
 def _text(text: str) -> str:
-    """As XML text, without what XML cannot hold at all."""
+    """Return the text for XML, without the characters that XML cannot hold at all."""
     return escape(_NO_XML.sub("", text))

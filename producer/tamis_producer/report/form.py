@@ -16,11 +16,11 @@ from .page import write_page
 from .reading import read_figures, snapshot
 from .record import Row, record_row, stage_row
 from .steps import steps
-from .subject import Subject, find_subject
+from .subject import ReportSubject, find_subject
 
 
 class ReportForm(StrEnum):
-    """How a report is written."""
+    """The form in which a report is written."""
 
     HTML = "html"
     SVG = "svg"
@@ -84,7 +84,7 @@ def as_json(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _rows(connection: Connection, subject: Subject) -> Iterator[Row]:
+def _rows(connection: Connection, subject: ReportSubject) -> Iterator[Row]:
     """A row for each record of the first batch, with what later stages said of it."""
     first, *others = subject.batches
     later: dict[int, list[Row]] = {}

@@ -18,7 +18,7 @@ ASSETS = Path(__file__).parent / "assets"
 
 
 def write_gold_page(
-    found: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
+    evaluation: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
 ) -> None:
     """Write the page of a batch's evaluation.
 
@@ -32,20 +32,20 @@ def write_gold_page(
     """
     css = (REPORT_ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
     page = template(ASSETS / "gold.html.jinja").render(
-        found=found,
+        found=evaluation,
         name=name,
         batch_id=batch_id,
         labels=labels,
         written=f"{written:%Y-%m-%d %H:%M %Z}",
-        stands=words.stands(found),
-        rates=words.rates(found),
-        more=words.more(found),
-        remarks=words.remarks(found.matching),
-        sampling=words.sampling_remark(found.sampling),
-        sampled_by=None if found.sampling.promises else words.proper_sample(batch_id),
+        stands=words.stands(evaluation),
+        rates=words.rates(evaluation),
+        more=words.more(evaluation),
+        remarks=words.remarks(evaluation.matching),
+        sampling=words.sampling_remark(evaluation.sampling),
+        sampled_by=None if evaluation.sampling.promises else words.proper_sample(batch_id),
         referred=words.REFERRED,
         # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
-        picture=Markup(draw_reliability(found.reliability, standalone=False)),  # noqa: S704
+        picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
         css=Markup(css),  # noqa: S704
         css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
     )

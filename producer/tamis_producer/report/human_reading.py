@@ -1,4 +1,4 @@
-"""What people decided about a batch's records, counted in the ledger."""
+"""Human decisions about a batch's records, counted in the ledger."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from sqlalchemy import Connection, Row, func, select
 
 from tamis_schemas.operations import kind_of
 
-from ..decisions.agreement import read_agreement
 from ..decisions.audit_verdict import verdict
 from ..decisions.final_outcome import CHANGED, Outcome, outcomes
+from ..decisions.human_agreement import read_agreement
 from ..ledger import read_audits
 from ..ledger.overrides import standing
 from .figures import AuditFigures, HumanFigures

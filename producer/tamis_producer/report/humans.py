@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tamis_schemas.operations import kind_of
 
-from ..decisions.agreement import two_places
+from ..decisions.human_agreement import two_places
 from ..quality import Agreement
 from .figures import BatchFigures, Figures, HumanFigures
 
@@ -26,7 +26,7 @@ class AgreementRow:
 
 @dataclass(frozen=True)
 class HumanPart:
-    """What people decided in one stage."""
+    """The human decisions of one stage."""
 
     heading: str
     counts: tuple[tuple[str, int], ...]

@@ -2,11 +2,11 @@
 
 import re
 
-from ..decisions.agreement import DRAWN, SELECTED
+from ..decisions.human_agreement import DRAWN, SELECTED
 from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
-from .rounds import ABOUT, RoundPart, round_parts
+from .round_failures import ABOUT, RoundPart, round_parts
 from .steps import Box, steps
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
@@ -62,8 +62,8 @@ def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
             lines += ["", "| decided by a human | n |", "|---|---:|"]
             lines += [f"| {text} | {n:,} |" for text, n in part.counts]
             lines += ["", f"Decided by {escaped(part.reviewers)}."]
-        for text, said in part.audits:
-            lines += ["", f"{escaped(said)} ({escaped(text)}.)"]
+        for text, finding in part.audits:
+            lines += ["", f"{escaped(finding)} ({escaped(text)}.)"]
         if part.agreement:
             lines += ["", "| agreement on | n | agree | Cohen's kappa | Gwet's AC1 |", "|---|---:|---:|---:|---:|"]
             lines += [

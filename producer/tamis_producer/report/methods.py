@@ -3,15 +3,15 @@
 Only what the ledger holds is said; what it does not hold is named as missing.
 """
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 
 from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
 from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.operations import kind_of, operation_name
+from tamis_schemas.records.item import shown_text
 
-from .figures import BatchFigures, Figures, Spending
+from .figures import BatchCosts, BatchFigures, Figures
 
 # What the model of the demonstration decides is worth nothing, and whoever reads its report must know.
 DEMONSTRATION_MODEL = "SmolLM2-135M"
@@ -30,7 +30,7 @@ _UNVERIFIED = {
 
 
 @dataclass(frozen=True)
-class Part:
+class Paragraph:
     """A paragraph under a heading, with the lists that belong to it."""
 
     heading: str
@@ -38,53 +38,53 @@ class Part:
     listed: tuple[str, ...] = ()
 
 
-def methods(figures: Figures) -> tuple[Part, ...]:
+def methods(figures: Figures) -> tuple[Paragraph, ...]:
     """The paragraphs, in the order of a methods section; plain text."""
     first = figures.screening
     parts = [
-        Part("Records", _records(figures, first)),
+        Paragraph("Records", _records(figures, first)),
         _before_screening(figures, first),
         *(part for number, batch in enumerate(figures.batches) for part in _stage(figures, batch, number)),
-        Part("Use of AI and automation", _disclosure(figures)),
-        Part("Software", _software(figures)),
+        Paragraph("Use of AI and automation", _disclosure(figures)),
+        Paragraph("Software", _software(figures)),
     ]
     return tuple(parts)
 
 
 def warnings(figures: Figures) -> tuple[str, ...]:
-    """What a reader must know before any number: an unfinished batch, a model that only demonstrates."""
-    found = []
+    """Return the notes to read before any number: an unfinished batch, a model that only demonstrates."""
+    notes = []
     counts = [batch.counts for batch in figures.batches]
     open_items = sum(count.pending + count.running for count in counts)
     cancelled = sum(count.cancelled for count in counts)
     if open_items:
-        found.append(
+        notes.append(
             f"This {figures.kind} is not finished: {_records_have(open_items)} no result yet. All numbers are those of "
             f"{_moment(figures.read_at)} and will change."
         )
     elif any(not batch.state.terminal for batch in figures.batches):
-        found.append(f"This {figures.kind} is not finished. All numbers are those of {_moment(figures.read_at)}.")
+        notes.append(f"This {figures.kind} is not finished. All numbers are those of {_moment(figures.read_at)}.")
     if cancelled or any(batch.state == "cancelled" for batch in figures.batches):
-        found.append(f"This {figures.kind} was cancelled: {_records_have(cancelled)} no decision.")
+        notes.append(f"This {figures.kind} was cancelled: {_records_have(cancelled)} no decision.")
     missing = [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]
     if missing:
         why = "no record passed on to them" if figures.ended else "they have not begun"
-        found.append(f"Planned stages without a batch, because {why}: {', '.join(missing)}.")
+        notes.append(f"Planned stages without a batch, because {why}: {', '.join(missing)}.")
     if any(DEMONSTRATION_MODEL.lower() in model.lower() for batch in figures.batches for model in batch.models):
-        found.append(
+        notes.append(
             "These decisions are worth nothing. SmolLM2-135M-Instruct is small enough to run anywhere: it shows that "
             "the software works, not what a record is about."
         )
-    return tuple(found)
+    return tuple(notes)
 
 
-def costs(spending: Spending) -> str:
-    """What the answers cost, in a sentence, and in another what may be missing."""
+def costs(spending: BatchCosts) -> str:
+    """Return the cost of the answers in a sentence, and in another what may be missing."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 
 
-def _paid(spending: Spending) -> str:
+def _paid(spending: BatchCosts) -> str:
     if not spending.calls:
         return "No call was paid for."
     if spending.unpriced and not spending.cost:
@@ -110,7 +110,7 @@ def _records(figures: Figures, batch: BatchFigures) -> str:
     )
 
 
-def _before_screening(figures: Figures, batch: BatchFigures) -> Part:
+def _before_screening(figures: Figures, batch: BatchFigures) -> Paragraph:
     flow, source = figures.flow, batch.source
     sentences = []
     if source is not None and source.duplicates_kept:
@@ -134,11 +134,11 @@ def _before_screening(figures: Figures, batch: BatchFigures) -> Part:
     off = () if source is None else tuple(f"{_spaced(rule)}: {why}" for rule, why in source.switched_off.items())
     if off:
         sentences.append("These rules of the initial filter were switched off:")
-    return Part("Before screening", " ".join(sentences), off)
+    return Paragraph("Before screening", " ".join(sentences), off)
 
 
-def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Part]:
-    """What was asked, and how: model, prompts, dates."""
+def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragraph, Paragraph]:
+    """Return the paragraphs on the questions, the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
     sentences = [f"{_were(stage.entered)} put to a language model, each on its own."]
@@ -147,19 +147,23 @@ def _stage(figures: Figures, batch: BatchFigures, number: int) -> tuple[Part, Pa
     if stage.held_back:
         sentences.append(f"{_records_n(stage.held_back)} passed the stage before and did not enter this one.")
     if batch.criteria is not None:
-        asked, listed = _screening(batch, batch.criteria)
-        sentences += asked
+        questions, listed = _screening(batch, batch.criteria)
+        sentences += questions
     elif batch.operation == operation_name(Filter):
         listed = []
         sentences.append(f"It answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
     else:
         sentences.append(f"The operation was the {noun}; its parameters:")
-        given = {name: value for name, value in batch.parameters.items() if name != "operation" and value is not None}
-        listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in given.items()]
+        parameters = {
+            name: value for name, value in batch.parameters.items() if name != "operation" and value is not None
+        }
+        listed = [f"{_spaced(name)}: {_plain(value)}" for name, value in parameters.items()]
     heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
     how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
-    return Part(f"{heading}{place}", " ".join(sentences), tuple(listed)), Part(f"Model and prompts{place}", how)
+    return Paragraph(f"{heading}{place}", " ".join(sentences), tuple(listed)), Paragraph(
+        f"Model and prompts{place}", how
+    )
 
 
 def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:
@@ -205,11 +209,11 @@ def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
 
 
 def _model(batch: BatchFigures) -> str:
-    asked = "none by name (the workers' own)" if batch.model_asked is None else f"“{batch.model_asked}”"
+    wanted = "none by name (the workers' own)" if batch.model_asked is None else f"“{batch.model_asked}”"
     if not batch.models:
-        return f"The model asked for was {asked}; no answer names a model yet."
+        return f"The model asked for was {wanted}; no answer names a model yet."
     named = ", ".join(f"“{model}” ({_records_n(n)})" for model, n in batch.models.items())
-    return f"The model, as the endpoint named it in its answers, was {named}; the model asked for was {asked}."
+    return f"The model, as the endpoint named it in its answers, was {named}; the model asked for was {wanted}."
 
 
 def _cache(batch: BatchFigures) -> str:
@@ -240,14 +244,14 @@ def _period(batch: BatchFigures) -> str:
 
 
 def _prompts(batch: BatchFigures) -> str:
-    asked = (
+    hashed = (
         "The SHA-256 of the operation's parameters (as JSON with sorted names, without spaces, in UTF-8) is "
         f"{batch.prompts.parameters_sha256}."
     )
     if batch.prompts.sha256 is None:
-        return asked
+        return hashed
     return (
-        f"{asked} The SHA-256 of the prompts is {batch.prompts.sha256}: it is taken over the own prompt hashes of "
+        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}: it is taken over the own prompt hashes of "
         f"{_records_n(batch.prompts.records)}, one a line in the order of the records, and each of those is the "
         "SHA-256 of model, messages (the system message among them), response schema and sampling parameters as they "
         "were sent. Temperature and the other sampling parameters are settings of the workers; the ledger holds them "
@@ -295,7 +299,7 @@ def _disclosure(figures: Figures) -> str:
 
 
 def _humans(figures: Figures) -> list[str]:
-    """What people decided, stage by stage, and what audits of exclusions say."""
+    """Return people's decisions, stage by stage, and the findings of audits of exclusions."""
     sentences = []
     for number, batch in enumerate(figures.batches, 1):
         humans, stage = batch.humans, figures.flow.stages[number - 1]
@@ -349,5 +353,5 @@ def _spaced(name: str) -> str:
 
 def _plain(value: object) -> str:
     """A parameter in a line: text as it is, anything else as JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = shown_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"

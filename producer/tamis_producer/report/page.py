@@ -13,16 +13,16 @@ from markupsafe import Markup
 from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.operations import kind_of
 
-from ..decisions.agreement import DRAWN, SELECTED
 from ..decisions.final_outcome import Outcome
+from ..decisions.human_agreement import DRAWN, SELECTED
 from .charts import histogram, interval
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
 from .humans import human_parts
 from .methods import costs, methods, warnings
 from .record import Row
-from .rounds import ABOUT as ROUNDS
-from .rounds import round_parts
+from .round_failures import ABOUT as ROUNDS
+from .round_failures import round_parts
 from .steps import error_words, steps
 from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template
@@ -115,7 +115,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
-    """What identifies a batch and what it was made from, line by line."""
+    """Return what identifies a batch and what it was made from, line by line."""
     lines = [
         ("Batch", batch.id),
         ("Operation", batch.operation),
@@ -188,5 +188,5 @@ def _script_json(value: object) -> Markup:
 
 
 def _hash(text: str) -> str:
-    """As a content security policy names an inline script or style."""
+    """Return the hash by which a content security policy names an inline script or style."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

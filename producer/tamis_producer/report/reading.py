@@ -20,16 +20,16 @@ from ..ledger.aggregates import count_values, read_counts, read_totals
 from ..runs.retry_bias import read_retry_bias
 from .figures import (
     BINS,
+    BatchCosts,
     BatchFigures,
     ConfidenceSeries,
     Figures,
     Prompts,
     Quotes,
-    Spending,
 )
 from .flow_reading import Tallied, read_flow, source_of, tally
 from .human_reading import read_human_figures
-from .subject import Subject
+from .subject import ReportSubject
 
 DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
@@ -41,11 +41,10 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
-def read_figures(connection: Connection, subject: Subject) -> Figures:
+def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
     """The figures of a batch or a review; consistent where the connection is a `snapshot`.
 
-    Raises:
-        OperationFailed: the ledger's own numbers do not add up.
+    Raises `OperationFailed`: the ledger's own numbers do not add up.
     """
     tallied = [tally(connection, batch) for batch in subject.batches]
     return Figures(
@@ -95,7 +94,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         errors=counted.system_tallies(Outcome.FAILED),
         confidence=_confidence(connection, batch),
         quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
-        spending=Spending.model_validate(read_totals(connection, batch.id)),
+        spending=BatchCosts.model_validate(read_totals(connection, batch.id)),
         prompts=_prompts(connection, batch),
         failures=read_retry_bias(connection, batch.id),
     )
@@ -117,10 +116,10 @@ def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeri
         .group_by(each.c.system, "place")
         .order_by(each.c.system, "place")
     )
-    found = list(connection.execute(statement))
+    rows = list(connection.execute(statement))
     series = []
     for outcome in DECISIONS:
-        bins = {row.place: row.n for row in found if row.system == outcome}
+        bins = {row.place: row.n for row in rows if row.system == outcome}
         if bins:
             series.append(ConfidenceSeries(outcome=outcome, bins=tuple(bins.get(n, 0) for n in range(BINS))))
     return tuple(series)

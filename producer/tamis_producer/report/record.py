@@ -48,7 +48,12 @@ class Mark:
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
     """One row; `later` is what the later stages of a review said of the record."""
-    row: Row = {"i": result.index, "id": result.item_id, "title": _title(result.item), "by": _byline(result.item)}
+    row: Row = {
+        "i": result.index,
+        "id": result.item_id,
+        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
+        "by": _byline(result.item),
+    }
     row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
     row |= _in_the_end(operation, result)
     row |= {"cut": result.cut_words}
@@ -57,9 +62,9 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
-    """What one later stage said of a record."""
-    said = _in_the_end(operation, result)
-    return _present({"stage": stage, "operation": operation, **said, "cut": result.cut_words})
+    """Return the row of one later stage's result of a record."""
+    row = _in_the_end(operation, result)
+    return _present({"stage": stage, "operation": operation, **row, "cut": result.cut_words})
 
 
 def _present(row: Row) -> Row:
@@ -67,21 +72,21 @@ def _present(row: Row) -> Row:
 
 
 def _in_the_end(operation: str, result: ItemResult) -> Row:
-    """What the software said; where a human decided, what counts, and what the software had said as `system`."""
-    said = _said(operation, result)
+    """Return the software's result; where a human decided, theirs, with the software's as `system`."""
+    row = _said(operation, result)
     human = result.override
     if human is None:
-        return said
-    outcome = said["outcome"] if human.confirms else _by_human(operation, human, said["outcome"])
+        return row
+    outcome = row["outcome"] if human.confirms else _by_human(operation, human, row["outcome"])
     value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
     by = {"by": human.reviewer, "at": f"{human.created_at:%Y-%m-%d %H:%M %Z}", "note": human.note, "value": value}
     return {
-        **said,
+        **row,
         "outcome": outcome,
         "human": _present({**by, "confirms": human.confirms}),
-        "system": said["outcome"],
-        "systemReason": said.get("reason"),
-        "reason": said.get("reason") if outcome == said["outcome"] else None,
+        "system": row["outcome"],
+        "systemReason": row.get("reason"),
+        "reason": row.get("reason") if outcome == row["outcome"] else None,
     }
 
 
@@ -124,21 +129,21 @@ def _kept_out(result: ItemResult) -> Row:
     }
 
 
-def _decided(operation: str, result: ItemResult, given: EvaluationResult | FieldsResult) -> Row:
-    said: Row = {"sure": given.confidence, "why": _short(given.reasoning or "")}
+def _decided(operation: str, result: ItemResult, answer: EvaluationResult | FieldsResult) -> Row:
+    row: Row = {"sure": answer.confidence, "why": _short(answer.reasoning or "")}
     if result.decision is not None:
-        return said | _inclusion(result.decision)
-    if isinstance(given, FieldsResult):
-        fields = given.fields or {}
+        return row | _inclusion(result.decision)
+    if isinstance(answer, FieldsResult):
+        fields = answer.fields or {}
         values = [[name, None if fields[name] is None else _short(_text(fields[name]))] for name in fields]
-        return said | {"outcome": Outcome.PASSED, "values": values}
+        return row | {"outcome": Outcome.PASSED, "values": values}
     kind = kind_of(operation)
     if kind.decides():
-        outcome = _OUTCOMES[kind.verdict(given.value)]
+        outcome = _OUTCOMES[kind.verdict(answer.value)]
         reason = kind.excluded_because or NO_REASON
-        return said | {"outcome": outcome} | ({"reason": reason} if outcome is Outcome.EXCLUDED else {})
-    value = NOT_PRESENT if given.value is None else _short(_text(given.value))
-    return said | {"outcome": Outcome.PASSED, "value": value, "weak": bool((result.detail or {}).get("blocked"))}
+        return row | {"outcome": outcome} | ({"reason": reason} if outcome is Outcome.EXCLUDED else {})
+    value = NOT_PRESENT if answer.value is None else _short(_text(answer.value))
+    return row | {"outcome": Outcome.PASSED, "value": value, "weak": bool((result.detail or {}).get("blocked"))}
 
 
 def _inclusion(decision: InclusionDecision) -> Row:
@@ -147,7 +152,7 @@ def _inclusion(decision: InclusionDecision) -> Row:
     return {
         "outcome": outcome,
         "reason": reason if outcome is Outcome.EXCLUDED else "",
-        "verdicts": [[label, *_verdict(given)] for label, given in decision.verdicts.items()],
+        "verdicts": [[label, *_verdict(verdict)] for label, verdict in decision.verdicts.items()],
         "flagged": decision.flagged,
         "said": None if decision.model_status is None else decision.model_status.value,
         "because": None if decision.uncertain_reason is None else decision.uncertain_reason.value,
@@ -155,15 +160,15 @@ def _inclusion(decision: InclusionDecision) -> Row:
     }
 
 
-def _verdict(given: CriterionVerdict) -> list[Any]:
+def _verdict(verdict: CriterionVerdict) -> list[Any]:
     """The verdict; with a quote its text, its state and the field; of an altered one what differs, too.
 
     A difference is the characters (code points) of the quote, and the record's words in their place.
     """
-    quote = given.quote
+    quote = verdict.quote
     if quote is None:
-        return [given.verdict.value]
-    row = [given.verdict.value, _short(quote.text), quote.state.value, quote.field or ""]
+        return [verdict.verdict.value]
+    row = [verdict.verdict.value, _short(quote.text), quote.state.value, quote.field or ""]
     differences = [[d.start, d.end, _short(d.recorded)] for d in quote.differences if d.end <= LONGEST_TEXT]
     return [*row, differences] if differences else row
 
@@ -174,8 +179,8 @@ def _marks(result: ItemResult) -> list[Mark]:
     if result.decision is None:
         return []
     marks: list[Mark] = []
-    for label, given in result.decision.verdicts.items():
-        if (quote := given.quote) is not None:
+    for label, verdict in result.decision.verdicts.items():
+        if (quote := verdict.quote) is not None:
             marks += _mark(quote.field, quote.start, quote.end, label, altered=quote.state is QuoteState.ALTERED)
     return marks
 
@@ -211,11 +216,6 @@ def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
                 field["marks"] = placed
         fields.append(field)
     return fields
-
-
-def _title(item: Mapping[str, Any]) -> str:
-    title = item.get("title")
-    return _text(title)[:LONGEST_TEXT] if title else ""
 
 
 def _byline(item: Mapping[str, Any]) -> str:

@@ -24,11 +24,11 @@ svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#5662
 """
 
 
-def draw_reliability(found: Reliability, *, standalone: bool = True) -> str:
+def draw_reliability(reliability: Reliability, *, standalone: bool = True) -> str:
     """An SVG document; not `standalone`, an element for a page whose style sheet knows its classes."""
-    used = [one for one in found.bins if one.n]
+    used = [one for one in reliability.bins if one.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
-    drawn += [*_axes(), *_curve(used), *_columns(used), _caption(found)]
+    drawn += [*_axes(), *_curve(used), *_columns(used), _caption(reliability)]
     words = "; ".join(map(_words, used)) or "no decision has a label"
     title = "Confidence, and the share of decisions that the human shares"
     element = svg_element("reliability", title, words, WIDTH, HEIGHT, drawn)
@@ -96,11 +96,13 @@ def _columns(used: list[Bin]) -> list[str]:
     return drawn
 
 
-def _caption(found: Reliability) -> str:
-    said = "no decision has a label"
-    if found.ece.value is not None:
-        said = f"Decisions that the human shares, by confidence; expected calibration error {found.ece.value:.3f}"
-    return f'<text class="caption" x="{LEFT}" y="20">{said}</text>'
+def _caption(reliability: Reliability) -> str:
+    caption = "no decision has a label"
+    if reliability.ece.value is not None:
+        caption = (
+            f"Decisions that the human shares, by confidence; expected calibration error {reliability.ece.value:.3f}"
+        )
+    return f'<text class="caption" x="{LEFT}" y="20">{caption}</text>'
 
 
 def _words(one: Bin) -> str:

@@ -31,7 +31,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class BoxLine:
     """One part of a box; one of `depth` 1 is a part of the last one of depth 0."""
 
     text: str
@@ -45,7 +45,7 @@ class Box:
 
     title: str
     n: int
-    lines: tuple[Line, ...] = ()
+    lines: tuple[BoxLine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,17 @@ def steps(flow: Flow, most: int | None = None) -> tuple[Step, ...]:
         "Records removed before screening",
         flow.n_removed,
         (
-            Line("duplicate records", flow.duplicates),
-            Line("marked as ineligible by automation tools (initial filter)", total(flow.ineligible)),
-            *_parts(tuple(_named(rule) for rule in flow.ineligible), 1, most),
-            *([Line("removed for other reasons", flow.removed_otherwise)] if flow.removed_otherwise else []),
+            BoxLine("duplicate records", flow.duplicates),
+            BoxLine("marked as ineligible by automation tools (initial filter)", total(flow.ineligible)),
+            *_parts(tuple(Tally(name=rule.name.replace("_", " "), n=rule.n) for rule in flow.ineligible), 1, most),
+            *([BoxLine("removed for other reasons", flow.removed_otherwise)] if flow.removed_otherwise else []),
         ),
     )
-    found = [Step(IDENTIFICATION, identified, (removed,))]
+    boxes = [Step(IDENTIFICATION, identified, (removed,))]
     for number, stage in enumerate(flow.stages):
         later = flow.stages[number + 1] if number + 1 < len(flow.stages) else None
-        found += _stage(stage, later, number == 0, most)
-    return tuple(found)
+        boxes += _stage(stage, later, number == 0, most)
+    return tuple(boxes)
 
 
 def error_words(kind: str) -> str:
@@ -90,26 +90,26 @@ def _stage(stage: FlowStage, later: FlowStage | None, first: bool, most: int | N
     screening, noun = kind.decides(), kind.report_noun
     phase = SCREENING if screening else EVALUATION
     title = "Records screened by a language model" if screening else f"Records given to the {noun}"
-    admitted = [Line("of these, not passed by the stage before", stage.admitted)] if stage.admitted else []
-    taken_back = [Line("of these, kept out by software and decided by a human", stage.taken_back)]
+    admitted = [BoxLine("of these, not passed by the stage before", stage.admitted)] if stage.admitted else []
+    taken_back = [BoxLine("of these, kept out by software and decided by a human", stage.taken_back)]
     parts = (*admitted, *(taken_back if stage.taken_back else []))
     entered = Step(phase, Box(title, stage.entered, parts), tuple(_sides(stage, screening, most)))
     if screening:
         so_far = "" if stage.open == 0 else " so far"
-        what = Line("reports to be sought for full-text assessment") if later is None else None
+        what = BoxLine("reports to be sought for full-text assessment") if later is None else None
         lines = () if what is None else (what,)
         result = Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *lines))
         result_phase = INCLUDED if later is None or first else phase
     else:
-        marked = [Line("of these, evidence found too weak to keep", stage.marked)] if stage.marked else []
+        marked = [BoxLine("of these, evidence found too weak to keep", stage.marked)] if stage.marked else []
         result = Box(f"Records with a result of the {noun}", stage.passed, (*marked, *_by_human(stage)))
         result_phase = phase
     held_back = [] if later is None or not later.held_back else [Box("Not taken to the next stage", later.held_back)]
     return [entered, Step(result_phase, result, tuple(held_back))]
 
 
-def _by_human(stage: FlowStage) -> tuple[Line, ...]:
-    return (Line("of these, by a human", stage.passed_by_human),) if stage.passed_by_human else ()
+def _by_human(stage: FlowStage) -> tuple[BoxLine, ...]:
+    return (BoxLine("of these, by a human", stage.passed_by_human),) if stage.passed_by_human else ()
 
 
 def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
@@ -117,34 +117,30 @@ def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
     sides = []
     if screening:
         excluded = total(stage.excluded)
-        lines = (Line("by automation (language model)", excluded), *_parts(stage.excluded, 1, most))
+        lines = (BoxLine("by automation (language model)", excluded), *_parts(stage.excluded, 1, most))
         humans = stage.excluded_by_human
-        sides.append(Box("Records excluded", excluded + humans, (*lines, Line("by a human", humans))))
-        unverified = [Line("excluded by the model without a verified quote", stage.unverified, 1)]
+        sides.append(Box("Records excluded", excluded + humans, (*lines, BoxLine("by a human", humans))))
+        unverified = [BoxLine("excluded by the model without a verified quote", stage.unverified, 1)]
         referred = (
-            Line("no clear decision (uncertain)", stage.uncertain),
+            BoxLine("no clear decision (uncertain)", stage.uncertain),
             *(unverified if stage.unverified else []),
-            Line("no decision because of an error", total(failed)),
+            BoxLine("no decision because of an error", total(failed)),
             *_parts(failed, 1, most),
         )
         sides.append(Box("Records referred to a human", stage.referred, referred))
     elif failed:
         sides.append(Box("No result because of an error", total(failed), _parts(failed, 0, most)))
     if stage.cancelled or stage.open:
-        waiting = [Line("waiting or in progress", stage.open)] if stage.open else []
-        cancelled = [Line("cancelled", stage.cancelled)] if stage.cancelled else []
+        waiting = [BoxLine("waiting or in progress", stage.open)] if stage.open else []
+        cancelled = [BoxLine("cancelled", stage.cancelled)] if stage.cancelled else []
         word = "screened" if screening else "evaluated"
         sides.append(Box(f"Records not {word}", stage.open + stage.cancelled, (*waiting, *cancelled)))
     return sides
 
 
-def _named(rule: Tally) -> Tally:
-    return Tally(name=rule.name.replace("_", " "), n=rule.n)
-
-
-def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[Line, ...]:
-    lines = [Line(tally.name, tally.n, depth) for tally in tallies]
+def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
+    lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)
     rest = tallies[most - 1 :]
-    return (*lines[: most - 1], Line(f"{len(rest)} further", total(rest), depth))
+    return (*lines[: most - 1], BoxLine(f"{len(rest)} further", total(rest), depth))

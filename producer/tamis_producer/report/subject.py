@@ -1,4 +1,4 @@
-"""What a report is about: one batch, or a review with the batches of its stages."""
+"""The subject of a report: one batch, or a review with the batches of its stages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,14 +15,14 @@ from ..ledger import find_either
 
 
 class SubjectKind(StrEnum):
-    """What was asked for."""
+    """The kind of a subject."""
 
     BATCH = "batch"
     REVIEW = "review"
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReportSubject:
     """The batches of a report, in the order of their stages."""
 
     kind: SubjectKind
@@ -34,28 +34,28 @@ class Subject:
     ended: bool  # no further stage will begin
 
 
-def find_subject(connection: Connection, prefix: str) -> Subject:
+def find_subject(connection: Connection, prefix: str) -> ReportSubject:
     """The batch or the review whose id is, or begins with, `prefix`.
 
     Raises:
         UnknownBatch: no id begins so, or the review has no batch yet.
         InvalidRequest: several begin so.
     """
-    found = find_either(connection, prefix)
-    if found.review_id is not None:
-        return _review(connection, found.review_id)
-    statement = select(batches, func.now().label("read_at")).where(batches.c.id == found.batch_id)
+    match = find_either(connection, prefix)
+    if match.review_id is not None:
+        return _review(connection, match.review_id)
+    statement = select(batches, func.now().label("read_at")).where(batches.c.id == match.batch_id)
     row = connection.execute(statement).one()
-    return Subject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
+    return ReportSubject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
 
 
-def _review(connection: Connection, review_id: UUID) -> Subject:
+def _review(connection: Connection, review_id: UUID) -> ReportSubject:
     review = connection.execute(select(reviews, func.now().label("read_at")).where(reviews.c.id == review_id)).one()
     stages = select(batches).where(batches.c.review_id == review_id).order_by(batches.c.stage)
     rows = tuple(connection.execute(stages))
     if not rows:
         raise UnknownBatch(f"review {review_id} has no batch yet: there is nothing to report")
-    return Subject(
+    return ReportSubject(
         kind=SubjectKind.REVIEW,
         id=review.id,
         label=review.label,

@@ -33,7 +33,7 @@ _NAMES = {
 
 
 def outcome_names(operation: str) -> dict[str, str]:
-    """What an outcome is called where this operation asked."""
+    """Return the names of the outcomes for this operation."""
     kind = kind_of(operation)
     own = {Outcome.PASSED: _word(kind.includes), Outcome.EXCLUDED: _word(kind.excludes)} if kind.decides() else {}
     return {str(outcome): name for outcome, name in (_NAMES | own).items()}
@@ -44,7 +44,7 @@ def _word(value: str | bool | None) -> str:
 
 
 def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
-    """What the table's script has to know besides the rows: criteria by label, and words for each stage."""
+    """Return what the table's script needs besides the rows: criteria by label, and words for each stage."""
     return {
         "names": outcome_names(operations[0]),
         "criteria": {one.label: {"text": one.text, "excludes": one.excludes} for one in labelled},

@@ -20,25 +20,25 @@ ELLIPSIS = "\u2026"
 
 
 def width(text: str, size: float) -> float:
-    """How wide a line is, at most, in the units of `size`."""
+    """Return the width of a line, at most, in the units of `size`."""
     return sum(_thousandths(character) for character in text) * size / 1000 * SLACK
 
 
 def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
     """The text in lines that fit into `room`: at most `lines`, the last one cut with an ellipsis where more is left."""
     words = _broken(" ".join(text.split()), size, room)
-    found: list[str] = []
+    wrapped_lines: list[str] = []
     line = ""
     for n, word in enumerate(words):
         longer = f"{line} {word}" if line else word
         if not line or width(longer, size) <= room:
             line = longer
             continue
-        if len(found) == lines - 1:
-            return [*found, _cut(" ".join([line, *words[n:]]), size, room)]
-        found.append(line)
+        if len(wrapped_lines) == lines - 1:
+            return [*wrapped_lines, _cut(" ".join([line, *words[n:]]), size, room)]
+        wrapped_lines.append(line)
         line = word
-    return [*found, line]
+    return [*wrapped_lines, line]
 
 
 def _broken(text: str, size: float, room: float) -> list[str]:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from tamis_schemas import InputError, OperationFailed
 from tamis_schemas.ledger.revisions import head
+from tamis_schemas.values.frozen import Frozen
 
 from .holdings import holdings
 from .row_files import ArchiveFormat, check, read_file, write_file
@@ -28,10 +29,8 @@ __all__ = ["Archive", "ArchiveFormat", "TableFile", "archive_rows", "check", "fi
 MANIFEST = "manifest.json"
 
 
-class TableFile(BaseModel):
+class TableFile(Frozen):
     """The rows of one table."""
-
-    model_config = ConfigDict(frozen=True)
 
     table: str
     file: str
@@ -42,10 +41,8 @@ class TableFile(BaseModel):
     rows_sha256: str  # of what stands in it, whatever the format
 
 
-class Archive(BaseModel):
+class Archive(Frozen):
     """The manifest: what is in an archive, and what its files must be to be whole."""
-
-    model_config = ConfigDict(frozen=True)
 
     noun: Literal["batch", "review"]
     id: UUID
@@ -59,7 +56,7 @@ class Archive(BaseModel):
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """The size of all files."""
         return sum(one.bytes for one in self.tables)
 
 
@@ -122,10 +119,10 @@ def find_archives(folder: Path) -> list[Path]:
     """The archives in a folder, or the folder itself where it is one. Raises `InputError` where there is none."""
     if (folder / MANIFEST).exists():
         return [folder]
-    found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
-    if not found:
+    folders = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
+    if not folders:
         raise InputError(f"there is no archive: neither {MANIFEST} nor a folder with one", path=folder)
-    return found
+    return folders
 
 
 def verify(folder: Path) -> Archive:
@@ -194,7 +191,7 @@ def _told(rows: Iterator[Row], going_on: Callable[[], None]) -> Iterator[Row]:
 
 
 def _put_in_place(draft: Path, place: Path) -> None:
-    """In one step, as far as a folder can be; the archive before it is removed last."""
+    """Rename the draft in one step, as far as a folder can be; the archive before it is removed last."""
     former = place.with_name(f".{place.name}.former")
     shutil.rmtree(former, ignore_errors=True)
     if place.exists():

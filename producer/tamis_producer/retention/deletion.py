@@ -49,7 +49,7 @@ def mark(connection: Connection, subject: Subject) -> None:
 
 @dataclass(frozen=True)
 class Slice:
-    """What one transaction has deleted."""
+    """The rows that one transaction has deleted."""
 
     items: int
     batch_ended: bool = False  # with it the last row of a batch went
@@ -82,7 +82,7 @@ def _first_place(connection: Connection, batch_id: UUID) -> int | None:
 
 
 def _delete_batch(connection: Connection, batch_id: UUID) -> None:
-    """What it has beside its items, and with its last stage a review."""
+    """Delete the rest of a batch beside its items, and with its last stage a review."""
     for table in loose_tables():
         connection.execute(delete(table).where(table.c.batch_id == batch_id))
     review_id = connection.execute(

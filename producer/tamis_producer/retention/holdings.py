@@ -1,4 +1,4 @@
-"""Which rows belong to a batch or a review, told from the ledger's own tables: a new one cannot be forgotten."""
+"""The rows of a batch or a review, told from the ledger's own tables: a new one cannot be forgotten."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Holding:
 
     @property
     def archived(self) -> bool:
-        """Whether its rows are kept in an archive; those that follow from other rows come back with these."""
+        """True where its rows are kept in an archive; those that follow from other rows come back with these."""
         return bool(self.table.info.get(ARCHIVED, True))
 
 

@@ -59,12 +59,12 @@ def archive_locked(
 
     Both in the caller's transaction: nobody can decide about a record between the archive and the end.
     """
-    found = lock(connection, subject)
-    if found is None:
+    locked = lock(connection, subject)
+    if locked is None:
         return None
-    written = None if archive is None else archive_rows(connection, found, archive, form, going_on=going_on)
-    mark(connection, found)
-    return Purged(found, written)
+    written = None if archive is None else archive_rows(connection, locked, archive, form, going_on=going_on)
+    mark(connection, locked)
+    return Purged(locked, written)
 
 
 def _delete_marked(engine: Engine, progress: Callable[[int], None]) -> None:

@@ -61,8 +61,8 @@ def restore(engine: Engine, folder: Path) -> Restored:
 
 def _check_tables(archive: Archive, folder: Path) -> None:
     for one in archive.tables:
-        known = metadata.tables.get(one.table)
-        unknown = one.table if known is None else next((name for name in one.columns if name not in known.c), None)
+        table = metadata.tables.get(one.table)
+        unknown = one.table if table is None else next((name for name in one.columns if name not in table.c), None)
         if unknown is not None:
             raise InputError(
                 f"a ledger of revision {archive.revision} wrote it, with {unknown!r}; the tables of this release "
@@ -72,43 +72,43 @@ def _check_tables(archive: Archive, folder: Path) -> None:
 
 
 def _is_there(connection: Connection, archive: Archive) -> bool:
-    found = connection.execute(select(batches.c.purging_at).where(batches.c.id.in_(archive.batches))).scalars().all()
-    if any(since is not None for since in found):
+    purging = connection.execute(select(batches.c.purging_at).where(batches.c.id.in_(archive.batches))).scalars().all()
+    if any(since is not None for since in purging):
         raise IllegalTransition(
             f"{archive.noun} {archive.id} is being purged: run `tamis purge` again to bring that to its end, then "
             "restore it"
         )
-    return bool(found)
+    return bool(purging)
 
 
 def _free_keys(connection: Connection, one: TableFile, rows: Iterator[Row], changed: list[str]) -> Iterator[Row]:
     """The batches' rows; an idempotency key that another batch has used since stays with that one."""
     for row in rows:
-        given = _named(one, row)
-        if given["idempotency_key"] is None:
+        values = _named(one, row)
+        if values["idempotency_key"] is None:
             yield row
             continue
         used = select(batches.c.id).where(
-            func.coalesce(batches.c.api_key_id, "") == (given.get("api_key_id") or ""),
-            batches.c.idempotency_key == given["idempotency_key"],
+            func.coalesce(batches.c.api_key_id, "") == (values.get("api_key_id") or ""),
+            batches.c.idempotency_key == values["idempotency_key"],
         )
         taken = connection.execute(used).scalar_one_or_none()
         if taken is not None:
             changed.append(f"its idempotency key belongs to batch {taken} now")
-            given["idempotency_key"] = None
-        yield tuple(given.values())
+            values["idempotency_key"] = None
+        yield tuple(values.values())
 
 
 def _free_content(connection: Connection, one: TableFile, rows: Iterator[Row], changed: list[str]) -> Iterator[Row]:
     """The review's row; where it was begun anew since, the same plan and records resume that one."""
     for row in rows:
-        given = _named(one, row)
-        used = select(reviews.c.id).where(reviews.c.content_sha256 == given["content_sha256"])
+        values = _named(one, row)
+        used = select(reviews.c.id).where(reviews.c.content_sha256 == values["content_sha256"])
         taken: UUID | None = connection.execute(used).scalar_one_or_none()
         if taken is not None:
             changed.append(f"the same plan and records resume review {taken} now")
-            given["content_sha256"] = f"restored {given['id']}"
-        yield tuple(given.values())
+            values["content_sha256"] = f"restored {values['id']}"
+        yield tuple(values.values())
 
 
 def _named(one: TableFile, row: Sequence[Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .rows import PORTION, Row
 
 
 class ArchiveFormat(StrEnum):
-    """How an archive's rows are written."""
+    """The format of an archive's rows."""
 
     JSONL = "jsonl"
     PARQUET = "parquet"
@@ -28,7 +28,7 @@ class ArchiveFormat(StrEnum):
 
 
 def check(form: ArchiveFormat) -> None:
-    """Nothing where files of this form can be written here. Raises `ConfigurationError` naming the extra that lacks."""
+    """Return where files of this form can be written here. Raises `ConfigurationError` naming the missing extra."""
     if form is ArchiveFormat.PARQUET:
         _parquet()
 
@@ -63,7 +63,9 @@ def _write_parquet(path: Path, columns: Sequence[Column[Any]], rows: Iterable[Ro
         remaining = iter(rows)
         while portion := list(islice(remaining, PORTION)):
             values = [list(column) for column in zip(*portion, strict=True)]
-            arrays = [arrow.array(given, kind) for given, kind in zip(values, schema.types, strict=True)]
+            arrays = [
+                arrow.array(column_values, kind) for column_values, kind in zip(values, schema.types, strict=True)
+            ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 

@@ -30,8 +30,8 @@ def read_rows(connection: Connection, holding: Holding) -> Iterator[Row]:
         .order_by(*holding.table.primary_key.columns)
         .execution_options(yield_per=PORTION)
     )
-    with closing(connection.execute(statement)) as found:
-        for row in found:
+    with closing(connection.execute(statement)) as rows:
+        for row in rows:
             yield tuple(_value(column, text) for column, text in zip(columns, row, strict=True))
 
 

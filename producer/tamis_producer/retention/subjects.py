@@ -1,4 +1,4 @@
-"""What may be purged: a batch of its own, or a review with all its stages, that is finished."""
+"""Subjects of a purge: a batch of its own, or a review with all its stages, that is finished."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def find_subjects(
     label: str | None = None,
     limit: int | None = None,
 ) -> list[Subject]:
-    """What may be purged of what is asked for, the one that ended first coming first.
+    """Return the matching subjects that may be purged, the one that ended first coming first.
 
     Args:
         connection: to the ledger.
@@ -71,13 +71,13 @@ def find_subjects(
         wanted = wanted.having(before > _ENDED_AT)
     if not ids:
         wanted = wanted.having(_MAY_GO)
-    found = [_subject(row) for row in connection.execute(wanted.limit(limit))]
-    for one in found:
+    subjects = [_subject(row) for row in connection.execute(wanted.limit(limit))]
+    for one in subjects:
         if one.ended_at is None:
             raise IllegalTransition(
                 f"{one.noun} {one.id} is not finished: `tamis cancel {one.id}` ends it, then it can be purged"
             )
-    return found
+    return subjects
 
 
 def find_again(connection: Connection, subject: Subject) -> Subject | None:
@@ -140,13 +140,13 @@ def _subject(row: Row[tuple[object, ...]]) -> Subject:
 
 
 def _subject_id(connection: Connection, prefix: str) -> UUID:
-    found = find_either(connection, prefix)
-    if found.batch_id is None:
-        assert found.review_id is not None  # noqa: S101 - one of the two is set
-        return found.review_id
-    review = connection.execute(select(batches.c.review_id).where(batches.c.id == found.batch_id)).scalar_one()
+    match = find_either(connection, prefix)
+    if match.batch_id is None:
+        assert match.review_id is not None  # noqa: S101 - one of the two is set
+        return match.review_id
+    review = connection.execute(select(batches.c.review_id).where(batches.c.id == match.batch_id)).scalar_one()
     if review is not None:
         raise InvalidRequest(
-            f"batch {found.batch_id} is a stage of a review, which goes as a whole: `tamis purge {review}`"
+            f"batch {match.batch_id} is a stage of a review, which goes as a whole: `tamis purge {review}`"
         )
-    return found.batch_id
+    return match.batch_id

@@ -34,8 +34,7 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 def pause(connection: Connection, batch_id: UUID) -> None:
     """No item of the batch is begun any more. A batch that is paused stays as it is, with its reason.
 
-    Raises:
-        IllegalTransition: it is completed or cancelled.
+    Raises `IllegalTransition`: it is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "pause")
     if batch.state != BatchStatus.PAUSED:
@@ -68,7 +67,7 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
         return
     started_at = func.coalesce(batches.c.started_at, func.now())
     _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
-    _take_back(connection, batch)
+    requeue_shards(connection, batch)
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
@@ -77,20 +76,18 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
     What is in flight is dispatched again with its shard, to a queue of the new priority. The messages in the old queue
     do no harm: whichever comes first is granted the claim.
 
-    Raises:
-        IllegalTransition: it is completed or cancelled.
+    Raises `IllegalTransition`: it is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:
         _set(connection, batch_id, priority=priority.value, lane=None)
-        _take_back(connection, batch)
+        requeue_shards(connection, batch)
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
-    """What is pending becomes cancelled at once, and what is given back later; a worker writes the summary then.
+    """Cancel what is pending at once, and the rest when it is given back; a worker writes the summary then.
 
-    Raises:
-        IllegalTransition: it is completed.
+    Raises `IllegalTransition`: it is completed.
     """
     batch = _locked(connection, batch_id, "cancel")
     if batch.state == BatchStatus.CANCELLED:
@@ -103,13 +100,13 @@ def cancel(connection: Connection, batch_id: UUID) -> None:
     )
 
 
-def priority_of(given: Priority | str) -> Priority:
+def priority_of(name: Priority | str) -> Priority:
     """A priority by its name. Raises `InvalidParameters` naming those that there are."""
     try:
-        return Priority(given)
+        return Priority(name)
     except ValueError as error:
-        known = ", ".join(priority.value for priority in Priority)
-        raise InvalidParameters(f"priority: {given!r} is none of {known}") from error
+        names = ", ".join(priority.value for priority in Priority)
+        raise InvalidParameters(f"priority: {name!r} is none of {names}") from error
 
 
 def current_stage(connection: Connection, review_id: UUID) -> UUID | None:
@@ -132,7 +129,7 @@ def current_stage(connection: Connection, review_id: UUID) -> UUID | None:
 
 
 def nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
-    """Of a review that is finished."""
+    """Return the error for a review that is finished."""
     return IllegalTransition(
         f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
         "came of it"
@@ -152,7 +149,7 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
     return batch
 
 
-def _take_back(connection: Connection, batch: Row[Any]) -> None:
+def requeue_shards(connection: Connection, batch: Row[Any]) -> None:
     """Have the shards in flight wait, to be dispatched again."""
     dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
     connection.execute(

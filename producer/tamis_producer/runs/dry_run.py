@@ -3,10 +3,9 @@
 Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TypeAlias
 
 from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, Steering
 
@@ -40,14 +39,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What the prompts of all records have in common, which an endpoint may read once; tokens are estimates."""
+    """The common beginning of all records' prompts, which an endpoint may read once; tokens are estimates."""
 
     tokens: int  # of the system message and the schema of the answer
     minimum: int  # tokens from which endpoints keep it
 
     @property
     def words(self) -> str:
-        """For people: how long it is, and whether that is enough."""
+        """The length in words, and whether it is enough."""
         told = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
             return f"{told}, enough for endpoints that keep {self.minimum:,} or more"
@@ -58,7 +57,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Duration:
-    """How long it would take at least, and which limit makes it so long."""
+    """The time that the batch would take at least, and the limit that makes it so long."""
 
     seconds: float
     bound: str  # for people: `500 requests a minute`
@@ -66,7 +65,7 @@ class Duration:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What would be asked in the first round, one call a question; tokens are estimates."""
+    """The questions of the first round, one call each; tokens are estimates."""
 
     model: str | None  # None: only the workers know it
     samples: tuple[Sample, ...]
@@ -93,7 +92,3 @@ class Rehearsal:
     def calls(self) -> int:
         """The questions of the first round that the cache does not answer."""
         return self.questions - (self.cached or 0)
-
-
-Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
-BeginningOf: TypeAlias = Callable[[Operation], Beginning]

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, text
 
 from tamis_schemas import ErrorKind, RetryBias
-from tamis_schemas.batches.retry_bias import Evaluated, RoundTally
+from tamis_schemas.batches.retry_bias import EndedRecord, RoundTally
 from tamis_schemas.ledger.verdicts import text_of
 from tamis_schemas.operations import kind_of
 
@@ -47,7 +47,7 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
-    """How the failures of each round were distributed; no rounds where nothing failed and there was but one round.
+    """Return the failures of each round and their traits; no rounds where nothing failed and there was but one round.
 
     The neighbours of a record are the decided ones next before and after it in the batch, whichever round decided them.
     """
@@ -55,9 +55,9 @@ def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     if not batch.worth_telling:
         return RetryBias()
     kind = kind_of(batch.operation)
-    given = {"batch_id": batch_id, "including": text_of(kind.includes), "year": _YEAR}
+    values = {"batch_id": batch_id, "including": text_of(kind.includes), "year": _YEAR}
     rounds: dict[int, RoundTally] = defaultdict(RoundTally)
-    for row in connection.execute(_ENDS, given, execution_options={"yield_per": AT_ONCE}):
+    for row in connection.execute(_ENDS, values, execution_options={"yield_per": AT_ONCE}):
         passed_around = row.neighbours if kind.decides() else None
         for number, failure in zip(row.rounds or (), row.kinds or (), strict=True):
             rounds[number].add(_evaluated(row, passed_around, failure))
@@ -68,6 +68,6 @@ def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     return RetryBias(rounds=tuple(rounds[number].compared(number) for number in sorted(rounds)))
 
 
-def _evaluated(row: Row[Any], neighbours: int | None, kind: str | None, passed: bool | None = None) -> Evaluated:
+def _evaluated(row: Row[Any], neighbours: int | None, kind: str | None, passed: bool | None = None) -> EndedRecord:
     failure = None if kind is None else ErrorKind(kind)
-    return Evaluated(row.characters, row.year, neighbours, failure, passed)
+    return EndedRecord(row.characters, row.year, neighbours, failure, passed)

@@ -65,22 +65,22 @@ class Retryable:
     likely_cost: Decimal | None  # dollars; None: the batch's decided items have no known price
 
 
-def kinds_of(given: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
+def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
     """Kinds of errors by their names; None: all. Raises `InvalidParameters` naming the kinds that there are."""
-    if given is None:
+    if named is None:
         return None
-    if isinstance(given, str):
-        raise InvalidParameters(f"kinds: {given!r} is one text; give a list of kinds, for example ['timeout']")
-    found = set()
-    for kind in given:
+    if isinstance(named, str):
+        raise InvalidParameters(f"kinds: {named!r} is one text; give a list of kinds, for example ['timeout']")
+    kinds = set()
+    for kind in named:
         try:
-            found.add(ErrorKind(kind))
+            kinds.add(ErrorKind(kind))
         except ValueError as error:
-            known = ", ".join(kind.value for kind in ErrorKind)
-            raise InvalidParameters(f"{kind!r} is no kind of error; these are: {known}") from error
-    if not found:
+            names = ", ".join(kind.value for kind in ErrorKind)
+            raise InvalidParameters(f"{kind!r} is no kind of error; these are: {names}") from error
+    if not kinds:
         raise InvalidParameters("kinds: none is named; leave them out to retry every failed item")
-    return frozenset(found)
+    return frozenset(kinds)
 
 
 def retry(
@@ -132,7 +132,7 @@ def retry(
 
 
 def later_stage(connection: Connection, batch_id: UUID) -> bool:
-    """Whether the stage after this batch's own has begun: what a further round decides does not follow into it."""
+    """Return whether the stage after this batch's own has begun: results of a further round do not follow into it."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     return _has_later_stage(connection, batch)
 
@@ -275,7 +275,7 @@ def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
 
 
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
-    """Why there is nothing to retry, and what there is instead."""
+    """Return why there is nothing to retry, and what there is instead."""
     n = func.count().label("n")
     there = connection.execute(
         select(results.c.error_kind, n)
@@ -289,9 +289,9 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     also = f"; of its items {n_cancelled:,} are cancelled, which --cancelled retries" if n_cancelled else ""
     if kinds is None or not there:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
-    asked = " or ".join(sorted(kind.value for kind in kinds))
-    known = ", ".join(f"{row.error_kind} ({row.n:,})" for row in there)
-    return f"batch {batch.id} has no failed item of kind {asked}; its failures are: {known}{also}"
+    wanted = " or ".join(sorted(kind.value for kind in kinds))
+    counts = ", ".join(f"{row.error_kind} ({row.n:,})" for row in there)
+    return f"batch {batch.id} has no failed item of kind {wanted}; its failures are: {counts}{also}"
 
 
 def _result_of_item() -> Any:

@@ -32,8 +32,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
     Runs in the caller's transaction. `first` is the batch of the first stage, of which this fills in the place.
     `again`: a new review in any case.
 
-    Raises:
-        IdempotencyConflict: the one that is there has a stage that may cost more than this plan lets it.
+    Raises `IdempotencyConflict`: the one that is there has a stage that may cost more than this plan lets it.
     """
     stored = plan.model_dump(mode="json")
     content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())
@@ -52,15 +51,15 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
             .join(reviews, reviews.c.id == batches.c.review_id)
             .where(reviews.c.content_sha256 == content.hexdigest(), batches.c.stage == 0)
         )
-        found = connection.execute(there).one()
-        for before, now in zip(ReviewPlan.model_validate(found.plan).stages, plan.stages, strict=True):
+        review = connection.execute(there).one()
+        for before, now in zip(ReviewPlan.model_validate(review.plan).stages, plan.stages, strict=True):
             check_budget(f"the review's stage {now.name}", has=before.max_cost, asked=now.max_cost)
-        return Begun(found.review_id, found.id)
+        return Begun(review.review_id, review.id)
     return Begun(made, insert_batch(connection, first.at(Stage(made, 0))))
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """As `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
+    """Do as `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 

@@ -1,20 +1,20 @@
-"""Which workers there are and how they are: as the ledger says or, while it is away, as they say in Redis."""
+"""The workers and their state: from the ledger or, while it is away, from Redis."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 import redis
 from pydantic import ValidationError
-from sqlalchemy import Column, Connection, Engine, Label, func, select
+from sqlalchemy import Engine, select
 
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
-from tamis_schemas.ledger import repairs, workers
+from tamis_schemas.ledger import repairs
 
 from ..ledger import ledger_errors
+from ..ledger.live_workers import read_live_workers, views_of
 from ..ledger.worker_view import WorkerReport, WorkerView
 
 ANSWER_WITHIN = 5.0  # s
@@ -29,31 +29,17 @@ def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
     """
     try:
         with ledger_errors(), engine.connect() as connection:
-            return _views(read_ledger(connection))
+            return read_live_workers(connection)
     except LedgerUnavailable as away:
         try:
-            return _views(read_redis(broker_url))
+            return views_of(read_redis(broker_url))
         except BrokerUnavailable as error:
             raise LedgerUnavailable(f"{away}; {error}") from error
 
 
-def read_ledger(connection: Connection) -> list[WorkerReport]:
-    """The workers whose lease holds."""
-
-    def age(column: Column[Any], name: str) -> Label[Any]:
-        return func.extract("epoch", func.now() - column).label(name)
-
-    w = workers.c
-    statement = select(
-        *(w.id, w.host, w.pid, w.version, w.concurrency, w.in_flight, w.state, w.reason),
-        *(age(w.state_since, "state_for"), age(w.started_at, "running_for"), age(w.progress_at, "idle_for")),
-    ).where(w.lease_until > func.now())
-    return [WorkerReport.model_validate(dict(row)) for row in connection.execute(statement).mappings()]
-
-
 @dataclass(frozen=True)
 class Repairs:
-    """How often the reconcilers of all workers have set something of a kind going again."""
+    """The number of times that the reconcilers of all workers have set something of a kind going again."""
 
     kind: str  # a field of the worker's `Swept`
     total: int
@@ -61,7 +47,7 @@ class Repairs:
 
 
 def read_repairs(engine: Engine) -> list[Repairs]:
-    """What was ever repaired, the latest first. Raises `LedgerUnavailable`."""
+    """Return all repairs, the latest first. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
         return [Repairs(row.kind, row.total, row.last_at) for row in rows]
@@ -76,22 +62,17 @@ def read_redis(broker_url: str) -> list[WorkerReport]:
             broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN
         ) as client:
             keys = list(client.scan_iter(f"{wire.WORKER_KEYS}*", count=1000))
-            told = client.mget(keys) if keys else []
+            reports = client.mget(keys) if keys else []
     except (redis.RedisError, OSError) as error:
         raise BrokerUnavailable("Redis does not answer either") from error
-    return _reports([value for value in told if value is not None])
+    return _reports([value for value in reports if value is not None])
 
 
-def _reports(told: Sequence[bytes]) -> list[WorkerReport]:
+def _reports(values: Sequence[bytes]) -> list[WorkerReport]:
     reports = []
-    for value in told:
+    for value in values:
         try:
             reports.append(WorkerReport.model_validate(json.loads(value)))
         except (ValueError, ValidationError):
             continue  # written by another release; the ledger knows that worker once it is back
     return reports
-
-
-def _views(reports: Sequence[WorkerReport]) -> list[WorkerView]:
-    now = datetime.now(UTC)
-    return [WorkerView.of(report, now) for report in sorted(reports, key=lambda one: -one.running_for)]

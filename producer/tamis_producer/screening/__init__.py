@@ -22,13 +22,6 @@ costs on labelled records.
 | `compiled` | the one place where patterns are compiled |
 """
 
-from typing import TYPE_CHECKING
-
 from tamis_schemas.lazy import exports
 
-__all__ = ["InitialFilter"]
-
-if TYPE_CHECKING:  # the same names as in the table below, which a test holds to these
-    from .initial_filter import InitialFilter
-else:
-    __getattr__ = exports(__name__, {"initial_filter": "InitialFilter"})
+__getattr__, __all__ = exports(__name__, __file__)

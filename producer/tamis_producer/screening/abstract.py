@@ -3,7 +3,7 @@
 from . import compiled
 
 _LONGEST_PLACEHOLDER = 80  # characters
-_PLACEHOLDER = compiled.own(
+_PLACEHOLDER = compiled.compile_trusted(
     r"^[\s\[(<*\"'.-]*(?:(?:there is |the )?(?:no|without)(?: an?)?(?: english)? ?abstracts?(?: is| was)?"
     r"(?: (?:available|provided|given|supplied|found|present|exists))?(?: for this (?:article|paper|record))?|"
     r"(?:the )?abstract(?: is| was)? (?:not|un)[ -]?(?:available|provided|given|supplied|found)(?: \w+){0,4}|abstract|"

@@ -22,16 +22,15 @@ def options(*, memory: int = MEMORY) -> re2.Options:
     return made
 
 
-def own(pattern: str) -> re2._Regexp:
+def compile_trusted(pattern: str) -> re2._Regexp:
     """A pattern of this package, over UTF-8."""
     return re2.compile(pattern.encode("utf-8"), options())
 
 
-def given(pattern: object, place: str) -> re2._Regexp:
+def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
     """A pattern that a caller may have written, over UTF-8.
 
-    Raises:
-        InvalidParameters: naming `place`, what is wrong, and where in the pattern it stands.
+    Raises `InvalidParameters` naming `place`, what is wrong, and where in the pattern it stands.
     """
     if not isinstance(pattern, str):
         raise InvalidParameters(f"{place}: a pattern is a text, not a {type(pattern).__name__}")
@@ -49,19 +48,19 @@ def given(pattern: object, place: str) -> re2._Regexp:
 
 
 def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Which of the patterns match, in one pass; None for none at all. Each must have compiled alone before."""
+    """Return the set that finds all matching patterns in one pass; None for none. Each must have compiled before."""
     if not patterns:
         return None
-    found = re2.Set.SearchSet(options())
+    pattern_set = re2.Set.SearchSet(options())
     for pattern in patterns:
-        found.Add(pattern.encode("utf-8"))
-    found.Compile()
-    return found
+        pattern_set.Add(pattern.encode("utf-8"))
+    pattern_set.Compile()
+    return pattern_set
 
 
 def _complaint(error: re2.error, pattern: str) -> str:
-    said = error.args[0] if error.args else b""
-    message = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    words = error.args[0] if error.args else b""
+    message = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
     _, _, fragment = message.partition(": ")
     at = pattern.find(fragment) if fragment else -1
     where = f" (at character {at + 1})" if at > 0 or (at == 0 and fragment != pattern) else ""

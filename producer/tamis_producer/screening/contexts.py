@@ -20,8 +20,10 @@ _MENTION = "xqthementionqx"
 _PLACEHOLDER_WORD = "keyword"
 _SPEC_GAP = r"(?:\w+\s+)*"
 _BOUNDED_GAP = rf"(?:[\w'-]+\s+){{0,{GAP_WORDS}}}"
-_SENTENCE_END = compiled.own(r"[.!?][\"')\]]*\s+[\"'(\[]*(?-i:[A-Z])|\n\s*\n")
-_ABBREVIATION = compiled.own(r"(?:\b(?:e\.?g|i\.?e|vs|al|cf|etc|approx|resp|no|fig|dr|ref|refs|incl)|\b[a-z])$")
+_SENTENCE_END = compiled.compile_trusted(r"[.!?][\"')\]]*\s+[\"'(\[]*(?-i:[A-Z])|\n\s*\n")
+_ABBREVIATION = compiled.compile_trusted(
+    r"(?:\b(?:e\.?g|i\.?e|vs|al|cf|etc|approx|resp|no|fig|dr|ref|refs|incl)|\b[a-z])$"
+)
 _DASHES = {ord(dash): "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"} | {
     0x2019: "'",
     0x2018: "'",
@@ -90,12 +92,12 @@ class Contexts:
                 raise InvalidParameters(f"{where}: a context is a text, not a {type(template).__name__}")
             if PLACEHOLDER not in template:
                 raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it is about no mention")
-            compiled.given(template.replace(PLACEHOLDER, _PLACEHOLDER_WORD), where)
+            compiled.compile_untrusted(template.replace(PLACEHOLDER, _PLACEHOLDER_WORD), where)
             ready.append(template.replace(_SPEC_GAP, _BOUNDED_GAP).replace(PLACEHOLDER, _MENTION))
-        self._any = compiled.own("|".join(f"(?:{one})" for one in ready)) if ready else None
+        self._any = compiled.compile_trusted("|".join(f"(?:{one})" for one in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Whether one of them is about the mention in the window."""
+        """Return whether one of them is about the mention in the window."""
         return self._any is not None and self._any.search(window) is not None
 
 
@@ -109,11 +111,11 @@ def window(text: bytes, mention: Mention) -> bytes:
 
 
 def sentence_ends(text: bytes) -> list[int]:
-    """Where its sentences end, in order."""
+    """Return the places at which its sentences end, in order."""
     return [
-        found.start() + 1
-        for found in _SENTENCE_END.finditer(text)
-        if found.group()[:1] != b"." or not _ABBREVIATION.search(text[max(0, found.start() - 6) : found.start()])
+        match.start() + 1
+        for match in _SENTENCE_END.finditer(text)
+        if match.group()[:1] != b"." or not _ABBREVIATION.search(text[max(0, match.start() - 6) : match.start()])
     ]
 
 

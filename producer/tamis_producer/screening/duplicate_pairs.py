@@ -19,7 +19,7 @@ COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _O
 
 
 class PairKind(StrEnum):
-    """What becomes of a pair: of a copy one record is kept out, of a doubt none."""
+    """The kind of a pair: of a copy one record is kept out, of a doubt none."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -35,7 +35,7 @@ class PlacedRecord:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What tells it from others, under the names of `COLUMNS`."""
+        """The fields that tell it from others, under the names of `COLUMNS`."""
         own = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
         place = {"file": self.file.name, "index": self.index, "line": self.record.get("_line")}
         return {**place, "id": resolve_item_id(self.record), **own}
@@ -68,8 +68,7 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> Dup
 
     A file of more than `max_bytes` is not read.
 
-    Raises:
-        InputError: a file cannot be read, or is empty.
+    Raises `InputError`: a file cannot be read, or is empty.
     """
     placed = [
         PlacedRecord(path, index, record)
@@ -77,12 +76,12 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> Dup
         for index, record in enumerate(read_records(path, max_bytes=max_bytes))
     ]
     records = [one.record for one in placed]
-    found = find_duplicates(records)
+    duplicates = find_duplicates(records)
     copies = [
         RecordPair(PairKind.COPY, reason_of(copy, records), placed[copy.index], placed[copy.of])
-        for copy in found.copies
+        for copy in duplicates.copies
     ]
-    doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in found.doubts]
+    doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in duplicates.doubts]
     return DuplicatePairs(len(records), [*copies, *doubts])
 
 

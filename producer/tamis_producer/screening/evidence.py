@@ -1,4 +1,4 @@
-"""Evidence: whom and what a paper studies, by its own words."""
+"""PaperEvidence: whom and what a paper studies, by its own words."""
 
 from functools import cached_property
 from itertools import islice
@@ -7,7 +7,7 @@ from . import compiled
 from .contexts import sentence_ends
 from .exclusions import Exclusions
 
-_PEOPLE = compiled.own(
+_PEOPLE = compiled.compile_trusted(
     r"\b(?:patients?|outpatients?|inpatients?|participants?|people|persons?|individuals|subjects?|volunteers?|"
     r"respondents?|humans|human (?:subjects?|participants?|patients?|volunteers?|stud(?:y|ies)|trials?|data|beings?)|"
     r"adults|adolescents?|child|children|infants?|girls?|boys?|women|woman|men|man|mothers?|fathers?|parents?|famil(?:y|ies)|"
@@ -16,13 +16,13 @@ _PEOPLE = compiled.own(
     r"clinical (?:trials?|stud(?:y|ies)|practice|routine|decision)|phase (?:[1-4]|i{1,3}|iv)|randomi[sz]ed controlled|"
     r"hospitals?|nursing homes?|population-based)\b"
 )
-_ANIMALS = compiled.own(
+_ANIMALS = compiled.compile_trusted(
     r"\b(?:animals?|rats?|mice|mouse|murine|rodents?|rabbits?|dogs?|pupp(?:y|ies)|beagles?|cats|kittens?|pigs?|piglets?|"
     r"swine|minipigs?|sows?|boars?|cows?|cattle|calves|heifers?|sheep|lambs?|ewes?|goats?|horses?|equine|ponies|monkeys?|"
     r"macaques?|baboons?|marmosets?|primates?|chimpanzees?|zebrafish|drosophila|hamsters?|guinea[ -]pigs?|ferrets?|"
     r"gerbils?|chickens?|poultry|livestock|veterinarians?|veterinary medicine|breeds?)\b"
 )
-_DESIGNS = compiled.own(
+_DESIGNS = compiled.compile_trusted(
     r"\b(?:systematic(?:ally)? (?:\w+ )?(?:review\w*|search\w*|map)|meta-?\s?analys[ie]s|"
     r"(?:scoping|umbrella|rapid|narrative) reviews?|"
     r"randomi[sz]ed|cohort|cross-sectional|case-control|survey|longitudinal|registry|register-based|population-based|"
@@ -30,7 +30,7 @@ _DESIGNS = compiled.own(
     r"individual patient data|mixed methods)\b"
 )
 # What PubMed, Ovid and Cochrane append to a title.
-_REVIEW_NOTE = compiled.own(
+_REVIEW_NOTE = compiled.compile_trusted(
     r"[\[(]\s*(?:(?:systematic|scoping|umbrella|narrative|literature)\s+)?reviews?(?:\s+articles?|,\s*\w+)?\s*[\])]"
 )
 _REVIEW = (
@@ -39,7 +39,7 @@ _REVIEW = (
 )
 _MADE = r"(?:perform|conduct|undert|carr|did|do|present|report|complet|provid|includ)\w*"
 # What an abstract says of its own paper; of others it says "systematic reviews are lacking".
-_OWN_REVIEW = compiled.own(
+_OWN_REVIEW = compiled.compile_trusted(
     rf"\b(?:this|the present|the current|our)\s+(?:[\w-]+\s+){{0,2}}{_REVIEW}\b|"
     rf"\b(?:we|authors?|study|paper|article)\s+(?:[\w-]+\s+){{0,3}}{_MADE}\s+(?:[\w-]+\s+){{0,5}}{_REVIEW}\b|"
     rf"\b{_REVIEW}\s+(?:[\w-]+\s+){{0,6}}(?:was|were)\s+(?:\w+\s+)?(?:perform|conduct|undert|carr|done|made)\w*|"
@@ -56,15 +56,15 @@ _TEN_OR_MORE = (
     r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|"
     r"(?:(?:a|one|two|three|four|five|six|seven|eight|nine)\s+)?(?:hundred|dozen)(?:\s+(?:and\s+)?[\w-]+)?)"
 )
-_LARGE_SERIES = compiled.own(
+_LARGE_SERIES = compiled.compile_trusted(
     rf"(?:^|[\s(\[=>]){_TEN_OR_MORE}(?:-|\s+(?:[a-z-]+\s+){{0,3}}){_COUNTED}\b|"
     rf"\bn\s*=\s*(?:[1-9]\d{{1,3}}|[1-9]\d{{0,2}}(?:,\d{{3}})+)\b|\bseries\s+of\s+{_TEN_OR_MORE}(?:\s*[.,;:)]|\s*$|\s+(?:in|with|at|from|who)\b)"
 )
-_NO_COUNT = compiled.own(r"\b(?:years?|yrs?|months?|weeks?|days?|hours?|old|aged?|times|sessions?)\b")
-_ONE_IN = compiled.own(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts nobody
+_NO_COUNT = compiled.compile_trusted(r"\b(?:years?|yrs?|months?|weeks?|days?|hours?|old|aged?|times|sessions?)\b")
+_ONE_IN = compiled.compile_trusted(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts nobody
 _MOST_COUNTS = 100  # of one text
 
-_STUDIED = compiled.own(
+_STUDIED = compiled.compile_trusted(
     rf"\b(?:\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|{_TEN_OR_MORE})\s+(?:[\w-]+\s+){{0,4}}{_COUNTED}\b|"
     rf"\b{_COUNTED}\s+(?:[\w-]+\s+){{0,4}}(?:were|was|underwent|received|completed|reported|attended|participated)\b|"
     r"\b(?:participants?|volunteers?|respondents?|outpatients?|inpatients?|healthy (?:donors?|controls?|subjects?)|"
@@ -75,8 +75,8 @@ _STUDIED = compiled.own(
 )
 
 
-class Evidence:
-    """What one paper says, looked up when a rule asks."""
+class PaperEvidence:
+    """The evidence in one paper, looked up when a rule asks."""
 
     def __init__(self, title: bytes, abstract: bytes) -> None:
         self._title = title
@@ -92,7 +92,7 @@ class Evidence:
 
     @cached_property
     def people_studied(self) -> bool:
-        """Whether the abstract counts people, says what was done with them, or names samples of theirs."""
+        """True where the abstract counts people, says what was done with them, or names samples of theirs."""
         return _STUDIED.search(self._abstract) is not None
 
     @cached_property
@@ -105,17 +105,17 @@ class Evidence:
 
     @cached_property
     def is_review(self) -> bool:
-        """Whether a note in the title says so, or the abstract that its own paper is, or holds, a systematic review."""
+        """True where the title notes, or the abstract says, that the paper is or holds a systematic review."""
         return _REVIEW_NOTE.search(self._title) is not None or _OWN_REVIEW.search(self._abstract) is not None
 
     @cached_property
     def large_series(self) -> bool:
-        """Whether title or abstract counts ten patients or more."""
+        """True where title or abstract counts ten patients or more."""
         return _counts_ten(self._title) or _counts_ten(self._abstract)
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        """What the abstract's exclusion sentences cover."""
+        """The stretches that the abstract's exclusion sentences cover."""
         return Exclusions(self._abstract, sentence_ends(self._abstract))
 
 
@@ -129,12 +129,12 @@ def names_animals(text: bytes) -> bool:
 
 def _counts_ten(text: bytes) -> bool:
     return any(
-        _NO_COUNT.search(found.group()) is None
-        and _ONE_IN.search(text[max(0, found.start() - 10) : found.start() + 1]) is None
-        for found in islice(_LARGE_SERIES.finditer(text), _MOST_COUNTS)
+        _NO_COUNT.search(match.group()) is None
+        and _ONE_IN.search(text[max(0, match.start() - 10) : match.start() + 1]) is None
+        for match in islice(_LARGE_SERIES.finditer(text), _MOST_COUNTS)
     )
 
 
 def names_design(text: bytes) -> bool:
-    """Whether the text names a design of studies other than single cases, opinions and plans."""
+    """Return whether the text names a design of studies other than single cases, opinions and plans."""
     return _DESIGNS.search(text) is not None

@@ -28,7 +28,7 @@ _OTHER = r"excluded?|omit(?:ted)?|remove(?:d)?|ineligible|reject(?:ed)?|disregar
 
 
 class _Kind(StrEnum):
-    """What a word, or a few, does to an enumeration."""
+    """The effect of a word, or a few, on an enumeration."""
 
     RELATIVE = "relative"  # a clause within a member: "letters that were published"
     EXCLUDES_BEFORE = "excludes before"  # "... are excluded"
@@ -52,15 +52,15 @@ _PATTERNS = {
     _Kind.JOINS: r"\b(?:but|whereas|however|although|while|unless|because)\b",
     _Kind.ENDS: rf"{BREAK}|{_AUXILIARY}|\b(?:we|they)\b",
 }
-_ANY = compiled.own("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
-_IS = {kind: compiled.own(rf"^(?:{pattern})$") for kind, pattern in _PATTERNS.items()}
-_NEGATED = compiled.own(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
+_ANY = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
+_IS = {kind: compiled.compile_trusted(rf"^(?:{pattern})$") for kind, pattern in _PATTERNS.items()}
+_NEGATED = compiled.compile_trusted(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
 # After an auxiliary a verb may take an object: "we will exclude ...", "we do not exclude ...".
-_TAKES_OBJECT = compiled.own(r"\b(?:exclude|omit|remove|reject|disregard)$")
-_MEMBER_ENDS = compiled.own(r"[,;]|\band\b")
+_TAKES_OBJECT = compiled.compile_trusted(r"\b(?:exclude|omit|remove|reject|disregard)$")
+_MEMBER_ENDS = compiled.compile_trusted(r"[,;]|\band\b")
 # What a list in semicolons begins with: "excluded: ...", "exclude the following studies: ...", "excluded (1) ...".
-_LIST_BEGINS = compiled.own(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
-_LAST_MEMBER = compiled.own(r"^\s*(?:and|or)\b")
+_LIST_BEGINS = compiled.compile_trusted(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
+_LAST_MEMBER = compiled.compile_trusted(r"^\s*(?:and|or)\b")
 
 
 class Exclusions:
@@ -73,7 +73,7 @@ class Exclusions:
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Whether the byte there belongs to an enumeration of what is excluded."""
+        """Return whether the byte there belongs to an enumeration of what is excluded."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
@@ -84,8 +84,8 @@ def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
     verb: int | None = None  # the end of a verb that covers what follows it
     following = 0  # the place in `ends` of the next one
 
-    for found in islice(_ANY.finditer(text + b"."), MOST_VERBS):
-        start, stop = found.span()
+    for match in islice(_ANY.finditer(text + b"."), MOST_VERBS):
+        start, stop = match.span()
         while following < len(ends) and ends[following] <= start:
             if verb is not None:
                 yield verb, _listed(text, verb, ends[following])
@@ -126,7 +126,7 @@ def _kind(words: bytes) -> _Kind:
 
 
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
-    """Where the verb's enumeration begins: before a semicolon only where the last one is followed by "and" or "or"."""
+    """Return the start of the verb's enumeration: before a semicolon only where "and" or "or" follows the last one."""
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
         begin = verb if member is None else begin + member.end()
@@ -134,7 +134,7 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 
 
 def _listed(text: bytes, verb: int, end: int) -> int:
-    """Where the enumeration after a verb ends: at a semicolon, unless the last one is followed by "and" or "or"."""
+    """Return the end of the enumeration after a verb: at a semicolon, unless "and" or "or" follows the last one."""
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end
     return text.index(b";", verb, end)

@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FilteredRecord:
     """One record, and what the filter did with it."""
 
     file: Path
@@ -56,13 +56,13 @@ class Outcome:
 
     @property
     def lost(self) -> bool:
-        """Whether a rule rejects what the review included."""
+        """True where a rule rejects a record that the review included."""
         return self.included is True and not self.result.passed
 
 
 @dataclass(frozen=True)
 class RuleCount:
-    """How many records one rule rejects."""
+    """The number of records that one rule rejects."""
 
     rule: str
     records: int
@@ -71,10 +71,10 @@ class RuleCount:
 
 
 @dataclass(frozen=True)
-class TierOne:
+class FilterReport:
     """Every record of some files under one review's criteria, in the files' order."""
 
-    outcomes: list[Outcome]
+    outcomes: list[FilteredRecord]
     switched_off: Mapping[str, str]  # rule -> why it does not apply
 
     @property
@@ -82,11 +82,11 @@ class TierOne:
         return sum(outcome.result.passed for outcome in self.outcomes)
 
     def labelled(self, *, included: bool) -> int:
-        """How many records have this label."""
+        """Return the number of records with this label."""
         return sum(outcome.included is included for outcome in self.outcomes)
 
     @property
-    def lost(self) -> list[Outcome]:
+    def lost(self) -> list[FilteredRecord]:
         """The included records that a rule rejects."""
         return [outcome for outcome in self.outcomes if outcome.lost]
 
@@ -102,7 +102,7 @@ class TierOne:
 
 def filter_files(
     paths: Iterable[Path], criteria: SearchCriteria, *, label: str | None = None, max_bytes: int = MAX_FILE_BYTES
-) -> TierOne:
+) -> FilterReport:
     """The initial filter over every record of the files; `label` names a column that says 1 or 0.
 
     A file of more than `max_bytes` is not read.
@@ -112,17 +112,17 @@ def filter_files(
         InvalidParameters: a keyword of the criteria cannot be looked for.
     """
     initial_filter = InitialFilter(criteria)
-    outcomes: list[Outcome] = []
+    outcomes: list[FilteredRecord] = []
     for path in paths:
         records = read_records(path, max_bytes=max_bytes)
         column = None if label is None else label_column(label, records, path)
         for index, record in enumerate(records):
             included = None if column is None else included_by(record, column, path)
-            outcomes.append(Outcome(path, index, record, initial_filter.filter_paper(record), included))
-    return TierOne(outcomes, initial_filter.switched_off)
+            outcomes.append(FilteredRecord(path, index, record, initial_filter.filter_paper(record), included))
+    return FilterReport(outcomes, initial_filter.switched_off)
 
 
-def write_outcomes(tier_one: TierOne, stream: TextIO) -> int:
+def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
     """One CSV row a record under `COLUMNS`, and `label` where there are labels; how many."""
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
     writer = csv.writer(stream)
@@ -135,7 +135,7 @@ def write_outcomes(tier_one: TierOne, stream: TextIO) -> int:
     return len(tier_one.outcomes)
 
 
-def _cells(outcome: Outcome) -> Iterator[object]:
+def _cells(outcome: FilteredRecord) -> Iterator[object]:
     result = outcome.result
     yield from (outcome.file.name, outcome.index, outcome.item_id)
     yield from ("passed" if result.passed else "rejected", result.rule or "", result.reason)

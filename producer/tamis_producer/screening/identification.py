@@ -39,12 +39,12 @@ class Identified:
 
     @property
     def duplicates(self) -> int:
-        """How many are copies of another record."""
+        """The number of copies of other records."""
         return sum(exclusion.rule == DUPLICATE for exclusion in self.exclusions.values())
 
     @property
     def rejected(self) -> int:
-        """How many the initial filter rejected."""
+        """The number of records that the initial filter rejected."""
         return len(self.exclusions) - self.duplicates
 
 

@@ -1,4 +1,4 @@
-"""Which rules the criteria switch off: those that would reject what the review includes.
+"""The rules that the criteria switch off: those that would reject what the review includes.
 
 The criteria are read as a reviewer writes them. A mention of animals, of case reports, ... counts as included where it
 stands in an inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion
@@ -28,29 +28,29 @@ SHOWN = 80  # characters of a criterion in a reason
 MOST_TERMS = 200  # of one rule in one criterion
 REACH = 400  # bytes before and after a term that are read with it
 
-_GENERAL = {rule: compiled.own(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
-_TERM = {rule: compiled.own(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
+_GENERAL = {rule: compiled.compile_trusted(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
+_TERM = {rule: compiled.compile_trusted(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
 # A line that is broken in the middle of a sentence goes on; the next entry of a list does not.
-_PART_END = compiled.own(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
-_ABBREVIATION = compiled.own(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
-_HEADING = compiled.own(
+_PART_END = compiled.compile_trusted(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
+_ABBREVIATION = compiled.compile_trusted(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
+_HEADING = compiled.compile_trusted(
     r"\b(?:in|ex)clu(?:sions?|ded?|ding|des)(?:\s+criteria)?(?:\s+(?:are|were))?\s*:|\b(?:in|ex)clusion\s+criteria\b|"
     r"\b(?:in|ex)clud(?:e|es|ed|ing)\s+the\s+following\b[^:.;]{0,60}:"
 )
-_STRONG = compiled.own(
+_STRONG = compiled.compile_trusted(
     r"\b(?:except(?:ing|ions?)?|other\s+than|rather\s+than|instead\s+of|apart\s+from|as\s+opposed\s+to)\b"
 )
-_EXCLUDING = compiled.own(r"\b(?:exclu\w+|ineligible|omit\w*|reject\w*|remov\w*)\b")
-_WEAK = compiled.own(r"\b(?:no|not|non|neither|never|without)\b")
-_ENUMERATION = compiled.own(r",|\b(?:and|or|nor)\b")
-_NO_SUCH = compiled.own(r"^\W*no\b")
-_WEAK_ENDS = compiled.own(r"[(:]|\be\.g\b|\bsuch\s+as\b")
-_BREAK = compiled.own(BREAK)
-_EXCLUDED_AFTER = compiled.own(
+_EXCLUDING = compiled.compile_trusted(r"\b(?:exclu\w+|ineligible|omit\w*|reject\w*|remov\w*)\b")
+_WEAK = compiled.compile_trusted(r"\b(?:no|not|non|neither|never|without)\b")
+_ENUMERATION = compiled.compile_trusted(r",|\b(?:and|or|nor)\b")
+_NO_SUCH = compiled.compile_trusted(r"^\W*no\b")
+_WEAK_ENDS = compiled.compile_trusted(r"[(:]|\be\.g\b|\bsuch\s+as\b")
+_BREAK = compiled.compile_trusted(BREAK)
+_EXCLUDED_AFTER = compiled.compile_trusted(
     r"^[^.;]{0,80}\b(?:excluded|omitted|removed|ineligible|not\s+(?:be\s+)?(?:\w+\s+)?"
     r"(?:included|eligible|considered|accepted|allowed|of\s+interest))\b"
 )
-_INCLUDED_AFTER = compiled.own(
+_INCLUDED_AFTER = compiled.compile_trusted(
     r"^[^.;]{0,40}\b(?:is|are|were|was|be|also)\s+(?:also\s+)?(?:included|eligible|considered|accepted|allowed|welcome|of\s+interest)\b"
 )
 
@@ -91,7 +91,7 @@ def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
     texts = _texts(criteria)
     named = {rule: list(_named(texts, term)) for rule, term in _TERM.items()}
     general = {rule: list(_named(texts, term)) for rule, term in _GENERAL.items()}
-    included = {rule: _first_included(found) for rule, found in named.items()}
+    included = {rule: _first_included(terms) for rule, terms in named.items()}
     reasons: dict[FilterRule, str] = {}
     for rule, one in included.items():
         # What includes other papers, or all of them, includes these where the criteria do not speak of them.
@@ -103,8 +103,8 @@ def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
     return reasons
 
 
-def _first_included(found: Iterable[_Named]) -> _Named | None:
-    return next((one for one in found if one.included), None)
+def _first_included(terms: Iterable[_Named]) -> _Named | None:
+    return next((one for one in terms if one.included), None)
 
 
 def _texts(criteria: SearchCriteria) -> list[_Criterion]:
@@ -129,24 +129,24 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
     base = criterion.included
     for begins, part in _parts(criterion.words):
         headings = list(_HEADING.finditer(part))
-        for found in term.finditer(part):
-            start, end = found.span()
+        for match in term.finditer(part):
+            start, end = match.span()
             begin = max(0, start - REACH)
             while headings and headings[0].end() <= start:
                 heading = headings.pop(0)
                 base, begin = _says_include(heading), max(begin, heading.end())
             # Other terms before this one say nothing of it, not even "non-human".
             before = term.sub(b" ", part[begin:start])
-            said = " ".join(part[start:end].decode("utf-8", "replace").split())
+            words = " ".join(part[start:end].decode("utf-8", "replace").split())
             listed = criterion.exclusions.cover(begins + start)
             included = _counts(before, part[end : end + REACH], base, listed=listed)
-            yield _Named(said, criterion.text, included)
+            yield _Named(words, criterion.text, included)
         if headings:
             base = _says_include(headings[-1])
 
 
 def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
-    """Whether a term counts as included, between what stands before and after it in its part of the text.
+    """Return whether a term counts as included, between the texts before and after it in its part.
 
     `listed`: whether an exclusion sentence of any length covers it.
     """
@@ -164,7 +164,7 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """How many stand in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
+    """Count the negators in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
 
@@ -176,23 +176,23 @@ def _says_include(heading: re2._Match) -> bool:
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
     """Each part with the place where it begins."""
     begin = 0
-    for found in _part_ends(text):
-        start, end = found.span()
+    for match in _part_ends(text):
+        start, end = match.span()
         yield begin, text[begin:start]
         begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter is its own
     yield begin, text[begin:]
 
 
 def _sentence_ends(text: bytes) -> list[int]:
-    """Where parts end, unless at a semicolon."""
+    """Return the places at which parts end, unless at a semicolon."""
     return [end.start() + 1 for end in _part_ends(text) if not end.group().startswith(b";")]
 
 
 def _part_ends(text: bytes) -> Iterator[re2._Match]:
-    for found in _PART_END.finditer(text):
-        start = found.start()
+    for match in _PART_END.finditer(text):
+        start = match.start()
         if text[start : start + 1] != b"." or _ABBREVIATION.search(text[max(0, start - 6) : start]) is None:
-            yield found
+            yield match
 
 
 def _short(text: str) -> str:

@@ -13,7 +13,7 @@ from tamis_schemas.records.paper import PaperData
 
 from . import patterns
 from .abstract import is_placeholder
-from .evidence import Evidence
+from .evidence import PaperEvidence
 from .inclusions import switched_off
 from .keywords import Keyword, Keywords, Mention
 from .rules import ASKED_FOR, MEANINGS, NOUNS
@@ -38,9 +38,8 @@ class InitialFilter:
 
     A missing, short or placeholder abstract never rejects, nor does an unknown year.
 
-    Raises:
-        InvalidParameters: a keyword or pattern that cannot be looked for, naming its list, its place in it from 0, and
-            what is wrong.
+    Raises `InvalidParameters`: a keyword or pattern that cannot be looked for, naming its list, its place in it from 0,
+    and what is wrong.
     """
 
     def __init__(
@@ -67,21 +66,21 @@ class InitialFilter:
         return {rule.value: why for rule, why in self._off.items()}
 
     def filter_paper(self, paper: Paper) -> FilterResult:
-        """Whether the paper passes, and what decided."""
+        """Return whether the paper passes, and what decided."""
         return self._told(_paper(paper))
 
     def exclusion(self, paper: Paper) -> Exclusion | None:
-        """What the ledger keeps of a rejection; None for a paper that passes."""
+        """Return the ledger's exclusion of a rejected paper; None for a paper that passes."""
         return self.filter_paper(paper).exclusion()
 
     def filter_batch(
         self, papers: Iterable[Paper], progress_callback: Callable[[int, int], None] | None = None
     ) -> BatchFilterResult:
         """Every paper in its order, passed or rejected. `progress_callback(current, total)` hears of each of them."""
-        given = list(papers)
+        listed = list(papers)
         passed: list[PaperData] = []
         rejected: list[RejectedPaper] = []
-        for current, one in enumerate(given, 1):
+        for current, one in enumerate(listed, 1):
             paper = _paper(one)
             result = self._told(paper)
             if result.passed:
@@ -89,17 +88,14 @@ class InitialFilter:
             else:
                 rejected.append(RejectedPaper(paper=paper, result=result))
             if progress_callback is not None:
-                progress_callback(current, len(given))
+                progress_callback(current, len(listed))
         return BatchFilterResult(passed=passed, rejected=rejected)
 
     def _told(self, paper: PaperData) -> FilterResult:
-        result = self._result(paper)
+        result = self._by_year(paper) or _by_content(paper) or self._by_words(paper)
         if self._callback is not None:
             self._callback(PASSED if result.passed else REJECTED, f"{paper.item_id}: {result.reason}")
         return result
-
-    def _result(self, paper: PaperData) -> FilterResult:
-        return self._by_year(paper) or _by_content(paper) or self._by_words(paper)
 
     def _by_year(self, paper: PaperData) -> FilterResult | None:
         if self._date_range is None:
@@ -125,7 +121,7 @@ class InitialFilter:
         by_pattern = list(self._applying(self._title_patterns.mentions(title)))
         if not by_pattern and not self._keywords.may_occur(b"%b\n%b" % (title, abstract)):  # so it is for most papers
             return _NOTHING_FOUND
-        says = Evidence(title, abstract)
+        says = PaperEvidence(title, abstract)
         spared: str | None = None
 
         for mention in by_pattern:
@@ -149,12 +145,12 @@ class InitialFilter:
 _NOTHING_FOUND = FilterResult(passed=True, reason="no rule rejects it")
 
 
-def _paper(given: object) -> PaperData:
-    if isinstance(given, PaperData):
-        return given
-    if isinstance(given, Mapping):
-        return PaperData.of(given)
-    raise InvalidParameters(f"a paper is a PaperData or a record (a dict), not a {type(given).__name__}")
+def _paper(paper: object) -> PaperData:
+    if isinstance(paper, PaperData):
+        return paper
+    if isinstance(paper, Mapping):
+        return PaperData.of(paper)
+    raise InvalidParameters(f"a paper is a PaperData or a record (a dict), not a {type(paper).__name__}")
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
@@ -187,14 +183,14 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
     start = len(raw[: mention.start].decode("utf-8"))
     place = place_in_original(text, start, start + len(raw[mention.start : mention.end].decode("utf-8")))
     rule = mention.meaning.rule
-    found = text[place]
+    matched = text[place]
     what = f": {NOUNS[rule]} are kept out" if rule in NOUNS else ""
     return FilterResult(
         passed=False,
-        reason=f"{found!r} in the {field}{what}",
+        reason=f"{matched!r} in the {field}{what}",
         confidence=confidence,
         rule=rule,
-        matched=found,
+        matched=matched,
         field=field,
         start=place.start,
         end=place.stop,
@@ -202,5 +198,5 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
 
 
 def _spared(text: bytes, field: str, mention: Mention) -> str:
-    found = text[mention.start : mention.end].decode("utf-8")
-    return f"no rule rejects it: {found!r} in the {field} does not say that the paper itself is such"
+    matched = text[mention.start : mention.end].decode("utf-8")
+    return f"no rule rejects it: {matched!r} in the {field} does not say that the paper itself is such"

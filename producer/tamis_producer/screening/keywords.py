@@ -17,7 +17,7 @@ LONGEST = 300  # characters of one keyword
 
 @dataclass(frozen=True)
 class Mention:
-    """Where something stands in a text, in bytes of its UTF-8."""
+    """The place of a mention in a text, in bytes of its UTF-8."""
 
     start: int
     end: int
@@ -36,30 +36,29 @@ class Keyword:
 class Keywords:
     """Finds every mention of some keywords in one linear pass.
 
-    Raises:
-        InvalidParameters: naming the place of a keyword that is none.
+    Raises `InvalidParameters` naming the place of a keyword that is none.
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
-        """Of two keywords with the same variant, the first counts."""
+        """Take the keywords; the first of two with the same variant counts."""
         self._meaning_of: dict[str, Meaning] = {}
         for keyword in keywords:
             for variant in variants(_checked(keyword)):
                 self._meaning_of.setdefault(variant, keyword.meaning)
         # The longer one first: of "animal model" and "animal model study", the whole is the mention.
         ordered = sorted(self._meaning_of, key=lambda variant: (-len(variant), variant))
-        self._any = compiled.own("|".join(map(pattern, ordered))) if ordered else None
+        self._any = compiled.compile_trusted("|".join(map(pattern, ordered))) if ordered else None
 
     def may_occur(self, text: bytes) -> bool:
         """False for a text without any mention."""
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """At most `MOST_MENTIONS`, in the text's order, none within another."""
+        """Yield at most `MOST_MENTIONS`, in the text's order, none within another."""
         if self._any is None:
             return
-        for found in islice(self._any.finditer(text), MOST_MENTIONS):
-            start, end = found.span()
+        for match in islice(self._any.finditer(text), MOST_MENTIONS):
+            start, end = match.span()
             meaning = self._meaning_of.get(folded(text[start:end].decode("utf-8")))
             if meaning is not None and _stands_alone(text, start, end):
                 yield Mention(start, end, meaning)
@@ -97,7 +96,7 @@ def _joins(left: str, right: str) -> bool:
 
 
 def _without_spaces(char: str) -> bool:
-    """Whether the char's script writes words without spaces: Thai to Khmer, Chinese, Japanese."""
+    """Return whether the char's script writes words without spaces: Thai to Khmer, Chinese, Japanese."""
     return (
         "\u0e00" <= char <= "\u0eff"
         or "\u1780" <= char <= "\u17ff"

@@ -1,4 +1,4 @@
-"""What a default keyword stands for: its rule, what must stand beside it, and where it means something else."""
+"""The meaning of each default keyword: its rule, what must stand beside it, and where it means something else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tamis_schemas.answers.filter_result import FilterRule
 
 
 class Weight(StrEnum):
-    """How much a mention says of the paper in which it stands."""
+    """The weight of a mention for the paper in which it stands."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # a mention rejects where the paper does not speak of people, or says that its own work is such
@@ -24,7 +24,7 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a keyword means to the filter."""
+    """The meaning of a keyword to the filter."""
 
     rule: FilterRule
     weight: Weight

@@ -12,10 +12,10 @@ def without_soft_hyphens(text: str) -> str:
 
 
 def place_in_original(text: str, start: int, end: int) -> slice:
-    """Where in the text stands what stands from `start` to `end` in `without_soft_hyphens(text)`."""
+    """Return the place in the text of the characters from `start` to `end` of `without_soft_hyphens(text)`."""
     if _SOFT_HYPHEN in text:
-        for found in _WITHIN_WORD.finditer(text):
-            length = found.end() - found.start()
-            start += length if found.start() <= start else 0
-            end += length if found.start() < end else 0
+        for match in _WITHIN_WORD.finditer(text):
+            length = match.end() - match.start()
+            start += length if match.start() <= start else 0
+            end += length if match.start() < end else 0
     return slice(start, end)

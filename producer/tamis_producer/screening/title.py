@@ -13,7 +13,7 @@ from . import compiled
 from .keywords import MOST_MENTIONS, Mention
 from .rules import OWN_PATTERN, TITLE_MEANINGS
 
-_NOTE = compiled.own(
+_NOTE = compiled.compile_trusted(
     r"\[[^\[\]]{0,20}\b(?:errat(?:um|a)|corrigend(?:um|a)|corrected|corrections?|see comments?|comments? (?:in|on)|"
     r"comment|(?:corrected and )?republished|appears in|published in|author'?s? (?:reply|transl)|letter; comment|"
     r"discussion)[^\[\]]{0,400}\]"
@@ -42,19 +42,19 @@ class TitlePatterns:
     """The definitive title patterns. Raises `InvalidParameters` naming the pattern that RE2 refuses."""
 
     def __init__(self, patterns: Sequence[object], place: str) -> None:
-        self._alone = [compiled.given(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
+        self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
         texts = [str(pattern) for pattern in patterns]
         self._meanings = [TITLE_MEANINGS.get(text, OWN_PATTERN) for text in texts]
         self._any = compiled.any_of(texts)
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
-        """Where they match, the first pattern first. `^` and `$` look past space, quotes and a closing full stop."""
+        """Yield the matches, the first pattern first. `^` and `$` look past space, quotes and a closing full stop."""
         if self._any is None:
             return
         core, offset = _core(title)
         for at in self._any.Match(core) or ():
-            for found in islice(self._alone[at].finditer(core), MOST_MENTIONS):
-                start, end = found.span()
+            for match in islice(self._alone[at].finditer(core), MOST_MENTIONS):
+                start, end = match.span()
                 end = start + len(core[start:end].rstrip(_AFTER_LABEL))
                 if start < end:
                     yield Mention(offset + start, offset + end, self._meanings[at])

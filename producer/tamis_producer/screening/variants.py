@@ -121,7 +121,7 @@ def american(word: str) -> str:
 
 
 def pattern(variant: str) -> str:
-    """What finds the variant as whole words, whatever stands between them."""
+    """Return the pattern that finds the variant as whole words, whatever stands between them."""
     words = variant.split(" ")
     parts: list[str] = []
     for at, word in enumerate(words):
@@ -146,14 +146,14 @@ def _ascii_word(char: str) -> bool:
 
 
 def _spellings(word: str) -> set[str]:
-    found = {word}
+    spellings = {word}
     for british, american in _SPELLINGS:
-        for one in tuple(found):
+        for one in tuple(spellings):
             if british in one:
-                found.add(one.replace(british, american))
+                spellings.add(one.replace(british, american))
             elif american in one:
-                found.add(one.replace(american, british))
-    return found
+                spellings.add(one.replace(american, british))
+    return spellings
 
 
 def _numbers(noun: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from .contexts import (
     Contexts,
     window,
 )
-from .evidence import Evidence, names_animals, names_design, names_people
+from .evidence import PaperEvidence, names_animals, names_design, names_people
 from .keywords import Mention
 from .rules import Weight
 
@@ -32,8 +32,8 @@ class Weighing:
         """Raises `InvalidParameters` naming the context that is none."""
         self._protective = Contexts(protective, place)
 
-    def rejects_by_title(self, title: bytes, mention: Mention, says: Evidence) -> bool:
-        """Whether a mention in the title rejects."""
+    def rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
+        """Return whether a mention in the title rejects."""
         around = window(title, mention)
         if self._protected(around, mention):
             return False
@@ -55,8 +55,8 @@ class Weighing:
             case Weight.ASKED_FOR | Weight.PLAN | Weight.NOTICE:
                 return True
 
-    def rejects_by_abstract(self, abstract: bytes, mention: Mention, says: Evidence) -> bool:
-        """Whether a mention in the abstract rejects."""
+    def rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
+        """Return whether a mention in the abstract rejects."""
         around = window(abstract, mention)
         return (
             not self._protected(around, mention)
@@ -68,8 +68,8 @@ class Weighing:
         return self._protective.hold(around) or _own(mention.meaning.idioms).hold(around)
 
 
-def _says_it_of_the_paper(around: bytes, mention: Mention, says: Evidence) -> bool:
-    """Whether an abstract's sentence says of its paper that it is such."""
+def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
+    """Return whether an abstract's sentence says of its paper that it is such."""
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True
@@ -94,14 +94,14 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: Evidence) -> bo
             return _own(STATUS_IN_ABSTRACT).hold(around)
 
 
-def _is_own_work(contexts: tuple[str, ...], around: bytes, says: Evidence) -> bool:
-    """Whether the sentence says it of the paper's own work, and neither it nor the paper studies people besides."""
+def _is_own_work(contexts: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
+    """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
     if says.people_in_title or says.design_in_title or says.people_studied:
         return False
     return not names_people(around) and _own(contexts).hold(around) and not _own(A_REVIEW).hold(around)
 
 
-def _is_own_design(around: bytes, says: Evidence) -> bool:
+def _is_own_design(around: bytes, says: PaperEvidence) -> bool:
     if says.design_in_title or says.is_review:
         return False
     # "a cross-sectional, retrospective case series of 411 patients" is more than one

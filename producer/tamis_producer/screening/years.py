@@ -26,10 +26,10 @@ class Year:
 
 def years_of(paper: PaperData) -> list[Year]:
     """Every year that the paper names: its `year`, and those of its `publication_date`."""
-    found: list[Year] = []
+    years: list[Year] = []
     if paper.year is not None and paper.year in PLAUSIBLE:
-        found.append(Year(paper.year, "year", 0, len(str(paper.year))))
+        years.append(Year(paper.year, "year", 0, len(str(paper.year))))
     if paper.publication_date is not None:
         for match in _YEAR.finditer(paper.publication_date[:_LONGEST_DATE]):
-            found.append(Year(int(match[0]), "publication_date", *match.span()))
-    return found
+            years.append(Year(int(match[0]), "publication_date", *match.span()))
+    return years

@@ -14,7 +14,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.operations.extract import OutputType
 
-from ..calls.single_calls import Question
+from ..calls.single_calls import CallQuestion
 from ..client.client import Client
 from ..ledger import CallResult
 from .service_client import ServiceClient
@@ -79,7 +79,7 @@ class AIEvaluationService:
     async def filter(
         self, item: object, criteria: str, include_reasoning: bool = True, *, fresh: bool = False
     ) -> EvaluationResult:
-        """Whether the item meets the criteria: True or False."""
+        """Return whether the item meets the criteria: True or False."""
         return await self._result(EvaluationResult, _filter(criteria, include_reasoning), item, fresh)
 
     async def filter_batch(
@@ -91,7 +91,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Whether each item meets the criteria: True or False."""
+        """Return whether each item meets the criteria: True or False."""
         params = _filter(criteria, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -106,7 +106,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """How the item rates from `min_value` to `max_value`, a float; with an interval, only at its steps."""
+        """Rate the item from `min_value` to `max_value`, as a float; with an interval, only at its steps."""
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -122,7 +122,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """How each item rates from `min_value` to `max_value`, a float; with an interval, only at its steps."""
+        """Rate each item from `min_value` to `max_value`, as a float; with an interval, only at its steps."""
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -199,17 +199,19 @@ class AIEvaluationService:
 
     async def _result(self, kind: type[Result], params: dict[str, Any], item: object, fresh: bool) -> Result:
         question = self._question(params, fresh)
-        return _as(kind, await self._client.calls.ask(question, item, within=self._timeout))
+        return _as(kind, await self._client.connected.calls.ask(question, item, within=self._timeout))
 
     async def _results(
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int, fresh: bool
     ) -> list[Result]:
         question = self._question(params, fresh)
-        came = await self._client.calls.ask_all(question, items, max_concurrent=max_concurrent, within=self._timeout)
+        came = await self._client.connected.calls.ask_all(
+            question, items, max_concurrent=max_concurrent, within=self._timeout
+        )
         return [_as(kind, one) for one in came]
 
-    def _question(self, params: dict[str, Any], fresh: bool) -> Question:
-        return Question(
+    def _question(self, params: dict[str, Any], fresh: bool) -> CallQuestion:
+        return CallQuestion(
             parse_operation(params),
             service=self._service,
             model=self._model,

@@ -22,6 +22,7 @@ from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
 from ..client.batch import Batch
 from ..client.client import Client
 from ..submission.item_conversion import to_item
+from .service_client import ServiceClient
 
 STARTED = "inclusion_started"
 FINISHED = "inclusion_finished"  # the kinds of message that a callback gets
@@ -63,8 +64,7 @@ class InclusionEvaluator:
         callback: Callable[[str, str], None] | None = None,
         steering: Steering = NO_STEERING,
     ) -> None:
-        """
-        Args:
+        """Args:
             criteria: what the review includes and excludes.
             model: the model to ask; None: the one of the settings, else the workers' own.
             unclear: how a verdict counts that a record leaves open.
@@ -74,8 +74,7 @@ class InclusionEvaluator:
             callback: hears `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
             steering: of every batch, as of `Client.submit`.
 
-        Raises:
-            InvalidParameters: `unclear` or `unverified` is no policy.
+        Raises `InvalidParameters`: `unclear` or `unverified` is no policy.
         """
         self._operation = Inclusion(
             criteria=criteria,
@@ -84,8 +83,7 @@ class InclusionEvaluator:
         )
         self._model = model
         self._steering = steering
-        self._given = client
-        self._own: Client | None = None
+        self._client = ServiceClient(client)
         self._timeout = timeout
         self._callback = callback
 
@@ -107,24 +105,22 @@ class InclusionEvaluator:
             relevance_scores: one per paper, None where there is none; shown to the model.
             progress_callback: hears (finished, total) whenever more papers are finished, at the end too.
         """
-        given = list(papers)
-        items = _items(given, relevance_scores)
+        listed = list(papers)
+        items = _items(listed, relevance_scores)
         if not items:
             return []
-        batch = self._client().submit(
+        batch = self._client.connected.submit(
             self._operation, items, model=self._model, label="inclusion", steering=self._steering
         )
         self._tell(STARTED, f"{len(items)} papers in batch {batch.id}")
         pause = self._wait(batch, progress_callback)
         decisions = [_decision(row, pause) for row in batch.results()]
         self._tell(FINISHED, _counted(decisions))
-        return list(zip(given, decisions, strict=True))
+        return list(zip(listed, decisions, strict=True))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""
-        own, self._own = self._own, None
-        if own is not None:
-            own.close()
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
@@ -132,23 +128,17 @@ class InclusionEvaluator:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _client(self) -> Client:
-        if self._given is not None:
-            return self._given
-        self._own = self._own or Client()
-        return self._own
-
     def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
         """Return when nothing more will happen, with the reason where that is a pause."""
-        told, warned = 0, False
+        reported, warned = 0, False
         try:
             for view in batch.watch(self._timeout):
                 if not (view.live_workers or view.state.terminal or warned):
                     warned = True
                     log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
-                if progress_callback is not None and view.counts.finished > told:
-                    told = view.counts.finished
-                    progress_callback(told, view.counts.n_items)
+                if progress_callback is not None and view.counts.finished > reported:
+                    reported = view.counts.finished
+                    progress_callback(reported, view.counts.n_items)
         except BatchPaused as paused:
             log.warning("%s", paused)
             return paused.pause
@@ -159,11 +149,11 @@ class InclusionEvaluator:
             self._callback(kind, message)
 
 
-def _policy(kind: type[Policy], name: str, given: str) -> Policy:
+def _policy(kind: type[Policy], name: str, value: str) -> Policy:
     try:
-        return kind(given)
+        return kind(value)
     except ValueError as error:
-        raise InvalidParameters(f"{name}: {given!r} is none of {', '.join(kind)}") from error
+        raise InvalidParameters(f"{name}: {value!r} is none of {', '.join(kind)}") from error
 
 
 def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> list[dict[str, Any]]:
@@ -196,5 +186,5 @@ def _counted(decisions: Sequence[InclusionDecision]) -> str:
     failed = sum(decision.error is not None for decision in decisions)
     counts = {status: sum(one.status is status for one in decisions) for status in InclusionStatus}
     counts[InclusionStatus.UNCERTAIN] -= failed
-    said = ", ".join(f"{status.value} {count}" for status, count in counts.items())
-    return f"{said}, not evaluated {failed}"
+    listed = ", ".join(f"{status.value} {count}" for status, count in counts.items())
+    return f"{listed}, not evaluated {failed}"

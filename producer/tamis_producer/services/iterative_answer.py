@@ -4,7 +4,7 @@ from typing import Any
 
 from tamis_schemas import AnswerResult, OperationFailed, parse_operation
 
-from ..calls.single_calls import Question
+from ..calls.single_calls import CallQuestion
 from ..client.client import Client
 from ..ledger import CallResult
 from .service_client import ServiceClient
@@ -25,16 +25,14 @@ class IterativeAnswerService:
         service: str = SERVICE,
         api_key_id: str | None = None,
     ) -> None:
-        """
-        Args:
+        """Args:
             score_threshold: an answer of this score, from 0.0 to 1.0, is accepted.
             client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
             timeout: seconds to wait for one answer at most; None waits as long as it takes, for a worker too.
             service: under which name its calls are shown together, by the hour, beside the batches that people follow.
             api_key_id: the gateway's key on whose behalf it asks; None: no key.
 
-        Raises:
-            InvalidParameters: a threshold that is none.
+        Raises `InvalidParameters`: a threshold that is none.
         """
         parse_operation(_params("-", "-", "-", score_threshold=score_threshold))
         self.score_threshold = score_threshold
@@ -90,8 +88,8 @@ class IterativeAnswerService:
                 parallel_attempts=parallel_attempts,
             )
         )
-        question = Question(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
-        return dict(answer_of(await self._client.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
+        question = CallQuestion(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
+        return dict(answer_of(await self._client.connected.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:
         """Give its own connections back; a later call connects anew. A client that was given stays open."""

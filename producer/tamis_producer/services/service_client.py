@@ -2,7 +2,6 @@
 
 from threading import Lock
 
-from ..calls.single_calls import SingleCalls
 from ..client.client import Client
 
 
@@ -16,13 +15,13 @@ class ServiceClient:
         self._lock = Lock()
 
     @property
-    def calls(self) -> SingleCalls:
-        """What asks for single results. Raises `ConfigurationError` where no broker or ledger is named."""
+    def connected(self) -> Client:
+        """The client. Raises `ConfigurationError` where no broker or ledger is named."""
         if self._given is not None:
-            return self._given.calls
+            return self._given
         with self._lock:
             self._own = self._own or Client()
-            return self._own.calls
+            return self._own
 
     def close(self) -> None:
         """Give its own connections back; a client that was given stays open."""

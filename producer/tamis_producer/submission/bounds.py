@@ -23,7 +23,7 @@ class OutOfBounds(ValueError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What of a batch may be how large; the fields are those of the settings."""
+    """The largest sizes of a batch and its parts; the fields are those of the settings."""
 
     max_items: int
     max_item_bytes: int
@@ -34,7 +34,7 @@ class Bounds:
 
     @classmethod
     def of(cls, settings: ProducerSettings) -> Self:
-        """As the settings say."""
+        """Return the bounds of these settings."""
         return cls(
             max_items=settings.max_items,
             max_item_bytes=settings.max_item_bytes,
@@ -46,7 +46,7 @@ class Bounds:
 
     @classmethod
     def usual(cls) -> Self:
-        """As the settings say where nobody set anything."""
+        """Return the bounds of settings that nobody changed."""
         fields = ProducerSettings.model_fields
         return cls(**{name: fields[name].default for name in cls.__dataclass_fields__})
 
@@ -93,15 +93,15 @@ class Bounds:
                 "taken (TAMIS_MAX_PARAMETER_BYTES): they are sent with every item"
             )
         if isinstance(operation, ExtractFields):
-            found = extent(operation.json_schema)
-            if found.depth > self.max_schema_depth:
+            schema = extent(operation.json_schema)
+            if schema.depth > self.max_schema_depth:
                 raise InvalidParameters(
-                    f"schema: fields are nested {found.depth} deep, at most {self.max_schema_depth} is taken "
+                    f"schema: fields are nested {schema.depth} deep, at most {self.max_schema_depth} is taken "
                     "(TAMIS_MAX_SCHEMA_DEPTH)"
                 )
-            if found.properties > self.max_schema_properties:
+            if schema.properties > self.max_schema_properties:
                 raise InvalidParameters(
-                    f"schema: asks for {found.properties:,} properties, at most {self.max_schema_properties:,} are "
+                    f"schema: asks for {schema.properties:,} properties, at most {self.max_schema_properties:,} are "
                     "taken (TAMIS_MAX_SCHEMA_PROPERTIES)"
                 )
 

@@ -11,13 +11,13 @@ from ..files.price_file import known_prices
 MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 
 
-def amount_of(given: object, *, name: str = "max_cost") -> Decimal:
+def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
     """Dollars, from a number or its text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
-    wrong = InvalidParameters(f"{name}: {given!r} is no amount of dollars, for example 2.50")
-    if isinstance(given, bool) or not isinstance(given, Decimal | int | float | str):
+    wrong = InvalidParameters(f"{name}: {value!r} is no amount of dollars, for example 2.50")
+    if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
         raise wrong
     try:
-        amount = Decimal(str(given).strip().removeprefix("$"))
+        amount = Decimal(str(value).strip().removeprefix("$"))
     except InvalidOperation as error:
         raise wrong from error
     if not amount.is_finite() or not 0 <= amount < MOST:
@@ -26,13 +26,13 @@ def amount_of(given: object, *, name: str = "max_cost") -> Decimal:
 
 
 def has_none(batch_id: object) -> InvalidParameters:
-    """Of a batch that was submitted without a budget, and is given one later."""
+    """Return the error for a batch that was submitted without a budget, and is given one later."""
     return InvalidParameters(
         f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
     )
 
 
-def budget_of(given: object | None, model: str | None, own_prices: Path | None) -> Decimal | None:
+def budget_of(max_cost: object | None, model: str | None, own_prices: Path | None) -> Decimal | None:
     """The budget of a batch that asks `model`; None: it has none.
 
     A batch that names no model asks the workers' own, whose price only they can look up: they pause it before its
@@ -42,9 +42,9 @@ def budget_of(given: object | None, model: str | None, own_prices: Path | None) 
         InvalidParameters: no amount, or a model without a known price, whose cost no budget could bound.
         InputError: the user's own price file cannot be read.
     """
-    if given is None:
+    if max_cost is None:
         return None
-    amount = amount_of(given)
+    amount = amount_of(max_cost)
     if model is not None and not known_prices(own_prices).knows(model):
         raise InvalidParameters(
             f"max_cost: no price is known of the model {model!r}, so nothing could keep to a budget; state its price "

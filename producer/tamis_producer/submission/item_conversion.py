@@ -36,8 +36,7 @@ def to_item(source: object) -> dict[str, Any]:
 
     Call it where the object may be read: a SQLAlchemy session belongs to one thread.
 
-    Raises:
-        InvalidParameters: naming the type, or the field, that cannot be converted.
+    Raises `InvalidParameters` naming the type, or the field, that cannot be converted.
     """
     try:
         item = _object(source, "")

@@ -1,11 +1,10 @@
 """A second stage: the results of a batch as classifications to be judged against their records (spec 5)."""
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tamis_schemas import ItemResult, ItemStatus
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import shown_fields, shown_text
 
 
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
@@ -24,7 +23,7 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
         "value": value,
         "confidence": row.result.confidence,
         "reasoning": row.result.reasoning,
-        "context": "\n".join(f"{name}: {_text(value)}" for name, value in shown_fields(row.item).items()),
+        "context": "\n".join(f"{name}: {shown_text(value)}" for name, value in shown_fields(row.item).items()),
         "_index": row.index,
     }
 
@@ -34,7 +33,3 @@ def to_judge(results: Iterable[ItemResult]) -> Iterator[dict[str, Any]]:
     for row in results:
         if (item := judge_item(row)) is not None:
             yield item
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -92,14 +92,14 @@ class NewBatch:
 
     @cached_property
     def content_sha256(self) -> str:
-        """Of operation, model, steering, items and exclusions: what an idempotency key stands for.
+        """The digest of operation, model, steering, items and exclusions: what an idempotency key stands for.
 
         Not of priority, budget and tier: they say how the same work is done, and the first two may change while it is.
         Nor of examples that were chosen from another batch: people may have decided more there since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
-        asked = [params, self.model, steering] if steering else [params, self.model]
-        digest = hashlib.sha256(to_json(asked).encode())
+        question = [params, self.model, steering] if steering else [params, self.model]
+        digest = hashlib.sha256(to_json(question).encode())
         for row in self.items:
             digest.update(b"\x00")
             digest.update(row.payload.encode())
@@ -154,8 +154,7 @@ class NewItems(Spool[NewItem]):
     def complete(self) -> None:
         """Check what can be said of all items alone.
 
-        Raises:
-            InvalidParameters: no item at all, or an exclusion without an item.
+        Raises `InvalidParameters`: no item at all, or an exclusion without an item.
         """
         if not len(self):
             raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
@@ -194,7 +193,7 @@ def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[st
     Raises `InvalidParameters` for what is no operation, is too large, or cannot be stored.
     """
     if not isinstance(operation, OPERATIONS):
-        names = ", ".join(known.__name__ for known in OPERATIONS)
+        names = ", ".join(kind.__name__ for kind in OPERATIONS)
         raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
     params = operation.model_dump(mode="json")
     (bounds or Bounds.usual()).check_parameters(operation, params)
@@ -208,8 +207,8 @@ def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[st
 
 def _named(item: Item) -> str:
     """An item's id for a message; nothing where it is too long, or no text or number: that may be what is wrong."""
-    given = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
-    if not isinstance(given, str | int) or len(str(given)) > LONGEST_ID:
+    item_id = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
+    if not isinstance(item_id, str | int) or len(str(item_id)) > LONGEST_ID:
         return ""
-    text = str(given)
+    text = str(item_id)
     return f" (id {text[:SHOWN_ID]!r}{'...' if len(text) > SHOWN_ID else ''})"

@@ -39,8 +39,7 @@ class Spool(Generic[T]):
     def append(self, value: T, size: int) -> None:
         """Add a value of about so many characters.
 
-        Raises:
-            ConfigurationError: the folder for temporary files cannot take it.
+        Raises `ConfigurationError`: the folder for temporary files cannot take it.
         """
         self._last.append(value)
         self._last_size += size

@@ -104,7 +104,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
 
 
 def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
-    """Of kombu's transport for Redis. Times in seconds."""
+    """The options of kombu's transport for Redis; times in seconds."""
     return {
         "visibility_timeout": settings.visibility_timeout,
         "max_connections": connections,
@@ -148,13 +148,13 @@ def broker_errors(app: Celery) -> Iterator[None]:
 
 
 def place(url: str) -> str:
-    """Where a broker or another Redis is, without user and password."""
+    """The host and port of a broker or another Redis, without user and password."""
     parts = urlsplit(url)
     return f"{parts.hostname or parts.path}:{parts.port or USUAL_PORTS.get(parts.scheme, REDIS_PORT)}"
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Why the broker did not do what it was asked, in words that follow its name; without what was sent to it."""
+    """The reason why a broker did not do as asked, in words that follow its name; without what was sent to it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -201,7 +201,7 @@ def impatient(within: float) -> dict[str, Any]:
 
 
 def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
-    """How many messages wait in each queue, asked over a connection of its own. Raises `BrokerUnavailable`.
+    """The number of messages that wait in each queue, over a connection of its own. Raises `BrokerUnavailable`.
 
     `within`: seconds that the server has to accept the connection, and again for each answer; nothing is tried twice.
     """
@@ -211,7 +211,7 @@ def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
 
 
 def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
-    """How many messages wait in each of the items' queues. Raises `BrokerUnavailable`."""
+    """The number of messages that wait in each of the items' queues. Raises `BrokerUnavailable`."""
     with broker_errors(app), app.pool.acquire(block=True) as connection:
         return {queue: _depth(connection, name) for name, queue in wire.ITEM_QUEUES.items()}
 

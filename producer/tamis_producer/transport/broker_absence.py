@@ -7,14 +7,14 @@ LASTS = 5.0  # s; meanwhile the workers dispatch what is submitted
 
 
 class BrokerAbsence:
-    """What one process knows of it."""
+    """The broker's absence, as far as one process knows of it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._until: float | None = None
 
     def begins(self) -> None:
-        """The broker did not answer just now."""
+        """Note that the broker did not answer just now."""
         self._until = self._clock() + LASTS
 
     @property

@@ -1,7 +1,7 @@
 """Celery's Redis result backend, reduced to what a chord needs.
 
-Celery subscribes to the result of every task it publishes, and keeps the result of every part of a chord for its body.
-Nobody waits for results in Redis here, and the body takes its numbers from the ledger. What is left is to count.
+Celery keeps the result of every part of a chord for its body. Nobody waits for results in Redis here, and the body
+takes its numbers from the ledger. What is left is to count.
 
 | key | what |
 |---|---|
@@ -42,23 +42,10 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
         if self._count(keys=keys, args=[self.app.conf.result_chord_expires, *places]):
             maybe_signature(body, app=self.app).apply_async()
 
-    def on_chord_part_return(self, request: Any, state: str, result: Any, **_: Any) -> None:
-        """Count one part: Celery's own way in."""
-        if request.group is not None and request.chord is not None:
-            self.parts_returned(request.group, [request.group_index], request.chord)
-
     @cached_property
     def _count(self) -> Any:
         return self.client.register_script(COUNT)
 
-    def add_pending_result(self, result: Any, weak: bool = False, start_drainer: bool = True) -> Any:
-        """The result itself, without a subscription."""
-        return result
-
     def remove_pending_result(self, result: Any) -> Any:
-        """The result itself: there is no subscription to end."""
+        """Return the result: there is no subscription to end, which Celery would look for at the end of each result."""
         return result
-
-    def on_task_call(self, producer: Any, task_id: str) -> dict[str, Any]:
-        """No options, and no subscription."""
-        return {}

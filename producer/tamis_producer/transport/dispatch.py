@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ItemAddress:
-    """What a message says of an item."""
+    """An item as its message names it."""
 
     index: int
     item_id: str
@@ -108,7 +108,7 @@ class Dispatcher:
             for address in self._waiting.in_turns(addresses):
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
-    def conclude(self, batch_id: UUID) -> None:
+    def request_summary(self, batch_id: UUID) -> None:
         """Have a worker see whether anything of a cancelled batch is left, and write its summary where nothing is.
 
         Raises:
@@ -177,7 +177,7 @@ class Dispatcher:
             )
 
     def _publish(self, shard: Shard) -> None:
-        """As a chord, in Celery's own protocol: its parts carry group and body, and its size stands in the backend.
+        """Publish a shard as a chord in Celery's protocol: its parts carry group and body, the backend has its size.
 
         Celery's `chord(...)` would publish each part in a round trip of its own, outside of the producer's batch.
         """
@@ -237,7 +237,7 @@ class Dispatcher:
         )
 
     def _declare(self, producer: Any, queue: str) -> None:
-        """Once for many messages; Redis needs it not at all, other brokers drop what has no queue."""
+        """Declare a queue, once for many messages: other brokers than Redis drop what has no queue."""
         self._app.amqp.queues[queue](producer.channel).declare()
 
     def _put_back(self, shard: Shard) -> None:

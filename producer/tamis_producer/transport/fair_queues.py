@@ -31,7 +31,7 @@ class WeightedOrder:
         return sorted(self._times, key=lambda name: (round(max(self._times[name], self._now), 6), name))[:n]
 
     def rotate(self, last_used: str) -> str:
-        """A message was taken from this queue."""
+        """Move on the time of a queue that a message was taken from; return its name."""
         if last_used in self._times:
             self._now = max(self._times[last_used], self._now)
             self._times[last_used] = self._now + 1 / weight(last_used)
@@ -42,5 +42,5 @@ def weight(queue: str) -> int:
     """The turns of a queue, relative to the others'."""
     if queue == wire.CONTROL_QUEUE:
         return AGGREGATES_FIRST
-    known = wire.ITEM_QUEUES.get(queue)
-    return (known.priority if known else Priority.NORMAL).weight
+    item_queue = wire.ITEM_QUEUES.get(queue)
+    return (item_queue.priority if item_queue else Priority.NORMAL).weight

@@ -3,21 +3,19 @@
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from ..values.frozen import Frozen
 
 
 class Stratum(StrEnum):
-    """Which exclusions a sample is drawn from."""
+    """The exclusions that a sample is drawn from."""
 
     ALL = "all"
     RULES = "rules"  # of the initial filter, before any model was asked
     MODEL = "model"
 
 
-class AuditItem(BaseModel):
+class AuditItem(Frozen):
     """One record of a sample."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -27,10 +25,8 @@ class AuditItem(BaseModel):
     decided_at: datetime | None = None
 
 
-class Audit(BaseModel):
+class Audit(Frozen):
     """A sample as it was drawn, with what was decided about its records so far."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     id: str
     batch_id: str
@@ -42,12 +38,12 @@ class Audit(BaseModel):
 
     @property
     def sample(self) -> int:
-        """How many records were drawn."""
+        """The number of records drawn."""
         return len(self.items)
 
     @property
     def decided(self) -> int:
-        """Of how many a human said something."""
+        """The number of records that a human has judged."""
         return sum(item.include is not None for item in self.items)
 
     @property

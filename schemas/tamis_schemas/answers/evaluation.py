@@ -2,7 +2,9 @@
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
+
+from ..values.frozen import Frozen
 
 MetricType = Literal["score", "categorical"]
 
@@ -14,17 +16,15 @@ METRICS = (  # of spec 4, in its order
 
 
 def metric_rank(label: str) -> tuple[int, str]:
-    """What metrics are ordered by: those of spec 4 as it has them, then others by name."""
+    """Return the sort key of a metric: those of spec 4 in its order, then others by name."""
     return (METRICS.index(label) if label in METRICS else len(METRICS), label)
 
 
-class Evaluation(BaseModel):
+class Evaluation(Frozen):
     """The value of one metric, or the reason why it has none; never both.
 
     A score is a number from 0 to 1, a categorical value one of a few words.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str  # the metric's name
     metric_type: MetricType

@@ -1,14 +1,14 @@
 """An exclusion: why a record never reached a model."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ..values.frozen import Frozen
 
 DUPLICATE = "duplicate"  # the rule under which copies of a record are kept out
 
 
-class Exclusion(BaseModel):
-    """What kept a record out before screening: the initial filter (tier 1, spec 3), or another copy of it."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Exclusion(Frozen):
+    """The reason that kept a record out before screening: the initial filter (tier 1, spec 3), or a copy of it."""
 
     rule: str  # a `FilterRule` of the initial filter, or `duplicate`
     reason: str  # one sentence for a reader

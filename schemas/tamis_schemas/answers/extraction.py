@@ -2,18 +2,19 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from ..values.frozen import Frozen
 from .results import Confidence, Quote
 
 
-class Extraction(BaseModel):
+class Extraction(Frozen):
     """One value as one chunk gives it.
 
     `validated` is None where there is nothing to validate it by: the model named no words of a chunk.
     """
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     value: Any = None  # any JSON value; 0, False and the empty text are values, None is none
     chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as the prompt numbers them
@@ -23,10 +24,8 @@ class Extraction(BaseModel):
     validated: bool | None = None  # the evidence is in the chunk, and says the value
 
 
-class FieldExtractions(BaseModel):
+class FieldExtractions(Frozen):
     """All extractions for one value."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     extractions: tuple[Extraction, ...] = ()
 
@@ -42,22 +41,18 @@ class FieldExtractions(BaseModel):
         return round(sum(ranks) / len(ranks), 1) if ranks else None
 
 
-class RecallAnswer(BaseModel):
-    """What a model says of the chunks that were shown: do they hold all that a value needs?"""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class RecallAnswer(Frozen):
+    """A model's verdict on the chunks that were shown: do they hold all that a value needs?"""
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # what they lack
 
 
-class ExtractionDetail(BaseModel):
-    """What stands behind the value of an item with chunks: a result's `detail`.
+class ExtractionDetail(Frozen):
+    """The evidence behind the value of an item with chunks: a result's `detail`.
 
     `fields` is by field of an `extract_fields`; an `extract` has one value, under the empty name.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fields: dict[str, FieldExtractions]
     recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # of those that the model was asked about

@@ -3,9 +3,10 @@
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from ..records.paper import PaperData
+from ..values.frozen import Frozen
 from .exclusion import Exclusion
 
 
@@ -26,10 +27,8 @@ class FilterRule(StrEnum):
     KEYWORD = "keyword"  # a keyword of the criteria, or one that a caller added
 
 
-class FilterResult(BaseModel):
-    """Whether one paper passes; where it does not, the rule, and the text of the paper that decided."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class FilterResult(Frozen):
+    """The filter's decision on one paper; of a rejection the rule, and the text of the paper that decided."""
 
     passed: bool
     reason: str  # one sentence for a reader
@@ -47,7 +46,7 @@ class FilterResult(BaseModel):
         return self
 
     def exclusion(self) -> Exclusion | None:
-        """What the ledger keeps of a rejection; None for a paper that passed."""
+        """Return the ledger's exclusion of a rejected paper; None for a paper that passed."""
         if self.rule is None:
             return None
         return Exclusion(
@@ -61,10 +60,8 @@ class FilterResult(BaseModel):
         )
 
 
-class RejectedPaper(BaseModel):
+class RejectedPaper(Frozen):
     """A paper that does not pass, and why."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     paper: PaperData
     result: FilterResult
@@ -74,10 +71,8 @@ class RejectedPaper(BaseModel):
         return self.result.reason
 
 
-class BatchFilterResult(BaseModel):
+class BatchFilterResult(Frozen):
     """Every paper of a batch once, in the order given: those that passed, and those rejected with their results."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     passed: list[PaperData] = Field(default_factory=list)
     rejected: list[RejectedPaper] = Field(default_factory=list)

@@ -1,14 +1,13 @@
 """Iterations: how an answer was generated, evaluated and refined until it was good enough (spec 2)."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 
 
-class AnswerEvaluation(BaseModel):
-    """What the evaluator said of one answer. The score alone decides; `meets_criteria` is the evaluator's opinion."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class AnswerEvaluation(Frozen):
+    """The evaluator's verdict on one answer. The score alone decides; `meets_criteria` is the evaluator's opinion."""
 
     score: float = Field(ge=0.0, le=1.0)
     meets_criteria: bool
@@ -16,13 +15,11 @@ class AnswerEvaluation(BaseModel):
     improvement_suggestions: list[str] = Field(default_factory=list)
 
 
-class IterationData(BaseModel):
+class IterationData(Frozen):
     """One attempt at an answer. Either it was evaluated, or it failed with a kind of error.
 
     A failed attempt has no evaluation; it has an answer where only the evaluation failed.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     iteration_number: int = Field(ge=1)
     attempt: int = Field(default=1, ge=1)  # among those made side by side in this iteration
@@ -32,14 +29,12 @@ class IterationData(BaseModel):
     error: str | None = None
 
 
-class AnswerResult(BaseModel):
+class AnswerResult(Frozen):
     """The best answer, with every attempt in the order made.
 
     `success` says whether the final answer reached the threshold; without success it is the best of all attempts, the
     first of them where several are equally good.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     final_answer: str
     iterations: list[IterationData]

@@ -2,13 +2,14 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ..values.frozen import Frozen
 from .results import Confidence
 
 
 class EvidenceType(StrEnum):
-    """How the reasoning behind a classification supports it (spec 5)."""
+    """The kind of support that the reasoning behind a classification gives it (spec 5)."""
 
     EXPLICIT = "explicit"  # a direct statement: a stated age, a title
     CONTEXTUAL = "contextual"  # a strong inference: a graduation year for an age
@@ -17,13 +18,11 @@ class EvidenceType(StrEnum):
     UNKNOWN = "unknown"  # none of the four; never in the ledger, where such an answer is an error
 
 
-class Judgement(BaseModel):
+class Judgement(Frozen):
     """The judge's answer, and the confidence before and after it.
 
     A classification that is `blocked` should not be kept at all: its evidence is below the batch's threshold.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     is_valid: bool
     quality_score: float = Field(ge=0.0, le=1.0)

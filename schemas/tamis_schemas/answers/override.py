@@ -3,16 +3,14 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from ..values.frozen import Frozen
 
 
-class Override(BaseModel):
+class Override(Frozen):
     """One decision of a human. The latest one of an item counts, and a withdrawal takes the one before it back.
 
     An override that says what the software says too is a confirmation: the record was looked at, nothing changes.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     batch_id: str
     index: int  # place in the batch, from 0

@@ -27,7 +27,7 @@ class Band(NamedTuple):
         return self.low <= quality <= self.high
 
     def share(self, quality: float) -> float:
-        """What is kept of a confidence: `min(most, quality + added)`."""
+        """Return the share of a confidence that is kept: `min(most, quality + added)`."""
         return min(self.most, quality + self.added)
 
 

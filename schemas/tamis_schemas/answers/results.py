@@ -6,9 +6,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import Field, computed_field, model_validator
 
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 from ..values.money import Cost
 from .evaluation import Evaluation
 from .exclusion import Exclusion
@@ -17,13 +18,11 @@ from .override import Override
 Confidence = float  # 0 to 1, after the rubric of spec 1
 
 
-class EvaluationResult(BaseModel):
+class EvaluationResult(Frozen):
     """The result of one item (spec 1): a value with its confidence, or an error; never both.
 
     `value=None` with `error=None` means that the source data does not hold the information; it is a result.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     value: str | bool | float | int | None = None
     confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
@@ -31,14 +30,12 @@ class EvaluationResult(BaseModel):
     error: str | None = None
 
 
-class FieldsResult(BaseModel):
+class FieldsResult(Frozen):
     """The fields of one item with one confidence for all of them, or an error; never both.
 
     `fields` holds every property of the schema that was asked for, at every level; a property whose information the
     source data does not hold is None, whether or not the schema requires it.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fields: dict[str, Any] | None = None
     confidence: Confidence = Field(default=0.0, ge=0.0, le=1.0)
@@ -47,7 +44,7 @@ class FieldsResult(BaseModel):
 
 
 class InclusionStatus(StrEnum):
-    """What a record's screening came to."""
+    """The decision on a record's screening."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -55,7 +52,7 @@ class InclusionStatus(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a model says of one criterion: does the record show what the criterion describes?"""
+    """A model's answer on one criterion: does the record show what the criterion describes?"""
 
     MET = "met"
     NOT_MET = "not met"
@@ -69,7 +66,7 @@ class Verdict(StrEnum):
 
 
 class UncertainReason(StrEnum):
-    """Why the software made a record uncertain that a model had decided about."""
+    """The reason why the software made a record uncertain that a model had decided about."""
 
     UNVERIFIED = "no verified quote"  # no criterion that would exclude it stands on words that the record holds
     CONTRADICTED = "its verdicts contradict it"
@@ -77,24 +74,22 @@ class UncertainReason(StrEnum):
 
 
 class Cut(NamedTuple):
-    """How much of a field was sent to the model; as JSON `[sent, of]`."""
+    """The part of a field that was sent to the model; as JSON `[sent, of]`."""
 
     sent: int  # characters
     of: int
 
 
 class QuoteState(StrEnum):
-    """What became of a quote in the record that it is said to come from."""
+    """The state of a quote in the record that it is said to come from."""
 
     FOUND = "found"  # the record says so; marks and function words may differ
     ALTERED = "altered"  # the record says nearly so: a number, a unit, a negation or a content word differs
     NOT_FOUND = "not found"
 
 
-class Difference(BaseModel):
+class Difference(Frozen):
     """Words of an altered quote, and the record's own words in their place."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     quoted: str  # empty: the quote leaves the record's words out
     recorded: str  # empty: the quote adds words
@@ -103,20 +98,18 @@ class Difference(BaseModel):
 
     @property
     def words(self) -> str:
-        """What differs, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
+        """The difference, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
         if not self.recorded:
             return f'"{self.quoted}" added'
         return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
 
 
-class Quote(BaseModel):
-    """What a model quotes for a verdict, and whether the record says so.
+class Quote(Frozen):
+    """A model's quote for a verdict, and whether the record says so.
 
     The place is that of the most similar passage in the record's own text, and only there where the quote is found or
     altered in a field that holds a text; of a list or an object only the field is named.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     text: str  # as the model gave it
     state: QuoteState
@@ -128,11 +121,11 @@ class Quote(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_state(cls, given: Any) -> Any:
+    def _without_state(cls, value: Any) -> Any:
         """A ledger from before quotes could be altered says only whether one is found."""
-        if isinstance(given, dict) and "state" not in given and "found" in given:
-            return {**given, "state": QuoteState.FOUND if given["found"] else QuoteState.NOT_FOUND}
-        return given
+        if isinstance(value, dict) and "state" not in value and "found" in value:
+            return {**value, "state": QuoteState.FOUND if value["found"] else QuoteState.NOT_FOUND}
+        return value
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
@@ -141,25 +134,21 @@ class Quote(BaseModel):
         return self.state is QuoteState.FOUND
 
 
-class CriterionVerdict(BaseModel):
+class CriterionVerdict(Frozen):
     """The verdict on one criterion, and the words of the record that it stands on."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     verdict: Verdict
     quote: Quote | None = None  # None: the model names no words that speak to the criterion
 
     @model_validator(mode="before")
     @classmethod
-    def _without_quote(cls, given: Any) -> Any:
+    def _without_quote(cls, value: Any) -> Any:
         """A ledger from before there were quotes holds the verdict alone."""
-        return {"verdict": given} if isinstance(given, str) else given
+        return {"verdict": value} if isinstance(value, str) else value
 
 
-class InclusionDecision(BaseModel):
+class InclusionDecision(Frozen):
     """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     status: InclusionStatus
     confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is altered or not in the record
@@ -176,13 +165,15 @@ class InclusionDecision(BaseModel):
     @property
     def quote_words(self) -> str | None:
         """The quotes that flag the record, or None: `I1 altered: "men" for "women"; E1 not found: "in rats"`."""
-        told = []
-        for label, given in self.verdicts.items():
-            quote = given.quote
+        flaws = []
+        for label, verdict in self.verdicts.items():
+            quote = verdict.quote
             if quote is not None and not quote.found:
                 differences = ", ".join(difference.words for difference in quote.differences)
-                told.append(f"{label} {quote.state.value}: {differences or json.dumps(quote.text, ensure_ascii=False)}")
-        return "; ".join(told) or None
+                flaws.append(
+                    f"{label} {quote.state.value}: {differences or json.dumps(quote.text, ensure_ascii=False)}"
+                )
+        return "; ".join(flaws) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +200,8 @@ class Usage:
         )
 
 
-class Provenance(BaseModel):
-    """How a result came about: enough to ask again, and to defend it."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Provenance(Frozen):
+    """The origin of a result: enough to ask again, and to defend it."""
 
     model: str | None = None  # as the endpoint names it in its answer
     prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
@@ -226,10 +215,8 @@ class Provenance(BaseModel):
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were read
 
 
-class ItemResult(BaseModel):
+class ItemResult(Frozen):
     """One row of a batch's results: the item, its result, how it came about."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -253,7 +240,7 @@ class ItemResult(BaseModel):
 
     @property
     def value(self) -> Any:
-        """What the operation gave: a value, or fields; None where it gave none, or the item has no result."""
+        """The operation's value, or fields; None where it gave none, or the item has no result."""
         if self.result is None:
             return None
         return self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
@@ -261,7 +248,7 @@ class ItemResult(BaseModel):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def final_value(self) -> Any:
-        """What counts: what a human decided, else what the operation gave."""
+        """The value that counts: a human's decision, else the operation's."""
         return self.value if self.override is None else self.override.value
 
     @computed_field  # type: ignore[prop-decorator]  # as above
@@ -272,23 +259,23 @@ class ItemResult(BaseModel):
 
     @property
     def cut_words(self) -> str | None:
-        """What was not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all of it was."""
+        """The fields not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all were."""
         return "; ".join(f"{name} {cut.sent:,} of {cut.of:,} characters" for name, cut in self.cut.items()) or None
 
     @property
     def evaluation_words(self) -> str | None:
         """The metrics that have a value: `context_relevance 0.67; size: context_precision 1`; None: there is none."""
         valued = [one for one in self.evaluations if one.value is not None]
-        told = [
+        words = [
             f"{'' if one.field is None else f'{one.field}: '}{one.label} "
             + (f"{one.value:.3g}" if isinstance(one.value, float) else str(one.value))
             for one in valued
         ]
-        return "; ".join(told) or None
+        return "; ".join(words) or None
 
     @property
     def exclusion_reason(self) -> str | None:
-        """Why the record was excluded: the rule that kept it out, or the first criterion that failed; else None."""
+        """The reason of an exclusion: the rule that kept the record out, or the first failed criterion; else None."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

@@ -7,9 +7,10 @@ keeps each such text once for the batch. No key and no HTTP header is ever part 
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 from ..values.money import Cost
 from .results import Usage
 
@@ -17,10 +18,8 @@ LONGEST_ANSWER = 100_000  # characters of one answer; ten times those of the lon
 LONGEST_MESSAGE = 1_000_000  # characters of one message; a record's fields are cut to a tenth of it by default
 
 
-class TranscribedMessage(BaseModel):
+class TranscribedMessage(Frozen):
     """One message as it was sent: its text, or the sha256 of a text that the batch's questions have in common."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     role: Literal["system", "user", "assistant"]
     content: str | None = None  # None: see `sha256`
@@ -29,20 +28,16 @@ class TranscribedMessage(BaseModel):
     marks: dict[str, Any] = Field(default_factory=dict)  # for the endpoint's own cache; no part of the text
 
 
-class TranscribedFormat(BaseModel):
-    """How the answer's shape was asked for, beside what the messages say of it."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class TranscribedFormat(Frozen):
+    """The request for the answer's shape, beside what the messages say of it."""
 
     type: str  # json_schema or json_object
     name: str | None = None
     sha256: str | None = None  # of the schema's JSON as it was sent; None: it stands in the messages
 
 
-class TranscribedAnswer(BaseModel):
-    """What the model wrote, as it was received."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class TranscribedAnswer(Frozen):
+    """The model's text, as it was received."""
 
     content: str
     cut: int | None = None  # characters that it had, where the ledger keeps its beginning alone
@@ -51,10 +46,8 @@ class TranscribedAnswer(BaseModel):
     thoughts: int = 0  # characters of reasoning that came beside it, and are not kept
 
 
-class TranscribedError(BaseModel):
-    """Why a call has no answer."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class TranscribedError(Frozen):
+    """The reason why a call has no answer."""
 
     kind: ErrorKind
     message: str
@@ -63,10 +56,8 @@ class TranscribedError(BaseModel):
     cut: int | None = None
 
 
-class AnswerReading(BaseModel):
-    """What reading an answer came to."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class AnswerReading(Frozen):
+    """The outcome of reading an answer."""
 
     usable: bool
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise
@@ -74,10 +65,8 @@ class AnswerReading(BaseModel):
     why: str | None = None
 
 
-class TranscribedCall(BaseModel):
+class TranscribedCall(Frozen):
     """One call, or one answer from the cache."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     question: int  # of the item, from 1
     name: str  # of the question's answer schema
@@ -101,10 +90,8 @@ class TranscribedCall(BaseModel):
     latency_ms: int | None = None
 
 
-class Transcript(BaseModel):
+class Transcript(Frozen):
     """All calls of one claim."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     fence: int  # which of the item's claims
     round: int

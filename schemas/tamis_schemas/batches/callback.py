@@ -1,26 +1,28 @@
-"""Whom to tell what becomes of a batch."""
+"""The receiver of a batch's events."""
 
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
+
+from ..values.frozen import Frozen
 
 LONGEST_URL = 2_000  # characters
 SCHEMES = ("https", "http")
 
 
 class BatchEvent(StrEnum):
-    """What somebody may want to be told."""
+    """An event that a receiver may want to hear of."""
 
     COMPLETED = "batch.completed"  # or cancelled, and its last call has ended: nothing more happens
     PAUSED = "batch.paused"  # by itself: it cannot go on before somebody puts the reason right
     FAILING = "batch.failing"  # more of its items failed than `failed_share`; told once a round
 
 
-class Callback(BaseModel):
+class Callback(Frozen):
     """A URL that is sent a signed webhook for each event."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     url: str = Field(max_length=LONGEST_URL, description="https, or http where the workers are set to allow it.")
     events: tuple[BatchEvent, ...] = Field(default=tuple(BatchEvent), min_length=1)

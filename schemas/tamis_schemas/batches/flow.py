@@ -8,13 +8,13 @@ BMJ 372:n71, figure 1.
 
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from ..values.frozen import Frozen
 
 
-class Tally(BaseModel):
-    """How many records there are of one kind: from one file, under one rule, for one reason."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Tally(Frozen):
+    """The number of records of one kind: from one file, under one rule, for one reason."""
 
     name: str
     n: int = Field(ge=0)
@@ -25,10 +25,8 @@ def total(tallies: tuple[Tally, ...]) -> int:
     return sum(tally.n for tally in tallies)
 
 
-class Arrow(BaseModel):
+class Arrow(Frozen):
     """A place where records part: what came there, and the ways on."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     place: str
     arrived: int
@@ -40,13 +38,11 @@ class Arrow(BaseModel):
         return self.arrived == total(self.ways)
 
 
-class FlowStage(BaseModel):
-    """What became of the records that one batch was asked about.
+class FlowStage(Frozen):
+    """The ways of the records that one batch was asked about.
 
     Of an operation that does not decide (an extraction, a score), every record with a result has passed.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     operation: str
     entered: int = Field(ge=0)
@@ -77,7 +73,7 @@ class FlowStage(BaseModel):
 
     @property
     def arrow(self) -> Arrow:
-        """Where the records of this stage part."""
+        """The place where the records of this stage part."""
         ways = {
             "passed": self.passed,
             "excluded": total(self.excluded),
@@ -91,13 +87,11 @@ class FlowStage(BaseModel):
         return Arrow(place=self.operation, arrived=self.entered, ways=tallies)
 
 
-class Flow(BaseModel):
+class Flow(Frozen):
     """Every record from its identification to the end of the last stage.
 
     Raises `ValueError` (pydantic's `ValidationError`) naming the arrow where records appear or vanish.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     identified: tuple[Tally, ...] = Field(min_length=1)  # by source
     duplicates: int = Field(default=0, ge=0)

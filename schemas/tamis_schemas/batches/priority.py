@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Priority(StrEnum):
-    """Who goes first where batches wait for the same workers and the same limit; nobody waits for ever."""
+    """The rank of a batch where several wait for the same workers and the same limit; nobody waits for ever."""
 
     LOW = "low"
     NORMAL = "normal"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from pydantic import BaseModel, ConfigDict
-
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 from ..values.independence import chi_square
 from ..values.proportion import Proportion, wilson
 
@@ -20,7 +19,7 @@ ALMOST_NONE = 0.001
 
 
 class Trait(StrEnum):
-    """By what the records of a round are told apart."""
+    """The trait by which a round's records are grouped."""
 
     LENGTH = "length"  # characters of the fields that a model is shown
     YEAR = "year"
@@ -28,12 +27,12 @@ class Trait(StrEnum):
 
     @property
     def words(self) -> str:
-        """As a heading says it, after `by`."""
+        """The name in a heading, after `by`."""
         return "the decisions on the records before and after" if self is Trait.NEIGHBOURS else self.value
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EndedRecord:
     """One record that ended in a round, with a decision or with an error."""
 
     characters: int
@@ -43,10 +42,8 @@ class Evaluated:
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 
 
-class Group(BaseModel):
+class Group(Frozen):
     """Some of a round's records, and how many of them failed."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str  # 812 to 1,204 characters
     records: str  # in a sentence: records of the longest quarter (812 to 1,204 characters)
@@ -55,10 +52,8 @@ class Group(BaseModel):
     rate: float
 
 
-class Comparison(BaseModel):
+class Comparison(Frozen):
     """A round's records in groups of one trait, tested for independence of failure and group."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     trait: Trait
     groups: tuple[Group, ...]
@@ -75,10 +70,8 @@ class Comparison(BaseModel):
         return f"chi-square {self.statistic:.1f}, {self.degrees} df, {p_words(self.p)}"
 
 
-class RoundFailures(BaseModel):
+class RoundFailures(Frozen):
     """One round: what ended in it, what of that failed, and by which traits."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     round: int
     evaluated: int
@@ -88,10 +81,8 @@ class RoundFailures(BaseModel):
     comparisons: tuple[Comparison, ...] = ()  # none where nothing failed, or everything
 
 
-class RetryBias(BaseModel):
+class RetryBias(Frozen):
     """The rounds of a batch in which records ended, in order."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     rounds: tuple[RoundFailures, ...] = ()
 
@@ -110,7 +101,7 @@ class RoundTally:
         self._all: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
         self._failed: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
 
-    def add(self, row: Evaluated) -> None:
+    def add(self, row: EndedRecord) -> None:
         """Count one record more."""
         self._decided[row.passed] += 1
         if row.failure is not None:
@@ -176,7 +167,7 @@ class RoundTally:
         return {value: count for value, count in self._all[trait].items() if value is not None}
 
     def _group(self, trait: Trait, label: str, records: str, span: tuple[int, int] | None) -> Group:
-        """Of the values from first to last of the span; None: of the records without one."""
+        """Return the records with values from first to last of the span; None: the records without one."""
 
         def inside(counted: Counter[int | None]) -> int:
             if span is None:
@@ -194,14 +185,14 @@ def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # how many there are up to each value
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     first = 0
     for place in range(1, 5) if ordered else ():
         last = bisect_left(reached, -(-place * reached[-1] // 4))
         if first <= last:
-            found.append((ordered[first], ordered[last]))
+            spans.append((ordered[first], ordered[last]))
             first = last + 1
-    return found
+    return spans
 
 
 def _span(first: int, last: int, form: str) -> str:

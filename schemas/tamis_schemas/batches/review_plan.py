@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from ..answers.results import InclusionStatus, ItemResult
 from ..operations import Judge, Operation, as_asked_for, operation_name
+from ..values.frozen import Frozen
 from ..values.money import Cost
 from ..values.words import Words
 from .status import ItemStatus
@@ -16,10 +17,10 @@ PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
 _BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage that are some operation's `stage_field`
 
 
-class ReviewStage(BaseModel):
+class ReviewStage(Frozen):
     """One operation of a review, and which of its records go on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     operation: Annotated[Operation, Field(discriminator="operation")]
     model: Words | None = None  # None: the workers' own
@@ -56,10 +57,10 @@ class ReviewStage(BaseModel):
         return self.operation.goes_on(row.final_value, narrowed)
 
 
-class ReviewPlan(BaseModel):
+class ReviewPlan(Frozen):
     """The stages of a review in order; each but the first takes what passed the one before it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     stages: tuple[ReviewStage, ...] = Field(min_length=1, max_length=10)
 
@@ -80,16 +81,16 @@ class ReviewPlan(BaseModel):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What makes the plan this one and no other, as JSON values.
+        """The part that makes the plan this one and no other, as JSON values.
 
         Its budgets do not, they may be raised, and its tiers do not; nor do examples that were chosen from a batch, see
         there. A stage that is not steered has no word of it.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
-        for stage, told in zip(self.stages, content["stages"], strict=True):
-            told["operation"] = as_asked_for(told["operation"])
+        for stage, fields in zip(self.stages, content["stages"], strict=True):
+            fields["operation"] = as_asked_for(fields["operation"])
             if stage.steering.content:
-                told["steering"] = stage.steering.content
+                fields["steering"] = stage.steering.content
         return content
 
     @model_validator(mode="after")

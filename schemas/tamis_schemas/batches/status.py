@@ -12,7 +12,7 @@ from ..errors import IllegalTransition
 
 
 class ItemStatus(StrEnum):
-    """Where an item stands. The names are those of the accounting identity."""
+    """The state of an item. The names are those of the accounting identity."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -28,7 +28,7 @@ class ItemStatus(StrEnum):
 
 
 class BatchStatus(StrEnum):
-    """Where a batch stands."""
+    """The state of a batch."""
 
     PENDING = "pending"  # in the ledger, nothing dispatched yet
     RUNNING = "running"

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from ..values.frozen import Frozen
 from ..values.unstorable import UNSTORABLE
 
 TIER_PATIENCE = 600.0  # seconds: OpenAI tells its clients to wait for ten minutes by default
@@ -51,7 +52,7 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")
 
 
 class Tier(StrEnum):
-    """At which price and speed an endpoint works."""
+    """The price and speed at which an endpoint works."""
 
     STANDARD = "standard"
     FLEX = "flex"  # half the price, slow, and now and then without capacity
@@ -64,50 +65,50 @@ class Tier(StrEnum):
 
 
 class TierFallback(StrEnum):
-    """What becomes of an item for which its tier had no capacity all the time that it may wait."""
+    """The fate of an item for which its tier had no capacity all the time that it may wait."""
 
     STANDARD = "standard"  # it is asked at the standard tier
     WAIT = "wait"  # it waits on, as long as it takes
 
 
-def _effort(given: str) -> str:
-    if not _EFFORT.fullmatch(given):
+def _effort(effort: str) -> str:
+    if not _EFFORT.fullmatch(effort):
         raise ValueError(
-            f"{given[:40]!r} is no word of small letters that an endpoint could know: low, medium, high, ..."
+            f"{effort[:40]!r} is no word of small letters that an endpoint could know: low, medium, high, ..."
         )
-    return given
+    return effort
 
 
-def _body(given: Any) -> Any:
-    if not isinstance(given, Mapping):
-        return given
-    for name, value in given.items():
+def _body(body: Any) -> Any:
+    if not isinstance(body, Mapping):
+        return body
+    for name, value in body.items():
         if name in OWN_FIELDS:
             raise ValueError(f"{name!r} is written by Tamis: {OWN_FIELDS[name]}")
         if not name or value is None:
             raise ValueError(f"{name!r} has no name or no value: leave it out")
     try:
-        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(body, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"it holds what is no JSON: {error}") from error
     if len(text) > MOST_BODY:
         raise ValueError(f"it has {len(text):,} characters as JSON; {MOST_BODY:,} may be")
-    if _depth(given) > DEEPEST_BODY:
+    if _depth(body) > DEEPEST_BODY:
         raise ValueError(f"its values lie more than {DEEPEST_BODY} deep inside each other")
     if UNSTORABLE.search(text) or "\\u0000" in text:
         raise ValueError("it holds a character that the ledger cannot store")
-    return given
+    return body
 
 
-def checked_headers(given: dict[str, str]) -> dict[str, str]:
+def checked_headers(headers: dict[str, str]) -> dict[str, str]:
     """The headers, which may be sent beside those that Tamis sends.
 
     Raises `ValueError` for what may not; no message repeats a value, which may be a secret.
     """
-    if len(given) > MOST_HEADERS:
-        raise ValueError(f"there are {len(given)}; {MOST_HEADERS} may be")
-    names = [name.lower() for name in given]
-    for name, value in given.items():
+    if len(headers) > MOST_HEADERS:
+        raise ValueError(f"there are {len(headers)}; {MOST_HEADERS} may be")
+    names = [name.lower() for name in headers]
+    for name, value in headers.items():
         lower = name.lower()
         if not _TOKEN.fullmatch(name):
             raise ValueError(f"{name[:100]!r} is no name of a header: letters, digits and -, without a colon")
@@ -122,11 +123,11 @@ def checked_headers(given: dict[str, str]) -> dict[str, str]:
             )
         if names.count(lower) > 1:
             raise ValueError(f"{name!r} stands there twice")
-    return given
+    return headers
 
 
 def _depth(value: object) -> int:
-    """Of containers inside each other. What `json.dumps` took is no deeper than Python's own limit."""
+    """Return how many containers lie inside each other. What `json.dumps` took is no deeper than Python's own limit."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
 
@@ -141,10 +142,10 @@ ExtraHeaders = Annotated[dict[str, str], AfterValidator(checked_headers)]
 Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
-class Steering(BaseModel):
-    """How a model is steered; None, or a field that is not there, leaves it to the worker's settings."""
+class Steering(Frozen):
+    """The steering of a model; None, or a field that is not there, leaves it to the worker's settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     reasoning_effort: Effort | None = Field(
         default=None, description="A word that the endpoint knows: none, minimal, low, medium, high, xhigh."
@@ -165,10 +166,10 @@ class Steering(BaseModel):
         """This steering, and where it says nothing the other; bodies and headers field by field."""
         if not self.model_fields_set:
             return under
-        said = {name: value for name, value in self if value is not None}
+        own = {name: value for name, value in self if value is not None}
         named = {name.lower() for name in self.extra_headers}
         kept = {name: value for name, value in under.extra_headers.items() if name.lower() not in named}
-        merged = dict(under) | said
+        merged = dict(under) | own
         merged["extra_body"] = {**under.extra_body, **self.extra_body}
         merged["extra_headers"] = {**kept, **self.extra_headers}
         return Steering.model_construct(**merged)
@@ -176,17 +177,17 @@ class Steering(BaseModel):
     @property
     def nothing(self) -> bool:
         """True where it says nothing at all."""
-        return not self.said
+        return not self.set_fields
 
     @property
-    def said(self) -> dict[str, Any]:
-        """What it says, as JSON values."""
+    def set_fields(self) -> dict[str, Any]:
+        """The fields that are set, as JSON values."""
         return {name: value for name, value in self.model_dump(mode="json").items() if value not in (None, {})}
 
     @property
     def content(self) -> dict[str, Any]:
-        """What of it can change an answer. Not the tier: it says how the same work is done, as a priority does."""
-        return {name: value for name, value in self.said.items() if not name.startswith("tier")}
+        """The fields that can change an answer. Not the tier: it says how the same work is done, as a priority does."""
+        return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -208,10 +209,8 @@ class Steering(BaseModel):
         return self.tier_fallback is TierFallback.WAIT
 
 
-class SteeringView(BaseModel):
+class SteeringView(Frozen):
     """A steering as people are told of it: names of headers, never their values."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     reasoning_effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -222,12 +221,12 @@ class SteeringView(BaseModel):
 
     @classmethod
     def of(cls, steering: Steering) -> "SteeringView":
-        """What may be shown of it."""
-        return cls.model_validate({**steering.said, "extra_headers": tuple(steering.extra_headers)})
+        """Return the part of a steering that may be shown."""
+        return cls.model_validate({**steering.set_fields, "extra_headers": tuple(steering.extra_headers)})
 
     @property
     def words(self) -> str:
-        """In one line: reasoning effort low, extra body {"top_p": 0.9}, extra headers X-Team, tier flex."""
+        """The steering in a line: reasoning effort low, extra body {"top_p": 0.9}, extra headers X-Team, tier flex."""
         parts = [
             f"reasoning effort {self.reasoning_effort}" if self.reasoning_effort else "",
             f"extra body {json.dumps(self.extra_body, ensure_ascii=False)}" if self.extra_body else "",

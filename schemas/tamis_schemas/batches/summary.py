@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..costs.unbilled import PossiblyUnbilled
 from ..errors import ErrorKind
+from ..values.frozen import Frozen
 from ..values.money import Cost
 from ..values.proportion import Proportion
 
@@ -18,10 +19,8 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 )
 
 
-class Counts(BaseModel):
-    """How many items of a batch stand where. The parts always add up to `n_items`: the accounting identity."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Counts(Frozen):
+    """The number of a batch's items in each state. They always add up to `n_items`: the accounting identity."""
 
     n_items: int = 0
     excluded_by_filter: int = 0
@@ -44,10 +43,8 @@ class Counts(BaseModel):
         return self.n_items - self.pending - self.running
 
 
-class ConfidenceDistribution(BaseModel):
+class ConfidenceDistribution(Frozen):
     """The confidence of the decided items: a count per band of the rubric, and quartiles; None where none decided."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     bands: dict[str, int] = Field(default_factory=dict)
     mean: float | None = None
@@ -58,10 +55,8 @@ class ConfidenceDistribution(BaseModel):
     maximum: float | None = None
 
 
-class MetricFigures(BaseModel):
+class MetricFigures(Frozen):
     """One metric over all items of a batch, and over all fields where a result has several."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     n: int  # values
     mean: float | None = None  # of a score

@@ -65,17 +65,17 @@ def limiter_key(endpoint: str, model: str) -> str:
 
 
 def worker_key(worker_id: str) -> str:
-    """Where a worker says how it is."""
+    """Return the key of a worker's report."""
     return f"{WORKER_KEYS}{worker_id}"
 
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
-    """How Flower names an item: never by its title. The batch stands as `tamis batches` lists it."""
+    """Return an item's name in Flower: never its title. The batch stands as `tamis batches` lists it."""
     return f"batch={batch_id[:SHORT_ID]} index={index} item={printable_line(item_id[:LONGEST_LABEL])}"
 
 
 def shard_label(batch_id: str, round_: int, shard: int) -> str:
-    """How Flower names the body of a shard's chord."""
+    """Return the name in Flower of the body of a shard's chord."""
     return f"batch={batch_id[:SHORT_ID]} round={round_} shard={shard}"
 
 

@@ -1,4 +1,4 @@
-"""What models cost: a table of prices, and the cost of what an endpoint has counted.
+"""Prices of models: a table of them, and the cost of the tokens that an endpoint has counted.
 
 A price that is not known is None, never 0. The figures stand in `prices.json` beside this file, each with its source.
 """
@@ -13,9 +13,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..answers.results import Usage
+from ..values.frozen import Frozen
 from ..values.money import NANO
 
 PER_MILLION = Decimal("1e-6")
@@ -38,13 +39,13 @@ def tier_name(tier: str | None) -> str | None:
     return None if name in _STANDARD else _RENAMED.get(name, name)
 
 
-class TierPrice(BaseModel):
-    """What a model costs at a tier other than the standard one: so many times as much, or prices of the tier's own.
+class TierPrice(Frozen):
+    """A model's price at a tier other than the standard one: so many times as much, or prices of the tier's own.
 
     Where both are given, a price of its own goes before the factor.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     factor: Factor | None = None  # of all standard prices
     input: Price | None = None
@@ -59,10 +60,10 @@ class TierPrice(BaseModel):
         return self
 
 
-class ModelPrice(BaseModel):
+class ModelPrice(Frozen):
     """US dollars per 1,000,000 tokens. A model that runs on one's own machine may cost 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     input: Price
     output: Price  # of all completion tokens, those of reasoning among them
@@ -95,10 +96,10 @@ class ModelPrice(BaseModel):
         return self.model_copy(update={**prices, "tiers": {}})
 
 
-class PriceTable(BaseModel):
+class PriceTable(Frozen):
     """A file of prices: the one that is part of Tamis, or a user's own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     currency: Literal["USD"] = "USD"
     unit: Literal["1,000,000 tokens"] = "1,000,000 tokens"
@@ -188,23 +189,23 @@ class Prices:
         None: the price is not known, of one of them.
         """
         prices = [self._per_token(model, one) for one in {None, tier_name(tier)}]
-        known = [price for price in prices if price is not None]
-        if len(known) < len(prices):
+        per_token = [price for price in prices if price is not None]
+        if len(per_token) < len(prices):
             return None
-        most = max(prompt_tokens * price.dearest_input + max_tokens * price.output for price in known)
+        most = max(prompt_tokens * price.dearest_input + max_tokens * price.output for price in per_token)
         return most.quantize(NANO, ROUND_CEILING)
 
     def _per_token(self, model: str, tier: str | None = None) -> _PerToken | None:
-        asked = model, tier
+        key = model, tier
         try:
-            return self._known[asked]
+            return self._known[key]
         except KeyError:
             price = self.of(model)
         if len(self._known) >= REMEMBERED:  # an endpoint that names every answer otherwise
             self._known.clear()
         at_tier = None if price is None else price.at(tier)
-        found = self._known[asked] = None if at_tier is None else _PerToken.of(at_tier)
-        return found
+        per_token = self._known[key] = None if at_tier is None else _PerToken.of(at_tier)
+        return per_token
 
 
 @cache

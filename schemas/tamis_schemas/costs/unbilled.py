@@ -1,20 +1,19 @@
-"""What may have been paid for and stands in no bill: calls without an answer, and claims whose worker died."""
+"""Costs that may stand in no bill: of calls without an answer, and of claims whose worker died."""
 
 from decimal import ROUND_CEILING, Decimal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import computed_field
 
+from ..values.frozen import Frozen
 from ..values.money import NANO, Cost, dollars
 
 
-class PossiblyUnbilled(BaseModel):
+class PossiblyUnbilled(Frozen):
     """The part of a batch's figures that says what its cost may lack.
 
     A call that was sent and never answered may have been paid for. A claim whose worker died may stand for one call,
     for several or for none: nobody was left to count them.
     """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     unanswered: int = 0  # calls that were sent and never answered
     lost_claims: int = 0  # claims whose worker died

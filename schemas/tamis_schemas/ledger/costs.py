@@ -1,4 +1,4 @@
-"""What a batch's results cost, in SQL: over `results`, where rows are read, and over their counters."""
+"""The cost of a batch's results, in SQL: over `results`, where rows are read, and over their counters."""
 
 from sqlalchemy import func
 

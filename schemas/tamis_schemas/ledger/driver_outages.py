@@ -1,4 +1,4 @@
-"""Which errors of the driver say that the ledger is away, and which that it refuses what it was given.
+"""Errors of the driver: which say that the ledger is away, and which that it refuses a statement.
 
 Away means: the same transaction can succeed later, so whoever has something to write keeps it and tries again. All
 else is a refusal, which no repetition mends. One table for both floors; the classes are those of the SQL standard and
@@ -43,7 +43,7 @@ class LedgerConflict(LedgerUnavailable):
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
-    """What to raise in the place of a driver's error that says that the ledger is away; None where it says more.
+    """Return the error of ours for a driver's error that says that the ledger is away; None for any other.
 
     The message is one line, without statements and passwords.
     """
@@ -62,7 +62,7 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def driver_unusable(error: BaseException) -> ConfigurationError | None:
-    """What to raise where the URL itself is wrong: an option that no driver knows; None where something else is."""
+    """Return the error of ours for a wrong URL: an option that no driver knows; None for any other error."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return ConfigurationError(f"TAMIS_DATABASE_URL cannot be used: {_first_line(error)}")
     return None

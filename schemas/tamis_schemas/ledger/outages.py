@@ -1,4 +1,4 @@
-"""Which errors of SQLAlchemy say that the ledger is away, and which that it refuses what it was given.
+"""Errors of SQLAlchemy: which say that the ledger is away, and which that it refuses a statement.
 
 The table is that of the driver's errors, in `driver_outages.py`.
 """
@@ -17,7 +17,7 @@ __all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "outage", "translated", "un
 
 
 def outage(error: BaseException) -> LedgerUnavailable | None:
-    """What to raise in the place of an error that says that the ledger is away; None where it says something else.
+    """Return the error of ours for one that says that the ledger is away; None for any other.
 
     The message is one line, without statements and passwords.
     """
@@ -31,7 +31,7 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def unusable(error: BaseException) -> ConfigurationError | None:
-    """What to raise where the URL itself is wrong: an option that no driver knows; None where something else is."""
+    """Return the error of ours for a wrong URL: an option that no driver knows; None for any other error."""
     driver = error.orig if isinstance(error, DBAPIError) else error
     return None if driver is None else driver_unusable(driver)
 

@@ -17,7 +17,7 @@ YES = ("true", "1", "yes", "on")
 
 @dataclass(frozen=True)
 class Address:
-    """Where the ledger is, and whether transactions are pooled before it."""
+    """The address of the ledger, and whether transactions are pooled before it."""
 
     url: "URL"  # as the driver takes it
     pooled: bool
@@ -28,8 +28,8 @@ def address(database_url: str) -> Address:
     from sqlalchemy import make_url
 
     url = make_url(database_url)
-    said = url.query.get(MARK)
-    return Address(url.difference_update_query([MARK]), pooled=isinstance(said, str) and said.lower() in YES)
+    mark = url.query.get(MARK)
+    return Address(url.difference_update_query([MARK]), pooled=isinstance(mark, str) and mark.lower() in YES)
 
 
 def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def start_options(settings: Mapping[str, str]) -> str:
 
 
 def set_in_transactions(engine: "Engine", where: Address, settings: dict[str, str]) -> None:
-    """Where transactions are pooled, give each of an engine's the settings that a session could not be given."""
+    """Give each pooled transaction of an engine the settings that a session could not be given."""
     if not where.pooled or not settings:
         return
     from sqlalchemy import event, func, select

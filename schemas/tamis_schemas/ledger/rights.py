@@ -1,4 +1,4 @@
-"""What workers and gateways may do in the ledger: the least rights, granted by whoever owns the tables.
+"""Rights of workers and gateways in the ledger: the least that they need, granted by the owner of the tables.
 
 docs/security.md shows these statements, and tests run a batch with them.
 """
@@ -20,7 +20,7 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """Of a role: it reads every table, adds to most and changes most; what is not named here it deletes nowhere."""
+    """The rights of a role: it reads every table, adds to most and changes most; it deletes only where named here."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
 
 
 def _make(driver: psycopg.Connection[object], role: str, password: str | None) -> None:
-    known = driver.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
-    words = [sql.SQL("ALTER ROLE" if known else "CREATE ROLE"), sql.Identifier(role), sql.SQL("LOGIN")]
+    exists = driver.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
+    words = [sql.SQL("ALTER ROLE" if exists else "CREATE ROLE"), sql.Identifier(role), sql.SQL("LOGIN")]
     if password is not None:
         hashed = driver.pgconn.encrypt_password(str(password).encode(), role.encode(), SCRAM).decode()
         words += [sql.SQL("PASSWORD"), sql.Literal(hashed)]

@@ -38,7 +38,7 @@ from ..errors import ErrorKind
 
 
 class WebhookState(StrEnum):
-    """Where a webhook stands."""
+    """The state of a webhook."""
 
     WAITING = "waiting"  # for its first try, or for the next
     DELIVERED = "delivered"
@@ -46,7 +46,7 @@ class WebhookState(StrEnum):
 
 
 class ShardStatus(StrEnum):
-    """Where a shard stands."""
+    """The state of a shard."""
 
     WAITING = "waiting"
     DISPATCHED = "dispatched"

@@ -53,15 +53,14 @@ def kind_of(name: str) -> type[OperationKind]:
 
 def verdict(value: object) -> bool | None:
     """True of a value with which some operation includes a record, False of one that excludes it, else None."""
-    said = (kind.verdict(value) for kind in OPERATIONS)
-    return next((one for one in said if one is not None), None)
+    verdicts = (kind.verdict(value) for kind in OPERATIONS)
+    return next((one for one in verdicts if one is not None), None)
 
 
 def parse_operation(params: object) -> Operation:
     """The operation that a batch's stored parameters describe.
 
-    Raises:
-        InvalidParameters: naming the field, where the parameters describe none.
+    Raises `InvalidParameters` naming the field, where the parameters describe none.
     """
     try:
         return _adapter.validate_python(params)
@@ -70,7 +69,7 @@ def parse_operation(params: object) -> Operation:
 
 
 def first_complaint(error: ValidationError) -> str:
-    """What is wrong with the first wrong parameter: `field: message`."""
+    """Return the complaint about the first wrong parameter: `field: message`."""
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")

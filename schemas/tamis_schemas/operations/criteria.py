@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails
 
+from ..values.frozen import Frozen
 from ..values.words import Words
 
 MAX_EXAMPLES = 20
@@ -19,10 +20,8 @@ Wording = Annotated[Words, Field(max_length=LONGEST_REASON)]
 _CRITERION_LISTS = {"inclusion_criteria": "I", "exclusion_criteria": "E"}  # with the letter of their labels
 
 
-class Criterion(BaseModel):
+class Criterion(Frozen):
     """One criterion under the label by which an answer refers to it (`I1`, `I2`, ..., `S1`, `E1`, `E2`, ...)."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     label: str
     text: str
@@ -31,7 +30,7 @@ class Criterion(BaseModel):
 
     @property
     def reason(self) -> str:
-        """Why a record is excluded that it decides about: the caller's wording, else `not met: TEXT` or the text."""
+        """The reason of an exclusion that it decides: the caller's wording, else `not met: TEXT` or the text."""
         return self.exclude_as or reason_of(self.text, excludes=self.excludes)
 
 
@@ -40,19 +39,19 @@ def reason_of(text: str, *, excludes: bool) -> str:
     return text if excludes else f"not met: {text}"
 
 
-class WordedCriterion(BaseModel):
+class WordedCriterion(Frozen):
     """An entry of a list of criteria that brings the words under which it excludes a record."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     criterion: Words
     exclude_as: Wording | None = None
 
 
-class WorkedExample(BaseModel):
+class WorkedExample(Frozen):
     """A record that a person has decided about, by which a model sees how the criteria are meant."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     title: Annotated[Words, Field(max_length=LONGEST_TITLE)]
     abstract: Annotated[Words, Field(max_length=LONGEST_ABSTRACT)] | None = None  # its beginning is enough
@@ -88,14 +87,14 @@ _Entry = Annotated[
 ]
 
 
-class SearchCriteria(BaseModel):
-    """What a review is looking for (spec 3). At least one inclusion or exclusion criterion.
+class SearchCriteria(Frozen):
+    """The criteria of a review (spec 3). At least one inclusion or exclusion criterion.
 
     An entry of the two lists is a text, or a `WordedCriterion` as a dict: its wording is kept under the criterion's
     label in `exclude_as`, and is never shown to a model.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     research_question: Words
     purpose: Words | None = None
@@ -113,8 +112,8 @@ class SearchCriteria(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _wordings_apart(cls, given: Any) -> Any:
-        return _with_wordings_apart(given) if isinstance(given, Mapping) else given
+    def _wordings_apart(cls, criteria: Any) -> Any:
+        return _with_wordings_apart(criteria) if isinstance(criteria, Mapping) else criteria
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -140,9 +139,9 @@ class SearchCriteria(BaseModel):
         ]
 
 
-def _with_wordings_apart(given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with every criterion as a text, and the wordings of worded ones under their labels."""
-    fields, wordings = dict(given), {}
+    fields, wordings = dict(criteria), {}
     for name, letter in _CRITERION_LISTS.items():
         entries = fields.get(name)
         if not isinstance(entries, list | tuple):

@@ -7,19 +7,15 @@ references stay within it and come to an end. So whoever works with it need not 
 import json
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..errors import InvalidParameters
 from ..values.unstorable import to_json
 from ..values.words import Words
-from .kind import OperationKind
-
-if TYPE_CHECKING:
-    pass
-
 from .field_rules import JsonSchema, checked_schema, dialect
+from .kind import OperationKind
 
 
 class ExtractFields(OperationKind):

@@ -49,12 +49,12 @@ def parts(schema: JsonSchema, root: JsonSchema) -> list[Part]:
     if "const" in schema or "enum" in schema:
         return []
     if kinds := types(schema):
-        found = []
+        below = []
         if "object" in kinds:
-            found += [Part(f"properties.{name}", part, True) for name, part in schema.get("properties", {}).items()]
+            below += [Part(f"properties.{name}", part, True) for name, part in schema.get("properties", {}).items()]
         if "array" in kinds and "items" in schema:
-            found.append(Part("items", schema["items"], True))
-        return found
+            below.append(Part("items", schema["items"], True))
+        return below
     for union in ("anyOf", "oneOf"):
         if union in schema:
             return [Part(f"{union}.{n}", part, False) for n, part in enumerate(schema[union])]
@@ -63,14 +63,14 @@ def parts(schema: JsonSchema, root: JsonSchema) -> list[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a schema asks for, each reference written out."""
+    """The size of a schema's questions, each reference written out."""
 
     depth: int  # of fields inside fields; 0: there are none
     properties: int
 
 
 def extent(schema: JsonSchema) -> Extent:
-    """How deep a schema that was checked is, and how many properties it asks for."""
+    """Return how deep a schema that was checked is, and how many properties it has."""
     depth = properties = 0
     for visit in _visits(schema):
         depth = max(depth, visit.depth)
@@ -89,14 +89,14 @@ def types(schema: JsonSchema) -> list[str]:
 
 def definition(reference: str, root: JsonSchema) -> JsonSchema:
     """The definition that a `$ref` means. Raises `ValueError` for a reference that leaves the schema or its target."""
-    found = _REFERENCE.fullmatch(reference)
-    if found is None:
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
         raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' can be referred to")
-    name = unquote(found[2]).replace("~1", "/").replace("~0", "~")
-    target: JsonSchema | bool | None = root.get(found[1], {}).get(name)
+    name = unquote(match[2]).replace("~1", "/").replace("~0", "~")
+    target: JsonSchema | bool | None = root.get(match[1], {}).get(name)
     if target is None or isinstance(target, bool):
-        known = ", ".join(root.get(found[1], {})) or "none"
-        raise ValueError(f"$ref {reference!r}: there is no such definition (there are: {known[:200]})")
+        names = ", ".join(root.get(match[1], {})) or "none"
+        raise ValueError(f"$ref {reference!r}: there is no such definition (there are: {names[:200]})")
     return target
 
 
@@ -112,14 +112,14 @@ def dialect(schema: JsonSchema) -> "type[Validator]":
     return named
 
 
-def checked_schema(given: JsonSchema) -> JsonSchema:
+def checked_schema(draft: JsonSchema) -> JsonSchema:
     """A copy of a schema that can be asked for. Raises `ValueError` naming the place and the mistake."""
     from jsonschema.exceptions import SchemaError
 
     from .schema_pattern import check_patterns
 
-    _check_json(given)
-    text = json.dumps(given)
+    _check_json(draft)
+    text = json.dumps(draft)
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"has {len(text)} characters as JSON, at most {MAX_CHARACTERS} are taken")
     schema: JsonSchema = json.loads(text)
@@ -139,8 +139,8 @@ def checked_schema(given: JsonSchema) -> JsonSchema:
     return schema
 
 
-def _check_json(given: JsonSchema) -> None:
-    open_values: list[tuple[Any, int]] = [(given, 0)]
+def _check_json(draft: JsonSchema) -> None:
+    open_values: list[tuple[Any, int]] = [(draft, 0)]
     seen = 0
     while open_values:
         value, depth = open_values.pop()
@@ -168,7 +168,7 @@ def _check_json(given: JsonSchema) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """How much a schema comes to, with all that it refers to."""
+    """The size of a schema, with all that it refers to."""
 
     size: int
     height: int
@@ -176,7 +176,7 @@ class _Extent:
 
 def _check_references(root: JsonSchema) -> None:
     """Refuse what no walk through the schema, a validator's neither, would come to the end of."""
-    known: dict[str, _Extent] = {}
+    extents: dict[str, _Extent] = {}
 
     def extent(schema: Any, chain: tuple[str, ...], steps: int) -> _Extent:
         if not isinstance(schema, dict):
@@ -188,11 +188,11 @@ def _check_references(root: JsonSchema) -> None:
             if reference in chain:
                 circle = " -> ".join([*chain[chain.index(reference) :], reference])
                 raise ValueError(f"$ref {reference!r}: refers to itself ({circle}); write the levels out instead")
-            if reference not in known:
+            if reference not in extents:
                 if steps > MAX_STEPS:
                     raise ValueError(f"$ref {reference!r}: is reached over more than {MAX_STEPS} schemas")
-                known[reference] = extent(definition(reference, root), (*chain, reference), steps + 1)
-            below.append(known[reference])
+                extents[reference] = extent(definition(reference, root), (*chain, reference), steps + 1)
+            below.append(extents[reference])
         return _Extent(1 + sum(part.size for part in below), 1 + max((part.height for part in below), default=0))
 
     named = [part for keyword in ("$defs", "definitions") for part in root.get(keyword, {}).values()]
@@ -266,7 +266,7 @@ def _check_part(visit: _Visit, root: JsonSchema) -> None:
 
 
 def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
-    """What `const` or `enum` allow, as far as it is of the schema's own types, without objects and arrays."""
+    """Return the values of `const` or `enum` that are of the schema's own types, without objects and arrays."""
     from .schema_drafts import LATEST
 
     listed = [schema["const"]] if "const" in schema else schema.get("enum", [])
@@ -282,27 +282,27 @@ def _named(schema: Any, root: JsonSchema) -> set[str]:
     """The properties that a schema names for its own place, in conditions too."""
     if not isinstance(schema, dict):
         return set()
-    found = {*schema.get("properties", ()), *schema.get("required", ())}
+    names = {*schema.get("properties", ()), *schema.get("required", ())}
     if "$ref" in schema:
-        found |= _named(definition(schema["$ref"], root), root)
+        names |= _named(definition(schema["$ref"], root), root)
     for keyword in _SAME_PLACE:
         inner = schema.get(keyword, ())
         listed = inner if isinstance(inner, list) else [inner]
         if keyword in ("dependentSchemas", "dependencies"):
             listed = list(inner.values()) if inner else []
         for part in listed:
-            found |= _named(part, root)
-    return found
+            names |= _named(part, root)
+    return names
 
 
 def _asked(schema: Any, root: JsonSchema) -> set[str]:
     """The properties that are asked for at a schema's own place."""
     if not isinstance(schema, dict):
         return set()
-    found: set[str] = set()
+    names: set[str] = set()
     for part in parts(schema, root):
         if not part.deeper:
-            found |= _asked(part.schema, root)
+            names |= _asked(part.schema, root)
         elif part.place != "items":
-            found.add(part.place.removeprefix("properties."))
-    return found
+            names.add(part.place.removeprefix("properties."))
+    return names

@@ -1,4 +1,4 @@
-"""What is given for the fields of a schema: null says that the record does not hold one, required or not."""
+"""Values for the fields of a schema: null says that the record does not hold one, required or not."""
 
 from copy import deepcopy
 from typing import Any

@@ -13,7 +13,7 @@ from .kind import OperationKind
 
 
 class UnclearPolicy(StrEnum):
-    """How a verdict counts that the record leaves open. The model is asked the same under each."""
+    """The policy for a verdict that the record leaves open. The model is asked the same under each."""
 
     INCLUDE = "include"  # recall first: it neither excludes a record nor stops its inclusion
     REFER = "refer"  # any unclear verdict makes the record uncertain: a person decides
@@ -21,7 +21,7 @@ class UnclearPolicy(StrEnum):
 
 
 class UnverifiedPolicy(StrEnum):
-    """What becomes of an exclusion that no verified verdict bears. The model is asked the same under each."""
+    """The policy for an exclusion that no verified verdict bears. The model is asked the same under each."""
 
     REFER = "refer"  # the record is uncertain: a person decides
     EXCLUDE = "exclude"  # it stands, flagged where a quote is not in the record
@@ -47,14 +47,14 @@ class Inclusion(OperationKind):
 
 
 def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
-    """What somebody asked for, out of an operation's parameters as JSON.
+    """Return the caller's own part of an operation's parameters, as JSON.
 
     Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent. Nor is
     the policy for unverified exclusions where it is the default: from before there was one, nobody could ask for it.
     """
-    asked = dict(params)
-    if asked.get("unverified") == UnverifiedPolicy.REFER:
-        del asked["unverified"]
-    if asked.get("examples_from") is None:
-        return asked
-    return {**asked, "criteria": {name: value for name, value in asked["criteria"].items() if name != "examples"}}
+    wanted = dict(params)
+    if wanted.get("unverified") == UnverifiedPolicy.REFER:
+        del wanted["unverified"]
+    if wanted.get("examples_from") is None:
+        return wanted
+    return {**wanted, "criteria": {name: value for name, value in wanted["criteria"].items() if name != "examples"}}

@@ -1,24 +1,25 @@
-"""What an operation says of its own values: which include a record, what a human may decide, how it is told of."""
+"""The base of operations: which values include a record, what a human may decide, how a report names it."""
 
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any, ClassVar, TypeGuard
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from ..errors import InvalidParameters
+from ..values.frozen import Frozen
 
 YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", "0")
 
 
-class OperationKind(BaseModel):
+class OperationKind(Frozen):
     """The base of every operation: one that decides nothing about records, whose results no human overrides.
 
     Whoever handles operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of` finds by
     its name; a new operation says here what is different about it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     report_noun: ClassVar[str] = "screening"  # what it does to a record, in a report
     includes: ClassVar[str | bool | None] = None  # the value that passes a record; None: no value decides about it
@@ -52,21 +53,20 @@ class OperationKind(BaseModel):
     def checked_value(self, value: object) -> Any:
         """A human's decision as it is kept.
 
-        Raises:
-            InvalidParameters: the operation could not have given it, or is none whose results a human decides.
+        Raises `InvalidParameters`: the operation could not have given it, or is none whose results a human decides.
         """
         if not self.decides():
             raise InvalidParameters(
                 f"results of {operation_name(type(self))} are no decisions on a record: they cannot be overridden. "
                 "Correct the record's own result instead, in the batch that it is of"
             )
-        said = self.verdict(value)
-        if said is None:
+        included = self.verdict(value)
+        if included is None:
             raise InvalidParameters(f"{value!r} is no decision: a human says {self.includes} or {self.excludes}")
-        return self.includes if said else self.excludes
+        return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
-        """What a person wrote, on a command line or in a table, as a checked value; raises as `checked_value` does."""
+        """Return the checked value of a person's words, on a command line or in a table; raises as `checked_value`."""
         word = text.strip()
         if not self.decides():
             return self.checked_value(word)

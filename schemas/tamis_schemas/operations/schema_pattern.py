@@ -50,8 +50,8 @@ def _check(pattern: str, place: str) -> None:
     try:
         _compiled(pattern)
     except re2.error as error:
-        said = error.args[0] if error.args else b""
-        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        words = error.args[0] if error.args else b""
+        reason = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
         hint = "; RE2 has no lookaround and no references back" if "(?" in reason or "escape" in reason else ""
         raise ValueError(f"{place}: {pattern!r:.100} is not a pattern: {reason}{hint}") from error
 

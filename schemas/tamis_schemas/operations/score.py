@@ -18,7 +18,7 @@ MAX_STEPS = 1_000_000  # of a scale; with more of them, TOLERANCE could no longe
 
 
 class Score(OperationKind):
-    """How the item rates on a scale from `min_value` to `max_value`, both included; the value is always a float.
+    """Rate the item on a scale from `min_value` to `max_value`, both included; the value is always a float.
 
     With an interval, only `min_value + k * interval` are values, and `max_value` is the last of them.
     """
@@ -63,7 +63,7 @@ class Score(OperationKind):
 
     @property
     def steps(self) -> int | None:
-        """How often the interval fits into the range; None without an interval."""
+        """The number of intervals in the range; None without an interval."""
         return None if self.interval is None else round((self.max_value - self.min_value) / self.interval)
 
     def grid_value(self, k: int) -> float:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
 
+from ..values.frozen import Frozen
 from .item import Item
 
 CHUNKS = "chunks"  # the item's field that holds them
@@ -23,10 +24,10 @@ def _as_text(value: object) -> object:
     return str(_no_bool(value)) if isinstance(value, int) else value
 
 
-class Chunk(BaseModel):
+class Chunk(Frozen):
     """One passage, as the search ranked it. What else a search says of it is left alone."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     id: Annotated[str | None, BeforeValidator(_as_text)] = Field(
         default=None, validation_alias=AliasChoices("id", "chunk_id")
@@ -37,51 +38,48 @@ class Chunk(BaseModel):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Whether this method, `bm25` or `knn`, found it; one that `both` found was found by each."""
+        """Return whether this method, `bm25` or `knn`, found it; one that `both` found was found by each."""
         return self.retrieval_method in (method, BOTH)
 
 
-class Retrieval(BaseModel):
-    """How a search was bounded; None: not known."""
+class Retrieval(Frozen):
+    """The bounds of a search; None: not known."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     bm25_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None  # results that it gives at most
     knn_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None
     total_before_filter: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=0)] = None  # before score thresholds
 
 
-class Retrieved(BaseModel):
-    """What was retrieved for one item."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Retrieved(Frozen):
+    """The chunks that were retrieved for one item."""
 
     chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # as given, best first
     retrieval: Retrieval = Retrieval()
 
     @classmethod
     def of(cls, item: Item) -> Self | None:
-        """What an item holds under `chunks` and `retrieval`; None where it holds no chunk.
+        """Return an item's `chunks` and `retrieval`; None where it holds no chunk.
 
-        Raises:
-            ValueError: naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.
+        Raises `ValueError` naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.
         """
         if item.get(CHUNKS) is None or item[CHUNKS] == []:
             return None
         if not isinstance(item[CHUNKS], list | tuple):
             given_type = type(item[CHUNKS]).__name__
             raise ValueError(f"{CHUNKS}: a {given_type}, not a list of chunks")  # noqa: TRY004 - as any other mistake
-        given: dict[str, Any] = {"chunks": item[CHUNKS]}
+        fields: dict[str, Any] = {"chunks": item[CHUNKS]}
         if item.get(RETRIEVAL) is not None:
-            given["retrieval"] = item[RETRIEVAL]
+            fields["retrieval"] = item[RETRIEVAL]
         try:
-            found = cls.model_validate(given)
+            retrieved = cls.model_validate(fields)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(step) for step in first["loc"])[:100]
             raise ValueError(f"{place}: {first['msg']}") from error
-        _check_texts(found.chunks)
-        return found
+        _check_texts(retrieved.chunks)
+        return retrieved
 
     @property
     def numbered(self) -> list[Chunk]:

@@ -1,5 +1,6 @@
 """An item: one record as a dict, and how it is identified."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,11 @@ def shown_fields(item: Item) -> dict[str, Any]:
     return {
         name: value for name, value in item.items() if name != "id" and not name.startswith("_") and not _blank(value)
     }
+
+
+def shown_text(value: object) -> str:
+    """A field's value as people and models read it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _blank(value: object) -> bool:

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from ..values.frozen import Frozen
 from .item import resolve_item_id
 
 
-class PaperData(BaseModel):
+class PaperData(Frozen):
     """A record under the names of spec 3. Only a title is demanded, and it may be empty."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
 
     title: str
     abstract: str | None = None

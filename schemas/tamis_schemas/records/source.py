@@ -1,12 +1,12 @@
 """A source: the file from which a batch's records come, and what was done before any model saw them."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ..values.frozen import Frozen
 
 
-class Source(BaseModel):
-    """What a methods section says of the records: where from, how read, how filtered."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
+class Source(Frozen):
+    """The origin of the records, for a methods section: where from, how read, how filtered."""
 
     file: str  # its name, without the folder
     format: str  # RIS, CSV, ...

@@ -1,4 +1,4 @@
-"""Whether a share depends on a group: Pearson's chi-square test of independence, for tables of two columns."""
+"""Independence of a share and a group: Pearson's chi-square test, for tables of two columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,8 +28,7 @@ def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None
     Sources: Pearson, K. (1900), Philosophical Magazine 50, 157-175. Cochran, W. G. (1954), Some methods for
     strengthening the common χ² tests, Biometrics 10, 417-451. Without continuity correction.
 
-    Raises:
-        ValueError: where not 0 <= failed <= total, total > 0 in each group.
+    Raises `ValueError` where not 0 <= failed <= total, total > 0 in each group.
     """
     if any(not 0 <= bad <= total or total == 0 for bad, total in zip(failed, totals, strict=True)):
         raise ValueError(f"{list(failed)!r} out of {list(totals)!r} are no shares")

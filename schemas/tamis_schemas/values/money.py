@@ -26,7 +26,7 @@ def dollars(amount: Decimal) -> str:
 
 
 def cost_words(cost: Decimal, unpriced: int) -> str:
-    """What was paid, and for how many items nobody knows: `$0.0123, 3 items without a known price`."""
+    """Return the cost, and for how many items nobody knows it: `$0.0123, 3 items without a known price`."""
     if not unpriced:
         return dollars(cost)
     return f"{dollars(cost)}, {unpriced:,} {'item' if unpriced == 1 else 'items'} without a known price"

@@ -3,13 +3,11 @@
 from math import sqrt
 from statistics import NormalDist
 
-from pydantic import BaseModel, ConfigDict
+from .frozen import Frozen
 
 
-class Proportion(BaseModel):
+class Proportion(Frozen):
     """A count out of a total, with its estimate and an interval; all None where the total is 0."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     count: int
     total: int
@@ -27,13 +25,9 @@ def wilson(count: int, total: int, level: float = 0.95) -> Proportion:
     Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
     209-212. Without continuity correction.
 
-    Raises:
-        ValueError: where not 0 <= count <= total, or not 0 < level < 1.
+    Raises `ValueError` where not 0 <= count <= total, or not 0 < level < 1.
     """
-    if not 0 <= count <= total:
-        raise ValueError(f"{count!r} out of {total!r} is no proportion")
-    if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")
+    check_proportion(count, total, level)
     if total == 0:
         return Proportion(count=0, total=0, estimate=None, low=None, high=None, level=level)
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -45,3 +39,11 @@ def wilson(count: int, total: int, level: float = 0.95) -> Proportion:
     low = 0.0 if count == 0 else max(0.0, centre - half)
     high = 1.0 if count == total else min(1.0, centre + half)
     return Proportion(count=count, total=total, estimate=p, low=low, high=high, level=level)
+
+
+def check_proportion(count: float, total: float, level: float) -> None:
+    """Raise `ValueError` where not 0 <= count <= total, or not 0 < level < 1."""
+    if not 0 <= count <= total:
+        raise ValueError(f"{count!r} out of {total!r} is no proportion")
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")

@@ -1,4 +1,4 @@
-"""What no text of the ledger can hold."""
+"""Characters that no text of the ledger can hold."""
 
 import json
 import re

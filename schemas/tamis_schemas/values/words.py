@@ -1,4 +1,4 @@
-"""What a caller says in words: never blank, never with white space around it."""
+"""Words of a caller: never blank, never with white space around them."""
 
 from typing import Annotated
 

@@ -1,10 +1,11 @@
 """The page in a real browser: opened as often as a test likes, over a gateway of its own."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser
 
+from stage.browser import Pages
 from stage.gateway import gateway
 from stage.gateway_page import Open, Opened
 from tamis_producer import Client
@@ -24,16 +25,9 @@ def base(client: Client) -> Iterator[str]:
 
 
 @pytest.fixture
-def opened(base: str, browser: Browser) -> Iterator[Open]:
-    contexts = []
-
-    def opened(*, viewport: int = 1280, scheme: str = "light") -> Opened:
-        dark = scheme == "dark"
-        context = browser.new_context(
-            viewport={"width": viewport, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
-        )
-        contexts.append(context)
-        opened = Opened(context.new_page(), base)
+def opened(base: str, pages: Pages) -> Open:
+    def opened(*, viewport: int = 1280, scheme: Literal["light", "dark"] = "light") -> Opened:
+        opened = Opened(pages.open(viewport=viewport, scheme=scheme), base)
         # Not its advice on forms, which is of lower rank.
         opened.page.on(
             "console", lambda said: opened.said.append(said.text) if said.type in ("error", "warning") else None
@@ -42,6 +36,4 @@ def opened(base: str, browser: Browser) -> Iterator[Open]:
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         return opened
 
-    yield opened
-    for context in contexts:
-        context.close()
+    return opened

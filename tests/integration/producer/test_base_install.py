@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stage.imports import imported_by, imported_by_command
+from tamis_producer.files.criteria_template import TEMPLATE
 
 ROOT = Path(__file__).parents[3]
 MODULES = {"google-re2": "re2", "charset-normalizer": "charset_normalizer"}  # where it is not the package's own name
@@ -32,6 +33,7 @@ def brought_by(*extras: str) -> tuple[str, ...]:
 
 
 MISSING = brought_by("cli", "files")
+WORKERS = tuple({*brought_by("worker")} - {"redis"})  # which Celery brings, too
 
 
 def test_the_extras_hold_what_enqueuing_does_not_need() -> None:
@@ -70,6 +72,16 @@ def test_the_command_names_its_extra_in_one_line() -> None:
     done = imported_by_command("batches", missing=MISSING)
     said = "tamis: this needs the extra 'cli': pip install 'tamis[cli]' ('typer' is missing)"
     assert (done.code, done.out, done.err) == (2, "", said)
+
+
+@pytest.mark.parametrize("command", ["worker", "flower", "screen {cats} --criteria {criteria} --dry-run"])
+def test_a_command_that_takes_the_workers_extra_names_it_in_one_line(command: str, tmp_path: Path) -> None:
+    cats, criteria = tmp_path / "cats.ris", tmp_path / "criteria.yaml"
+    cats.write_text("TY  - JOUR\nTI  - A cat\nAB  - It purrs.\nER  - \n", "utf-8")
+    criteria.write_text(TEMPLATE, "utf-8")
+    done = imported_by_command(*command.format(cats=cats, criteria=criteria).split(), missing=WORKERS)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("tamis: this needs the extra 'worker': pip install 'tamis[worker]' ('")
 
 
 @pytest.mark.parametrize(

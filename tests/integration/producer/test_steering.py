@@ -129,7 +129,7 @@ def http(client: Client) -> Iterator[httpx.Client]:
 def test_a_batch_over_http_is_steered_and_its_answer_shows_no_value_of_a_header(
     http: httpx.Client, client: Client
 ) -> None:
-    terms = {"operation": ONCOLOGY.model_dump(mode="json"), "steering": STEERING.said}
+    terms = {"operation": ONCOLOGY.model_dump(mode="json"), "steering": STEERING.set_fields}
     plain = http.post("/v1/batches", json={**terms, "items": abstracts(1)})
     lines = [terms, *abstracts(1)]
     streamed = http.post(

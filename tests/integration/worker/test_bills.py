@@ -18,7 +18,7 @@ from tamis_producer.files.price_file import known_prices
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, ItemStatus, Provenance
 from tamis_worker.engine.budget import cost_of
-from tamis_worker.engine.question_runner import CallAccounting
+from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import connect
@@ -142,18 +142,22 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
 
     async def item(place: int) -> Outcome:
         """A question, and another where the first came to nothing; with the bill as a conversation draws it."""
-        tally = CallAccounting()
+        accounting = CallAccounting()
         options = {"service_tier": "flex"} if place % 2 else {}
         text = f"{LONG}\nRecord number {place}."
         request = ChatRequest(MODEL, (Message("user", text),), "x", SCHEMA, None, 100, options=options)
         for _ in range(2):
             async with at_once:
                 reply = await llm.ask(request)
-            tally.note(reply, cost_of(known, MODEL, reply))
+            accounting.note(reply, cost_of(known, MODEL, reply))
             if isinstance(reply, Answer):
                 break
         provenance = Provenance(
-            usage=tally.usage, cost=tally.cost, tier=tally.tier, calls=tally.calls, unanswered=tally.unanswered
+            usage=accounting.usage,
+            cost=accounting.cost,
+            tier=accounting.tier,
+            calls=accounting.calls,
+            unanswered=accounting.unanswered,
         )
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         failed = Failure(ErrorKind.TRUNCATED, "cut off")

@@ -14,7 +14,8 @@ from tamis_producer import Client
 from tamis_schemas import Filter
 from tamis_schemas.ledger import dialects
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor import Finding, Level, examine
+from tamis_worker.doctor.examination import examine
+from tamis_worker.doctor.finding import Finding, Level
 from tamis_worker.embedded.valkey import Valkey
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")

@@ -11,7 +11,8 @@ from llm_double import Double, Fault, Kind
 from stage import tamis
 from tamis_producer.config.stack_file import StackFile
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor import Finding, Level, examine
+from tamis_worker.doctor.examination import examine
+from tamis_worker.doctor.finding import Finding, Level
 
 KEY = "sk-a-key-that-nobody-may-see"
 

@@ -44,7 +44,7 @@ def refused(double: Double, before: int) -> bool:
 def waiting(client: Client, start_worker: StartWorker, double: Double, items: int = 30) -> Batch:
     """A batch that waits for capacity as long as it takes, all of it aside on a worker of eight places."""
     double.script(personalities=[NO_CAPACITY])
-    start_worker(concurrency=str(CONCURRENCY), lease="3", sweep="1")
+    start_worker(concurrency=str(CONCURRENCY), lease_seconds="3", sweep_interval="1")
     batch = client.submit(ONCOLOGY, abstracts(items), steering=PATIENT)
     wait_until(lambda: batch.status().counts.running == items, within=30, what="all its items stand aside")
     return batch
@@ -139,12 +139,12 @@ def test_a_worker_that_ends_while_its_items_wait_leaves_them_to_others(
     client: Client, start_worker: StartWorker, double: Double, how: str
 ) -> None:
     double.script(personalities=[NO_CAPACITY])
-    first = start_worker(concurrency=str(CONCURRENCY), lease="3", sweep="1")
+    first = start_worker(concurrency=str(CONCURRENCY), lease_seconds="3", sweep_interval="1")
     batch = client.submit(ONCOLOGY, abstracts(30), steering=PATIENT)
     wait_until(lambda: batch.status().counts.running == 30, within=30, what="all its items stand aside")
     getattr(first, how)()
     double.script(personalities=[CAPACITY])
-    start_worker(concurrency=str(CONCURRENCY), lease="3", sweep="1")
+    start_worker(concurrency=str(CONCURRENCY), lease_seconds="3", sweep_interval="1")
     assert batch.wait(timeout=60).decided == 30
     assert asked_at(double, 200) == ["flex"] * 30
 

@@ -10,9 +10,9 @@ import pytest
 from llm_double import Double, Fault, Kind
 from stage.command import python_path
 from tamis_schemas import ErrorKind
-from tamis_worker.doctor.interview import Asked, interview
+from tamis_worker.doctor.interview import AskedQuestion, interview
 from tamis_worker.doctor.sample_questions import SampleQuestion, sample_questions
-from tamis_worker.engine.question_runner import CallPolicy
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import CallError
 from tamis_worker.llm.llm import Llm
@@ -32,11 +32,11 @@ async def llm(double: Double) -> AsyncIterator[Llm]:
     await llm.close()
 
 
-def errors(asked: tuple[Asked, ...]) -> list[ErrorKind]:
+def errors(asked: tuple[AskedQuestion, ...]) -> list[ErrorKind]:
     return [one.last.reply.kind for one in asked if isinstance(one.last.reply, CallError)]
 
 
-def operations(questions: tuple[SampleQuestion, ...] | tuple[Asked, ...]) -> list[str]:
+def operations(questions: tuple[SampleQuestion, ...] | tuple[AskedQuestion, ...]) -> list[str]:
     return [one.operation for one in questions]
 
 

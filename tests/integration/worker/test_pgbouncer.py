@@ -40,10 +40,10 @@ def test_a_batch_is_submitted_evaluated_purged_and_restored_through_it(
 ) -> None:
     upgrade(pgbouncer.url())
     prove_dialect({**os.environ, **environment})
-    through = {"TAMIS_DATABASE_URL": pgbouncer.url(), "TAMIS_LEASE": "2", "TAMIS_SWEEP": "0.5"}
+    through = {"TAMIS_DATABASE_URL": pgbouncer.url(), "TAMIS_LEASE_SECONDS": "2", "TAMIS_SWEEP_INTERVAL": "0.5"}
     more = {"TAMIS_RETENTION_DAYS": "1000", "TAMIS_CACHE_DAYS": "1000"}
     worker = WorkerProcess(tmp_path, "worker", environment | through | more, finds_out=True)
-    settings = ProducerSettings(broker_url=broker_url, database_url=pgbouncer.url(), shard_size=10, window=2)
+    settings = ProducerSettings(broker_url=broker_url, database_url=pgbouncer.url(), shard_size=10, shard_window=2)
     with Client(settings) as client:
         batch = client.submit(Filter(criteria="Is it?"), abstracts(60))
         assert batch.wait(60).decided == 60

@@ -18,7 +18,8 @@ from tamis_producer.transport.broker import make_app, waiting_messages
 from tamis_schemas import BrokerUnavailable, Filter, Priority
 from tamis_schemas.batches import wire
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor import Level, examine
+from tamis_worker.doctor.examination import examine
+from tamis_worker.doctor.finding import Level
 from tamis_worker.embedded.valkey import Valkey
 
 pytestmark = [needs_rabbitmq, pytest.mark.timeout(400)]
@@ -61,7 +62,7 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
         result_backend_url=next_database(valkey.url, RESULTS),
         database_url=module_database_url,
         shard_size=50,
-        window=2,
+        shard_window=2,
     )
     with Double.start(nursery=shared()) as double, Client(settings) as client:
         environment = {
@@ -74,8 +75,8 @@ def beside(rabbitmq: RabbitMq, module_database_url: str, valkey: Valkey) -> Iter
             "TAMIS_MODEL": "double-1",
             "TAMIS_SHARD_SIZE": str(settings.shard_size),
             "TAMIS_CONCURRENCY": str(CONCURRENCY),
-            "TAMIS_LEASE": "2",
-            "TAMIS_SWEEP": "1",
+            "TAMIS_LEASE_SECONDS": "2",
+            "TAMIS_SWEEP_INTERVAL": "1",
         }
         yield Beside(rabbitmq, client, double, environment)
 

@@ -14,7 +14,7 @@ from tamis_producer.ledger.pool_kinds import CLIENT
 from tamis_schemas import ConfigurationError, Filter, LedgerUnavailable, UnknownBatch
 from tamis_worker.cli.facts import batch_facts, view_facts
 
-FEW = 530  # modules; with SQLAlchemy they are over 600
+FEW = 515  # modules; with SQLAlchemy they are over 600
 LOOKING = {"rich", "typer", "pydantic", "psycopg", "asyncio"}
 NOWHERE = "redis://127.0.0.1:1/0"  # a broker is not asked
 
@@ -51,6 +51,14 @@ def test_batches_and_status_import_little_and_say_what_a_client_says(ledger: Cli
     told = looked("status", first.id[:13], "--json", url=database_url)
     assert (told.heavy, len(told.modules) <= FEW) == (LOOKING, True)
     assert lasting(json.loads(told.out)) == lasting(batch_facts(first))
+
+    with ledger.engine.begin() as connection:
+        leases = "('here', now() + interval '1 minute'), ('gone', now() - interval '1 minute')"
+        connection.exec_driver_sql(f"INSERT INTO workers (id, lease_until) VALUES {leases}")
+    whole = looked("status", "--json", url=database_url)
+    assert (whole.heavy, len(whole.modules) <= FEW) == (LOOKING, True)
+    assert [view["id"] for view in json.loads(whole.out)["workers"]] == ["here"]
+    assert {view["id"] for view in json.loads(whole.out)["open_batches"]} == {first.id, second.id}
 
     # The driver alone does not read what is said to a pooler: SQLAlchemy does, and it says the same.
     pooled = looked("batches", "--json", url=f"{database_url}&pgbouncer=true")

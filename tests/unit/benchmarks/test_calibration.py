@@ -1,12 +1,15 @@
 """The promise of `tamis calibrate`, over a thousand simulated reviews of each kind."""
 
+import functools
 from pathlib import Path
 
 import pytest
-from benchmarks import agreement_coverage, pilots
-from benchmarks.calibration import DELTA, WORLDS, simulate, with_bound, without_bound
+from benchmarks import agreement_coverage, calibration, pilots
+from benchmarks.calibration import DELTA, WORLDS, with_bound, without_bound
 
 STANDARD_ERROR = (DELTA * (1 - DELTA) / 1_000) ** 0.5  # of a share of 1,000 reviews: 0.007
+
+simulate = functools.cache(calibration.simulate)  # a thousand reviews of a kind take a second, and several ask
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -12,7 +12,7 @@ from tamis_producer.gateway import (
     batches,
     explanations,
     files,
-    overrides,
+    override_routes,
     overview,
     page,
     records,
@@ -47,7 +47,7 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`|none) \|", text, re.MULTILINE))
     with Client(NOWHERE) as client:
         app = create_app(client)
-    routers = [one.router for one in (batches, explanations, files, overrides, overview, page, records, services)]
+    routers = [one.router for one in (batches, explanations, files, override_routes, overview, page, records, services)]
     routes = {
         (method, route.path, scope_of(route))
         for routes in (app.routes, *(router.routes for router in routers))

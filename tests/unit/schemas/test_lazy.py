@@ -28,9 +28,9 @@ PACKAGES = pytest.mark.parametrize(
 
 def declared(package: ModuleType) -> dict[str, str]:
     """Each name that a type checker sees, with the module from which it comes."""
-    tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    imports = (node for node in block.body if isinstance(node, ast.ImportFrom))
+    tree = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text("utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert len(imports) == len(tree.body), "a stub holds imports alone"
     return {name.name: f"{package.__name__}.{one.module}" for one in imports for name in one.names}
 
 

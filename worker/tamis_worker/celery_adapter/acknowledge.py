@@ -1,10 +1,8 @@
-"""Settling deliveries in groups: count the parts of their chords, tell the events, acknowledge the messages."""
+"""Settling deliveries in groups: count the parts of their chords, send the events, acknowledge the messages."""
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kombu.transport import redis as redis_transport
 from kombu.transport.virtual import QoS
@@ -12,24 +10,24 @@ from redis.exceptions import RedisError
 
 from tamis_producer.transport.chord_backend import ChordBackend
 
-if TYPE_CHECKING:
-    from .item_strategy import Delivery
+from .delivery import Delivery
 
 log = logging.getLogger(__name__)
 
 
-def settle(deliveries: Sequence["Delivery"]) -> list["Delivery"]:
-    """Settle deliveries of one connection; those of them that could not be acknowledged.
+def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    """Settle deliveries of one connection; return those that could not be acknowledged.
 
     What else fails is made good by the reconciler.
     """
     _count_parts(deliveries)
-    _tell(deliveries)
+    for delivery in deliveries:
+        delivery.send_succeeded()
     return acknowledge(deliveries)
 
 
-def acknowledge(deliveries: Sequence["Delivery"]) -> list["Delivery"]:
-    """Acknowledge messages of one connection; those that could not be. To acknowledge one twice is harmless."""
+def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    """Acknowledge messages of one connection; return those that could not be. To do it twice is harmless."""
     try:
         _acknowledge(deliveries)
     except Exception as error:  # it is tried again; and if the connection is lost the messages come again
@@ -38,7 +36,7 @@ def acknowledge(deliveries: Sequence["Delivery"]) -> list["Delivery"]:
     return []
 
 
-def _count_parts(deliveries: Sequence["Delivery"]) -> None:
+def _count_parts(deliveries: Sequence[Delivery]) -> None:
     chords: dict[str, list[Delivery]] = defaultdict(list)
     for delivery in deliveries:
         if delivery.group is not None and delivery.place is not None and delivery.body is not None:
@@ -55,14 +53,7 @@ def _count_parts(deliveries: Sequence["Delivery"]) -> None:
             log.warning("%d parts of a chord could not be counted: %s", len(parts), error)
 
 
-def _tell(deliveries: Sequence["Delivery"]) -> None:
-    now = time.time()
-    for delivery in deliveries:
-        if delivery.eventer is not None and delivery.eventer.enabled:
-            delivery.eventer.send("task-succeeded", uuid=delivery.id, result="None", runtime=now - delivery.started)
-
-
-def _acknowledge(deliveries: Sequence["Delivery"]) -> None:
+def _acknowledge(deliveries: Sequence[Delivery]) -> None:
     channel = deliveries[0].message.channel
     qos = getattr(channel, "qos", None)  # RabbitMQ's have none
     if isinstance(qos, redis_transport.QoS):

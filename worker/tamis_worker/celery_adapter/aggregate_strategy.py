@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
 
 
-def checked(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Celery's strategy for one task and connection: a message that is no aggregate's is dropped."""
+def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
+    """Return what takes each message of a task, as Celery's strategy does; one that is no aggregate's is dropped."""
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:

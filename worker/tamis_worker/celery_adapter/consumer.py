@@ -12,7 +12,7 @@ _DELAYS = f"{DelayedDelivery.__module__}:{DelayedDelivery.__name__}"
 
 
 class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships no types
-    """Of every worker; a broker other than RabbitMQ has no such queues anyway."""
+    """The consumer of every worker; a broker other than RabbitMQ has no such queues anyway."""
 
     class Blueprint(Consumer.Blueprint):  # type: ignore[misc]
         """The same steps, but for one."""

@@ -1,4 +1,4 @@
-"""Deliveries: how an item's message comes in from Celery, and how it is settled once the item's outcome is committed.
+"""The strategy for items: how their messages come in from Celery, and are settled once the outcome is committed.
 
 Celery's own way keeps a thread for every item, which waits for it, and speaks to the broker several times for each.
 Here the worker's one event loop takes the items, and the consumer's thread settles in groups: the parts of chords, the
@@ -8,84 +8,33 @@ messages, and a bootstep of the consumer.
 
 import asyncio
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
-from uuid import UUID
+from typing import Any
 
-from celery import Celery, bootsteps
+from celery import Celery
 from celery.worker import state
 
 from tamis_producer.process import tracing
-from tamis_schemas import ConfigurationError
 
 from ..engine.backpressure import Backpressure, Server
 from ..engine.evaluate import NotBegun
 from ..event_loop.loop import LoopThread
 from ..ledger.claims import ItemKey
 from .acknowledge import acknowledge, settle
-from .consumer import ConsumerWithoutDelayQueues
+from .delivery import Delivery
 from .mailbox import Mailbox, ThreadMailbox
-from .redis_channel import install_resilient_qos
 
-EVENTS_AT_ONCE = 300  # in one message
-EVENTS_EVERY = 0.5  # seconds
 SETTLED_AT_ONCE = 200
-ACKNOWLEDGE_EVERY = 1.0  # seconds, where it failed before
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
-MAKE_ROOM_EVERY = 0.5  # seconds
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
 LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
 
 log = logging.getLogger(__name__)
 
 
-class Delivery:
-    """One message of one item; what Celery, its chords and its events ask of a request."""
-
-    __slots__ = (
-        "__weakref__", "acknowledged", "args", "begun", "body", "eventer", "group", "id", "key", "message", "name",
-        "place", "started", "task", "traceparent",
-    )  # fmt: skip
-
-    def __init__(self, message: Any, task: Any, eventer: Any) -> None:
-        """Raises `ValueError`, `TypeError` or `KeyError` where the message is not an item's."""
-        headers = message.headers
-        (batch_id, index), _, embedded = message.payload
-        self.message = message
-        self.task = task
-        self.eventer = eventer
-        self.key = ItemKey(UUID(batch_id), int(index))
-        self.id: str = headers["id"]
-        self.name: str = headers["task"]
-        self.args: str = headers.get("argsrepr") or ""
-        self.group: str | None = headers.get("group")  # of its chord
-        self.place: int | None = headers.get("group_index")  # in that group
-        self.body: dict[str, Any] | None = embedded.get("chord")  # of its chord
-        self.traceparent: object = headers.get(tracing.HEADER)  # of its batch; unread, so it may be anything
-        self.acknowledged = False
-        self.begun = True  # False: its item was not even claimed, and the message goes back
-        self.started = time.time()
-
-    def info(self, safe: bool = False) -> dict[str, Any]:
-        """What `inspect active` and Flower show."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "args": self.args,
-            "kwargs": {},
-            "type": self.name,
-            "hostname": getattr(self.eventer, "hostname", None),
-            "time_start": self.started,
-            "acknowledged": self.acknowledged,
-            "delivery_info": dict(self.message.delivery_info),
-            "worker_pid": os.getpid(),
-        }
-
-
-class Deliveries:
+class ItemStrategy:
     """Takes messages on the consumer's thread, has the items evaluated on the loop, settles on the consumer's thread.
 
     `stop_within` bounds, in seconds, how long a worker that stops waits for what is in flight.
@@ -118,13 +67,18 @@ class Deliveries:
         self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
         self._unsettled: set[Delivery] = set()  # that came over the present connection
         self._unacknowledged: list[Delivery] = []  # of those that are settled: the broker did not answer
-        self.taken = 0  # messages so far
+        self._dropped = 0  # messages that are no items'
         self.progress_at: float | None = None  # when the last one was taken, or its item was done; `time.monotonic`
 
     @property
-    def held(self) -> int:
-        """Messages that the broker counts as in flight here; may be asked from any thread."""
-        return len(self._unsettled)
+    def taken(self) -> int:
+        """Messages so far, of items and of aggregates; may be asked from any thread."""
+        return self._dropped + int(state.all_total_count[0])
+
+    @property
+    def in_flight(self) -> int:
+        """Messages, of aggregates too, in whose place no others are taken; may be asked from any thread."""
+        return len(self._unsettled) - self.aside + len(state.reserved_requests)
 
     @property
     def evaluating(self) -> int:
@@ -136,20 +90,15 @@ class Deliveries:
         """Messages held in whose place others are taken; may be asked from any thread."""
         return min(self._aside(), MOST_ASIDE)
 
-    def install(self, app: Celery) -> None:
-        """Have the workers of an application settle; each of its item tasks takes this object as its `Strategy`."""
-        app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
-        app.steps["consumer"].add(type("Settling", (_Settling,), {"deliveries": self}))
-
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-        """Celery's strategy: made once for each task and connection, what is given takes each message."""
+        """Return what takes each message of a task; Celery asks once for each task and connection."""
         eventer = consumer.event_dispatcher
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
-            self.taken += 1
             try:
                 delivery = Delivery(message, task, eventer)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
+                self._dropped += 1
                 log.warning("a message of %s is not an item's and is dropped: %s", task.name, error)
                 message.ack_log_error(log, consumer.connection_errors)
                 return
@@ -170,11 +119,11 @@ class Deliveries:
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
         pause.wait(RECONNECT_EVERY)  # the loop has heard of it by then
-        while self._backpressure.in_trouble(Server.BROKER) and _goes_on():
+        while self._backpressure.in_trouble(Server.BROKER) and goes_on():
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:
-        """The broker refuses to do something; on the consumer's thread."""
+        """Pass on what the broker refuses to do; on the consumer's thread."""
         self._loop.call_soon(lambda: self._refused(error))
 
     def settle(self) -> None:
@@ -202,7 +151,7 @@ class Deliveries:
             self._unacknowledged = acknowledge(late)
 
     def forget(self) -> None:
-        """The connection is lost, and with it the right to acknowledge what came over it."""
+        """Forget what came over a connection that is lost, and with it the right to acknowledge that."""
         self._unsettled.clear()
         self._unacknowledged.clear()
 
@@ -243,20 +192,7 @@ class Deliveries:
         state.active_requests.add(delivery)
         state.total_count[delivery.name] += 1
         state.all_total_count[0] += 1
-        if delivery.eventer is not None and delivery.eventer.enabled:
-            delivery.eventer.send(
-                "task-received",
-                uuid=delivery.id,
-                name=delivery.name,
-                args=delivery.args,
-                kwargs="{}",
-                root_id=delivery.id,
-                parent_id=None,
-                retries=0,
-                eta=None,
-                expires=None,
-            )
-            delivery.eventer.send("task-started", uuid=delivery.id)
+        delivery.send_received()
 
     def _take(self) -> None:
         for delivery in self._arrived.take():
@@ -276,39 +212,6 @@ class Deliveries:
         self.finished.put(delivery)
 
 
-def _goes_on() -> bool:
+def goes_on() -> bool:
+    """Whether the worker was not told to stop."""
     return state.should_stop is None and state.should_terminate is None
-
-
-class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
-    """Of the consumer: settles as long as there is a connection, and before the last one is closed."""
-
-    requires = ("celery.worker.consumer.tasks:Tasks",)
-    deliveries: ClassVar[Deliveries]
-
-    def start(self, consumer: Any) -> None:
-        if consumer.hub is None:
-            raise ConfigurationError(
-                "the worker needs Celery's event loop, which this platform or broker does not have"
-            )
-        install_resilient_qos(consumer.task_consumer.channel, self.deliveries.holds_back, self.deliveries.refused)
-        consumer.hub.add_reader(self.deliveries.finished, self.deliveries.settle)
-        eventer = consumer.event_dispatcher
-        # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
-        eventer.buffer_limit = EVENTS_AT_ONCE
-        eventer.on_send_buffered = None
-        consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
-        consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.deliveries.acknowledge_again)
-        consumer.hub.timer.call_repeatedly(MAKE_ROOM_EVERY, self.deliveries.make_room, (consumer,))
-
-    def stop(self, consumer: Any) -> None:
-        if _goes_on():
-            self.deliveries.forget()
-            self.deliveries.await_broker()
-            return
-        if consumer.task_consumer:
-            consumer.task_consumer.cancel()
-        self.deliveries.finish()
-        self.deliveries.acknowledge_again()
-        if consumer.event_dispatcher:
-            consumer.event_dispatcher.flush()

@@ -1,4 +1,4 @@
-"""A post box between two threads: many things are put in, one call fetches them all."""
+"""A mailbox between two threads: many items are put in, one call fetches them all."""
 
 import socket
 from collections import deque
@@ -8,60 +8,60 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-LETTERS = 4096  # bytes read at once from the bell; each is one ring
+WAKEUPS = 4096  # read at once; each is one byte
 
 
 class Mailbox(Generic[T]):
-    """Things put in by one thread, taken out by another, which is rung for once until it has come."""
+    """Items put in by one thread, taken out by another, which is woken once until it has come."""
 
-    def __init__(self, ring: Callable[[], object]) -> None:
-        self._ring = ring
-        self._things: deque[T] = deque()
-        self._rung = False
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+        self._items: deque[T] = deque()
+        self._awake = False
 
-    def put(self, thing: T) -> None:
-        """Put a thing in."""
-        self._things.append(thing)
-        if not self._rung:
-            self._rung = True
-            self._ring()
+    def put(self, item: T) -> None:
+        """Put an item in."""
+        self._items.append(item)
+        if not self._awake:
+            self._awake = True
+            self._wake()
 
     def take(self) -> list[T]:
-        """Everything that is in, in order."""
-        self._rung = False  # first: what is put in from now on rings again
+        """Take out everything that is in, in order."""
+        self._awake = False  # first: what is put in from now on wakes again
         taken = []
-        while self._things:
-            taken.append(self._things.popleft())
+        while self._items:
+            taken.append(self._items.popleft())
         return taken
 
 
 class ThreadMailbox(Mailbox[T]):
-    """Rings by a socket, so that an event loop can wait for it."""
+    """A mailbox that wakes by a socket, so that an event loop can wait for it."""
 
     def __init__(self) -> None:
-        self._bell, self._cord = socket.socketpair()
-        self._bell.setblocking(False)
-        self._cord.setblocking(False)
-        super().__init__(lambda: self._cord.send(b"\0"))
+        self._wakeup_reader, self._wakeup_writer = socket.socketpair()
+        self._wakeup_reader.setblocking(False)
+        self._wakeup_writer.setblocking(False)
+        super().__init__(lambda: self._wakeup_writer.send(b"\0"))
 
     def fileno(self) -> int:
-        """What to wait for until it is readable."""
-        return self._bell.fileno()
+        """The descriptor that is readable while something is in."""
+        return self._wakeup_reader.fileno()
 
     def take(self) -> list[T]:
-        """Everything that is in, in order; the bell is silent afterwards."""
+        """Take out everything that is in, in order; nothing is readable afterwards."""
         with suppress(BlockingIOError):
-            self._bell.recv(LETTERS)
+            self._wakeup_reader.recv(WAKEUPS)
         return super().take()
 
     def wait(self, within: float) -> None:
         """Return once something is in, or the time (seconds) is over."""
-        self._bell.settimeout(within)
+        self._wakeup_reader.settimeout(within)
         with suppress(TimeoutError):
-            self._bell.recv(1)
-        self._bell.setblocking(False)
+            self._wakeup_reader.recv(1)
+        self._wakeup_reader.setblocking(False)
 
     def close(self) -> None:
         """Give the socket back."""
-        self._bell.close()
-        self._cord.close()
+        self._wakeup_reader.close()
+        self._wakeup_writer.close()

@@ -1,4 +1,4 @@
-"""Reception: how a worker takes messages from Redis while it holds back, or from one that is in trouble.
+"""The channel to Redis: how a worker takes messages while it holds back, or from a server that is in trouble.
 
 Kombu's own way ends the process where Redis hands out a message and then refuses to note that it did, as a full one
 does; and where it cannot put messages back at the end of a connection that is lost. Here the message is taken, or left,
@@ -7,6 +7,7 @@ all the same: the ledger knows what is done and what is not, so Redis need not.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from queue import Empty
 from typing import Any
 
@@ -26,21 +27,21 @@ def install_resilient_qos(channel: Any, holds_back: Callable[[], bool], refused:
         return
     usual = channel.qos
     usual.restore_unacked_once()  # nothing is there yet; without this, it would be done at the end of the process
-    channel._qos = _ResilientQoS(channel, usual.prefetch_count, holds_back, refused)
+    channel._qos = ResilientQoS(channel, usual.prefetch_count, holds_back, refused)
     read = channel.handlers["BRPOP"]
 
-    def read_with_care(**options: Any) -> Any:
+    def read_or_nothing(**options: Any) -> Any:
         try:
             return read(**options)
         except ResponseError as error:
             refused(error)
             raise Empty from error  # as if no message had come
 
-    channel.handlers["BRPOP"] = read_with_care
+    channel.handlers["BRPOP"] = read_or_nothing
 
 
-class _ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """What was delivered and is not acknowledged, in this process and, where it takes that, in Redis."""
+class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
+    """The messages that were delivered and are not acknowledged, in this process and, where it takes that, in Redis."""
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]
@@ -60,23 +61,23 @@ class _ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no
             QoS.append(self, message, delivery_tag)
 
     def ack(self, delivery_tag: str) -> None:
-        self._let_go(delivery_tag, lambda: super(_ResilientQoS, self).ack(delivery_tag))
+        self._release(delivery_tag, super().ack)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
-        self._let_go(delivery_tag, lambda: super(_ResilientQoS, self).reject(delivery_tag, requeue))
+        self._release(delivery_tag, partial(super().reject, requeue=requeue))
 
-    def _let_go(self, delivery_tag: str, how: Callable[[], None]) -> None:
-        """What cannot be acknowledged comes again; its connection may be gone, of which kombu knows no error."""
+    def _release(self, delivery_tag: str, release: Callable[[str], None]) -> None:
+        """Release a message here in any case: one that Redis still has comes again, and costs nothing."""
         try:
-            how()
-        except Exception as error:
+            release(delivery_tag)
+        except Exception as error:  # of any kind: where its connection is gone, kombu has no error of its own for that
             log.debug("a message could not be acknowledged: %s", error)
             if isinstance(error, ResponseError):
                 self._refused(error)
             QoS.ack(self, delivery_tag)  # or it would take a place here for good
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
-        """At the end of a connection: what is not acknowledged goes back to its queue, where Redis takes it."""
+        """Put what is not acknowledged back into its queue, where Redis takes it; at the end of a connection."""
         try:
             super().restore_unacked_once(stderr)
         except Exception as error:  # kombu's own errors among them, which would end the process

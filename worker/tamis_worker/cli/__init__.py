@@ -1,8 +1,5 @@
-"""The `tamis` command, as far as a producer goes: submit, watch, read.
+"""The `tamis` command: each command in a module of its own, put together by `app`."""
 
-`exit_codes.py` says what each exit code means.
-"""
+from .app import app, run
 
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE, app, run
-
-__all__ = ["EXIT_FAILED", "EXIT_INTERRUPTED", "EXIT_OK", "EXIT_WRONG_USE", "app", "run"]
+__all__ = ["app", "run"]

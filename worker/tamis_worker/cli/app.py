@@ -1,5 +1,6 @@
 """The command line's frame: the application, its consoles, and how errors end it."""
 
+import gc
 import logging
 import os
 import signal
@@ -7,6 +8,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from types import TracebackType
@@ -18,33 +20,18 @@ from rich.markup import escape
 from tamis_producer.config.redaction import Redaction
 from tamis_schemas import TamisError
 
+from ..telemetry.tracing import traced
 from .command_list import COMMANDS
 from .commands import ByTheme, Commands
 from .console import PlainConsole
-from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
-
-__all__ = [
-    "COMPLETE_VARIABLE",
-    "EXIT_FAILED",
-    "EXIT_INTERRUPTED",
-    "EXIT_OK",
-    "EXIT_WRONG_USE",
-    "NAME",
-    "app",
-    "err",
-    "know_the_shells",
-    "list_commands",
-    "load_commands",
-    "out",
-    "run",
-    "say_error",
-]
+from .exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
 
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
 
 INTERRUPT_AGAIN_AFTER = 0.01  # s, by which the finaliser has ended that swallowed the interrupt
-
+GARBAGE_AFTER = 20_000  # new objects; after the usual 700, a fifth of a start is searching modules for garbage
+RUNS_A_WORKER = "worker"  # the command that sets up traces itself, under its own name
 MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
 
 out = PlainConsole()
@@ -81,7 +68,11 @@ def _options(
 
 
 def run() -> None:
-    """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says."""
+    """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says.
+
+    What it submits begins a trace, where the environment asks for traces.
+    """
+    gc.set_threshold(GARBAGE_AFTER)
     redact = Redaction.of_environment()
     sys.excepthook = partial(_print_exception, redact)
     threading.excepthook = lambda args: _print_exception(
@@ -92,17 +83,20 @@ def run() -> None:
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
-    try:
-        _load_what_is_called()
-        app(prog_name=NAME)
-    except TamisError as error:
-        say_error(error, redact)
-        sys.exit(EXIT_WRONG_USE)
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:  # `tamis results ... | head`
-        sys.stderr.close()
-        sys.exit(EXIT_OK)
+    with nullcontext() if sys.argv[1:2] == [RUNS_A_WORKER] else traced(NAME, redact=redact):
+        try:
+            _load_what_is_called()
+            gc.freeze()  # ends what `start` began: what is imported by now stays, and is not searched at the end either
+            gc.enable()
+            app(prog_name=NAME)
+        except TamisError as error:
+            say_error(error, redact)
+            sys.exit(EXIT_WRONG_USE)
+        except KeyboardInterrupt:
+            sys.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:  # `tamis results ... | head`
+            sys.stderr.close()
+            sys.exit(EXIT_OK)
 
 
 def _load_what_is_called() -> None:
@@ -111,23 +105,16 @@ def _load_what_is_called() -> None:
         load_commands()
     elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
         load_commands(words[0])
-    else:  # nothing, or an option of `tamis` itself: no command is called
-        list_commands()
+    else:  # nothing, or an option of `tamis` itself: names and summaries are listed, and nothing is called
+        for row in COMMANDS:
+            app.command(row.name, help=row.summary)(_listed)
 
 
 def load_commands(name: str | None = None) -> None:
-    """Add the commands of a producer to `app`; of one that is called alone its module only, and what that imports."""
-    own = {one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands}
-    homes = {one.module for one in COMMANDS if one.name == name}
-    alone = homes if MANUAL not in homes else None
-    for module in alone or ([] if name in own else dict.fromkeys(one.module for one in COMMANDS)):
+    """Add all commands to `app`; of one that is called alone its module only, and what that imports."""
+    homes = {row.module for row in COMMANDS if row.name == name} - {MANUAL}
+    for module in homes or dict.fromkeys(row.module for row in COMMANDS):
         import_module(f".{module}", __package__)
-
-
-def list_commands() -> None:
-    """Add the commands of a producer to `app` by name and summary only, for the list of all; none can be called."""
-    for one in COMMANDS:
-        app.command(one.name, theme=one.theme, help=one.summary)(_listed)
 
 
 def _listed() -> None:
@@ -143,10 +130,10 @@ def know_the_shells() -> None:
 
 def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
     """An error on standard error: what is wrong, and the next step, where a note of the error names one."""
-    said = redact(str(error))
-    before = "\n" if "\n" in said else " "  # what quotes a log has many lines; anything else is one line with its step
+    message = redact(str(error))
+    before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
-    err.print(f"[bold red]tamis:[/] {escape(said)}{steps}", soft_wrap=True, highlight=False)
+    err.say(f"[bold red]tamis:[/] {escape(message)}{steps}")
 
 
 class _Redacting(logging.Formatter):
@@ -163,7 +150,7 @@ class _Redacting(logging.Formatter):
 def _print_exception(
     redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """As Python prints what nobody caught: messages of libraries hold URLs, and these hold passwords."""
+    """Print an exception as Python does, redacted: messages of libraries hold URLs, and these hold passwords."""
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
 
 

@@ -6,23 +6,23 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 from typer.core import TyperGroup
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.decisions.audit_file import FilledIn, read_sample, write_sample
 from tamis_producer.decisions.audit_verdict import verdict
-from tamis_producer.decisions.overrides import RefusedDecision
+from tamis_producer.decisions.record_overrides import RefusedDecision
 from tamis_producer.intake.results_file import replacing
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err, out
+from .arguments import BatchId
 from .commands import Commands
 from .json_document import AsJson, print_json
-from .override import NOT_FOLLOWING, BatchId, Reviewer, batch_of
-from .theme import Theme
+from .override import NOT_FOLLOWING, Reviewer, batch_of
+from .tables import facts_by_name, listing
 
 DRAW = "draw"
 RANDOM_SEED_BITS = 31  # short enough to be copied by hand
@@ -32,7 +32,7 @@ class DrawUnlessNamed(TyperGroup):
     """`tamis audit ID` is `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of the click that typer brings along
-        """As always, with `draw` put before arguments that name no command."""
+        """Parse as always, with `draw` put before arguments that name no command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [DRAW, *args]
         return super().parse_args(ctx, args)
@@ -45,9 +45,9 @@ audit_app = Commands(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-app.add_typer(audit_app, rich_help_panel=Theme.CHECK)
+app.add_typer(audit_app)
 
-AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.", show_default=False)]
+AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.")]
 
 
 @audit_app.command(DRAW, examples=("tamis audit 3f2a91c0 --n 50 --seed 1", "tamis audit draw 3f2a91c0 --from rules"))
@@ -55,19 +55,15 @@ def draw(
     batch_id: BatchId,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = 50,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The same seed draws the same sample.  [dim]default: a new one[/]"),
+        int | None, typer.Option(min=0, help="The same seed draws the same sample.  [default: a new one]")
     ] = None,
     stratum: Annotated[
-        Stratum,
-        typer.Option("--from", help="Excluded by whom: all, rules alone, the model alone."),
+        Stratum, typer.Option("--from", help="Excluded by whom: all, rules alone, the model alone.")
     ] = Stratum.ALL,
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
     ] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: audit-AUDIT.csv[/]")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: audit-AUDIT.csv]")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a sample of the excluded records, as a table that a human fills in."""
@@ -80,26 +76,20 @@ def draw(
     if as_json:
         print_json(_facts(drawn) | {"written_to": output})
         return
-    err.print(
+    err.say(
         f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
         f"written to {output}.",
-        highlight=False,
         markup=False,
-        soft_wrap=True,
     )
-    err.print(
+    err.say(
         "Fill in the column include with yes or no, and reviewer with who you are, then: "
-        f"[bold]tamis audit record {escape(str(output))}[/]",
-        highlight=False,
-        soft_wrap=True,
+        f"[bold]tamis audit record {escape(str(output))}[/]"
     )
 
 
 @audit_app.command(examples=("tamis audit record audit-9b1c.csv", "tamis audit record audit-9b1c.csv --override"))
 def record(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.")],
     reviewer: Reviewer = None,
     correct: Annotated[
         bool, typer.Option("--correct", help="Take over decisions that were changed since they were recorded.")
@@ -122,19 +112,15 @@ def record(
     if as_json:
         print_json(_facts(done.audit))
         return
-    out.print(f"audit {audit.id}: {done.new:,} new decisions recorded.", highlight=False, soft_wrap=True)
+    out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
         listed = ", ".join(str(one.index) for one in done.overrides)
-        out.print(f"Included by an override each: {listed}.", highlight=False, soft_wrap=True)
+        out.say(f"Included by an override each: {listed}.")
     if later:
-        out.print(NOT_FOLLOWING, soft_wrap=True)
+        out.say(NOT_FOLLOWING)
     _print(done.audit)
     if done.audit.missed and not override:
-        out.print(
-            f"[bold]tamis audit record {escape(str(file))} --override[/] includes what was missed.",
-            highlight=False,
-            soft_wrap=True,
-        )
+        out.say(f"[bold]tamis audit record {escape(str(file))} --override[/] includes what was missed.")
 
 
 @audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
@@ -164,24 +150,20 @@ def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the audits of a batch."""
     with Client() as client:
         batch = batch_of(client, batch_id)
-        found = batch.audits()
+        audits = batch.audits()
     if as_json:
-        print_json([_facts(audit) for audit in found])
+        print_json([_facts(audit) for audit in audits])
         return
-    if not found:
-        out.print(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample", soft_wrap=True)
+    if not audits:
+        out.say(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("audit", "drawn", "from"):
-        table.add_column(name)
-    for name in ("seed", "sample", "of", "judged", "missed", "at most"):
-        table.add_column(name, justify="right")
-    for audit in found:
-        said = verdict(audit)
-        numbers = (audit.seed, said.sample, said.population, said.decided, said.missed, said.most)
+    table = listing("audit", "drawn", "from", numbers=("seed", "sample", "of", "judged", "missed", "at most"))
+    for audit in audits:
+        summary = verdict(audit)
+        numbers = (audit.seed, summary.sample, summary.population, summary.decided, summary.missed, summary.most)
         cells = [str(number) if number is audit.seed else f"{number:,}" for number in numbers]
         table.add_row(audit.id[:SHORT_ID], f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
-    out.print(table, highlight=False)
+    out.print(table)
 
 
 def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> None:
@@ -192,7 +174,7 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """That nobody sorted some of the columns without the others."""
+    """Raise `InputError` where somebody sorted some of the columns without the others."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:
@@ -205,33 +187,27 @@ def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
 
 
 def _print(audit: Audit) -> None:
-    said = verdict(audit)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
+    summary = verdict(audit)
+    table = facts_by_name()
     table.add_row("audit", audit.id)
     table.add_row("batch", audit.batch_id)
-    table.add_row("sample", f"{said.sample:,} of {said.population:,}, seed {audit.seed}, from: {audit.stratum.value}")
-    table.add_row("judged", f"{said.decided:,}" + (f", {said.undecided:,} to do" if said.undecided else ""))
-    if said.decided:
-        table.add_row(
-            "missed", f"{said.missed:,} found; at most {said.most:,} of {said.population:,} ({said.most_share:.1%})"
-        )
+    drawn = f"{summary.sample:,} of {summary.population:,}"
+    table.add_row("sample", f"{drawn}, seed {audit.seed}, from: {audit.stratum.value}")
+    table.add_row("judged", f"{summary.decided:,}" + (f", {summary.undecided:,} to do" if summary.undecided else ""))
+    if summary.decided:
+        at_most = f"at most {summary.most:,} of {summary.population:,} ({summary.most_share:.1%})"
+        table.add_row("missed", f"{summary.missed:,} found; {at_most}")
         table.add_row(
             "bound",
-            f"one-sided, {said.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {said.binomial_share:.1%}",
+            f"one-sided, {summary.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {summary.binomial_share:.1%}",
         )
-    out.print(table, highlight=False)
-    out.print(said.sentence, highlight=False, soft_wrap=True)
+    out.print(table)
+    out.say(summary.sentence)
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""
-        out.print(
-            f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}",
-            highlight=False,
-            soft_wrap=True,
-        )
+        out.say(f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}")
 
 
 def _facts(audit: Audit) -> dict[str, Any]:
-    said = verdict(audit)
-    return audit.model_dump(mode="json") | {"verdict": said.model_dump(mode="json") | {"sentence": said.sentence}}
+    summary = verdict(audit)
+    return audit.model_dump(mode="json") | {"verdict": summary.model_dump(mode="json") | {"sentence": summary.sentence}}

@@ -1,14 +1,24 @@
-"""The list of a producer's commands: where each is written, and what `tamis --help` says of it without importing it.
+"""The list of commands: where each is written, and what `tamis --help` says of it without importing it.
 
-To add a command, declare it in a module of this folder with `@app.command(theme=...)`, or a group of commands with
-`app.add_typer(...)`, and give it a row here: its name, that module, its theme, and the first paragraph of its
-docstring (of a group: its help). A command that is called imports its own module alone, so a command without a row is
-not found; `tests/unit/worker/test_commands.py` holds the rows to the declarations.
+To add a command, declare it in a module of this folder with `@app.command(...)`, or a group of commands with
+`app.add_typer(...)`, and name it here, under its theme and that module, with the first paragraph of its docstring (of a
+group: its help). A command that is called imports its own module alone, so a command that is not named is not found;
+`tests/unit/worker/test_commands.py` holds the list to the declarations.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from .theme import Theme
+
+class Theme(StrEnum):
+    """The subject of a command: the headings of `tamis help`, in this order."""
+
+    ASK = "Ask about records"
+    READ = "See what came of it"
+    STEER = "Steer what runs"
+    CHECK = "Check it, and decide yourself"
+    RUN = "Run the parts"
+    HELP = "Help"
 
 
 @dataclass(frozen=True)
@@ -21,178 +31,126 @@ class Listed:
     summary: str
 
 
-# In the order in which they are shown: by theme, single commands before groups.
-COMMANDS = (
-    Listed(
-        "screen",
-        "submit",
-        Theme.ASK,
-        "Screen records against a review's criteria: include, exclude or uncertain, with reasons.",
-    ),
-    Listed("filter", "submit", Theme.ASK, "Ask one yes/no question of every record."),
-    Listed("score", "submit", Theme.ASK, "Rate every record on a scale."),
-    Listed(
-        "extract",
-        "submit",
-        Theme.ASK,
-        "Extract one value from every record; nothing where a record does not hold it.",
-    ),
-    Listed(
-        "fields", "submit", Theme.ASK, "Extract several fields, as a JSON Schema describes them, from every record."
-    ),
-    Listed("answer", "submit", Theme.ASK, "Generate an answer, evaluate it, and refine it until it is good enough."),
-    Listed(
-        "judge",
-        "judge",
-        Theme.ASK,
-        "Judge the reasoning of each result of a finished batch against its record, as a batch of its own.",
-    ),
-    Listed(
-        "initial-filter",
-        "initial_filter",
-        Theme.ASK,
-        "Say which records tier 1 rejects, by which rule, before anything is asked of a model.",
-    ),
-    Listed(
-        "duplicates",
-        "duplicates",
-        Theme.ASK,
-        "Say which records are copies of each other and which may be, each pair with its reason.",
-    ),
-    Listed("criteria", "criteria", Theme.ASK, "Begin a file of criteria, and see how one is understood."),
-    Listed("review", "review", Theme.ASK, "Run a review after a plan, stage by stage."),
-    Listed(
-        "batches",
-        "status",
-        Theme.READ,
-        "List the latest batches, and below them the calls of services in the last day.",
-    ),
-    Listed(
-        "status",
-        "status",
-        Theme.READ,
-        "Say how a batch stands; without an ID, which workers there are and which batches are open.",
-    ),
-    Listed("results", "read", Theme.READ, "Write every item of a batch in its order, with its result."),
-    Listed(
-        "export", "read", Theme.READ, "Write the records back, each with its decision, as reference managers read them."
-    ),
-    Listed(
-        "report",
-        "report",
-        Theme.READ,
-        "Write a report: PRISMA 2020 flow, figures, every decision with its reasons, and methods.",
-    ),
-    Listed(
-        "pause",
-        "control",
-        Theme.STEER,
-        "Begin no further item; calls in flight are finished, and `tamis resume` goes on.",
-    ),
-    Listed(
-        "resume",
-        "control",
-        Theme.STEER,
-        "Go on with what was paused; with a new budget where the old one is used up.",
-    ),
-    Listed(
-        "cancel",
-        "control",
-        Theme.STEER,
-        "End it: what has not begun is cancelled; calls in flight are finished, and results are kept.",
-    ),
-    Listed(
-        "priority",
-        "control",
-        Theme.STEER,
-        "Put it before, or behind, other batches; effective on all workers within seconds.",
-    ),
-    Listed(
-        "retry",
-        "retry",
-        Theme.STEER,
-        "Ask about the failed items of a batch once more, in a new round; nothing that is decided changes.",
-    ),
-    Listed(
-        "failures",
-        "retry",
-        Theme.STEER,
-        "Say what failed in each round of a batch, and whether it depends on length, year or neighbours.",
-    ),
-    Listed(
-        "explain",
-        "explain",
-        Theme.CHECK,
-        "Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill.",
-    ),
-    Listed(
-        "evaluate",
-        "evaluate",
-        Theme.CHECK,
-        "Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement.",
-    ),
-    Listed(
-        "calibrate",
-        "evaluate",
-        Theme.CHECK,
-        "Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall.",
-    ),
-    Listed(
-        "override",
-        "override",
-        Theme.CHECK,
-        "Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours.",
-    ),
-    Listed("overrides", "override", Theme.CHECK, "List what people decided about a batch's records."),
-    Listed(
-        "agreement",
-        "override",
-        Theme.CHECK,
-        "Say how far the software agrees with the people who decided about the same records: kappa and AC1.",
-    ),
-    Listed(
-        "pilot",
-        "pilot",
-        Theme.CHECK,
-        "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`.",
-    ),
-    Listed(
-        "audit",
-        "audit",
-        Theme.CHECK,
-        "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
-    ),
-    Listed(
-        "workers",
-        "workers",
-        Theme.RUN,
-        "List the workers that are there: what each does, and why, where it does nothing.",
-    ),
-    Listed(
-        "purge",
-        "purge",
-        Theme.RUN,
-        "Delete finished batches and reviews and everything that belongs to them; with --archive they can come back.",
-    ),
-    Listed(
-        "restore",
-        "purge",
-        Theme.RUN,
-        "Bring back what `tamis purge --archive` has put into a folder, whole; what is there already stays as it is.",
-    ),
-    Listed("serve", "serve", Theme.RUN, "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."),
-    Listed("keys", "serve", Theme.RUN, "Keys of the HTTP gateway."),
-    Listed("webhooks", "webhooks", Theme.RUN, "What was told to whom by webhooks, and tell it again."),
-    Listed(
-        "help",
-        "manual",
-        Theme.HELP,
-        "Show the page of a command, with examples; without one, all commands. `exit-codes` is a page, too.",
-    ),
-    Listed(
-        "completion",
-        "manual",
-        Theme.HELP,
-        "Print the script with which your shell completes commands, options and choices. It changes no file of yours.",
-    ),
+# Theme, module, command, in the order in which they are shown: single commands before groups.
+_SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
+    Theme.ASK: {
+        "submit": {
+            "screen": "Screen records against a review's criteria: include, exclude or uncertain, with reasons.",
+            "filter": "Ask one yes/no question of every record.",
+            "score": "Rate every record on a scale.",
+            "extract": "Extract one value from every record; nothing where a record does not hold it.",
+            "fields": "Extract several fields, as a JSON Schema describes them, from every record.",
+            "answer": "Generate an answer, evaluate it, and refine it until it is good enough.",
+        },
+        "judge": {
+            "judge": "Judge the reasoning of each result of a finished batch against its record, as a batch of "
+            "its own.",
+        },
+        "initial_filter": {
+            "initial-filter": "Say which records tier 1 rejects, by which rule, before anything is asked of a model.",
+        },
+        "duplicates": {
+            "duplicates": "Say which records are copies of each other and which may be, each pair with its reason.",
+        },
+        "criteria": {"criteria": "Begin a file of criteria, and see how one is understood."},
+        "review": {"review": "Run a review after a plan, stage by stage."},
+    },
+    Theme.READ: {
+        "status": {
+            "batches": "List the latest batches, and below them the calls of services in the last day.",
+            "status": "Say how a batch stands; without an ID, which workers there are and which batches are open.",
+        },
+        "read": {
+            "results": "Write every item of a batch in its order, with its result.",
+            "export": "Write the records back, each with its decision, as reference managers read them.",
+        },
+        "report": {
+            "report": "Write a report: PRISMA 2020 flow, figures, every decision with its reasons, and methods.",
+        },
+    },
+    Theme.STEER: {
+        "control": {
+            "pause": "Begin no further item; calls in flight are finished, and `tamis resume` goes on.",
+            "resume": "Go on with what was paused; with a new budget where the old one is used up.",
+            "cancel": "End it: what has not begun is cancelled; calls in flight are finished, and results are kept.",
+            "priority": "Put it before, or behind, other batches; effective on all workers within seconds.",
+        },
+        "retry": {
+            "retry": "Ask about the failed items of a batch once more, in a new round; nothing that is decided "
+            "changes.",
+            "failures": "Say what failed in each round of a batch, and whether it depends on length, year or "
+            "neighbours.",
+        },
+    },
+    Theme.CHECK: {
+        "explain": {
+            "explain": "Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, "
+            "people, and the bill.",
+        },
+        "evaluate": {
+            "evaluate": "Compare the decisions of a batch with a human's labels: rates, lost evidence, "
+            "calibration, agreement.",
+            "calibrate": "Find, from a labelled random sample, the score from which on records are kept, with a "
+            "guaranteed recall.",
+        },
+        "override": {
+            "override": "Decide about a record yourself. The model's result stays, beside yours; reports and "
+            "exports follow yours.",
+            "overrides": "List what people decided about a batch's records.",
+            "agreement": "Say how far the software agrees with the people who decided about the same records: kappa "
+            "and AC1.",
+        },
+        "pilot": {
+            "pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` "
+            "and `evaluate`.",
+        },
+        "audit": {"audit": "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one."},
+    },
+    Theme.RUN: {
+        "stack": {
+            "up": "Run the whole stack here, in the foreground: Postgres, Redis, workers, page, and an LLM "
+            "if none is named.",
+            "demo": "Screen 24 fictional citations with a small local model, in a temporary folder; needs no "
+            "key and no server.",
+            "flower": "Run Flower, the window on the queue: read-only, behind a password, its history kept in "
+            "TAMIS_HOME.",
+        },
+        "worker": {
+            "worker": "Run one worker process against the servers that the environment names.",
+            "health": "Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 "
+            "where it does not.",
+        },
+        "doctor": {"doctor": "Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong."},
+        "migrate": {
+            "migrate": "Create the ledger's tables, or bring them up to this release; then say who may do what "
+            "with them.",
+        },
+        "workers": {"workers": "List the workers that are there: what each does, and why, where it does nothing."},
+        "purge": {
+            "purge": "Delete finished batches and reviews and everything that belongs to them; with --archive "
+            "they can come back.",
+            "restore": "Bring back what `tamis purge --archive` has put into a folder, whole; what is there "
+            "already stays as it is.",
+        },
+        "serve": {
+            "serve": "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C.",
+            "keys": "Keys of the HTTP gateway.",
+        },
+        "webhooks": {"webhooks": "What was told to whom by webhooks, and tell it again."},
+    },
+    Theme.HELP: {
+        "manual": {
+            "help": "Show the page of a command, with examples; without one, all commands. `exit-codes` is a "
+            "page, too.",
+            "completion": "Print the script with which your shell completes commands, options and choices. It "
+            "changes no file of yours.",
+        },
+    },
+}
+
+COMMANDS = tuple(
+    Listed(name, module, theme, summary)
+    for theme, modules in _SUMMARIES.items()
+    for module, summaries in modules.items()
+    for name, summary in summaries.items()
 )

@@ -10,9 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from tamis_schemas import TamisError
 
 from .command_list import COMMANDS
-from .layout import laid_out
 from .next_step import next_step
-from .theme import Theme
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -23,14 +21,15 @@ class Documented(TyperCommand):
     examples: tuple[str, ...] = ()  # whole command lines
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # of the click that typer brings along, here and below
-        """The page, then the examples, a line each, never wrapped: they are there to be copied."""
-        formatter.write(laid_out(self, ctx))
+        """Write click's own page, then the examples, a line each, never wrapped: they are there to be copied."""
+        self.rich_markup_mode = None  # Typer's tables cut the names of options where the terminal is narrow
+        super().format_help(ctx, formatter)
         if self.examples:
-            formatter.write(" Examples\n\n" + "".join(f"   {line}\n" for line in self.examples))
-        formatter.write("\n `tamis help exit-codes` says what exit codes mean.\n")
+            formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in self.examples))
+        formatter.write("\n`tamis help exit-codes` says what exit codes mean.\n")
 
     def invoke(self, ctx: Any) -> Any:
-        """As always; an error learns which command it ended."""
+        """Invoke as always; an error gets a note with the next step of the command that it ended."""
         try:
             return super().invoke(ctx)
         except TamisError as error:
@@ -40,28 +39,25 @@ class Documented(TyperCommand):
 
 
 class ByTheme(TyperGroup):
-    """Commands in the order of their themes."""
+    """The commands in the order of their list, each under its theme; one that is not listed has none."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Those of one theme as they are listed, then as they were declared; those without one at the end."""
-        order: list[str | None] = [*Theme]
-        listed = [row.name for row in COMMANDS]
-
-        def place(name: str) -> tuple[int, int]:
-            theme = getattr(self.commands[name], "rich_help_panel", None)
-            return _place(order, theme), _place(listed, name)
-
-        return sorted(self.commands, key=place)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        declared: dict[str, Any] = dict(self.commands)
+        themes = {row.name: row.theme for row in COMMANDS if row.name in declared}
+        for name, theme in themes.items():
+            declared[name].rich_help_panel = theme
+        self.commands = {name: declared[name] for name in themes} | declared
 
 
 class Commands(typer.Typer):
     """A group of documented commands."""
 
     def command(
-        self, name: str | None = None, *, examples: Sequence[str] = (), theme: Theme | None = None, **options: Any
+        self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
     ) -> Callable[[Function], Function]:
-        """As Typer's, with whole command lines that show what the command is for; a group's has its group's theme."""
-        return super().command(name, cls=_with(tuple(examples)), rich_help_panel=theme, **options)
+        """Declare a command as Typer does, with whole command lines that show what it is for."""
+        return super().command(name, cls=type("WithExamples", (Documented,), {"examples": tuple(examples)}), **options)
 
 
 def path_of(ctx: Any) -> str:
@@ -92,8 +88,8 @@ class Page:
 
     def told(self) -> dict[str, Any]:
         """For programs."""
-        said = " ".join((self.command.help or "").split())
-        return {"command": self.path, "help": said, "options": self.options, "examples": self.examples}
+        summary = " ".join((self.command.help or "").split())
+        return {"command": self.path, "help": summary, "options": self.options, "examples": self.examples}
 
 
 def pages(command: Any, path: str = "") -> Iterator[Page]:
@@ -103,17 +99,3 @@ def pages(command: Any, path: str = "") -> Iterator[Page]:
         return
     for name, inner in command.commands.items():
         yield from pages(inner, f"{path} {name}".strip())
-
-
-def _place(order: Sequence[str | None], one: str | None) -> int:
-    """Its place, or the one behind the last."""
-    return order.index(one) if one in order else len(order)
-
-
-def _with(shown: tuple[str, ...]) -> type[Documented]:
-    """A class, because that is what Typer makes commands of."""
-
-    class WithExamples(Documented):
-        examples = shown
-
-    return WithExamples

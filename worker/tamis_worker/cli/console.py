@@ -11,8 +11,15 @@ from tamis_schemas.values.printable import printable
 class PlainConsole(Console):
     """A console to which titles, errors and file names can do nothing. Markup is still the caller's to escape."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, **options)
+
+    def say(self, text: str, *, markup: bool = True) -> None:
+        """Print a sentence, which the terminal wraps and whoever copies it finds whole."""
+        self.print(text, markup=markup, soft_wrap=True)
+
     def render_str(self, text: str, **options: Any) -> Text:  # every text that is printed, in tables too
-        """As rich does, of what is printable in the text."""
+        """Render what is printable in the text, as rich does."""
         return super().render_str(printable(text), **options)
 
 

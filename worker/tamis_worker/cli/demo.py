@@ -47,7 +47,7 @@ def demo(console: Console, *, workers: int = 1, report: Path | None = None) -> i
         console.print("Interrupted; everything is stopped.")
         return 1
     except TamisError as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
+        console.print(f"[red]{escape(str(error))}[/]")
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -63,19 +63,19 @@ def _settings(folder: Path) -> WorkerSettings:
 
 def _run(console: Console, settings: WorkerSettings, workers: int, report: Path | None) -> None:
     real = settings.names_an_llm
-    console.print("Starting Postgres, Redis, workers and Flower in a temporary folder ...", highlight=False)
+    console.print("Starting Postgres, Redis, workers and Flower in a temporary folder ...")
     stack = Stack(
         settings,
         workers=workers,
         llm="remote" if real else "local",
         flower_port=None,
         worker_patience=STOP_WITHIN,
-        announce=lambda line: console.print(escape(line), highlight=False),
+        announce=lambda line: console.print(escape(line)),
         fetch=partial(fetch_with_bar, console),
     )
     with stack:
         if stack.flower is not None:
-            console.print(f"Flower shows the tasks: {escape(stack.flower.url)}", soft_wrap=True, highlight=False)
+            console.print(f"Flower shows the tasks: {escape(stack.flower.url)}", soft_wrap=True)
         producer = ProducerSettings(
             home=settings.home, broker_url=stack.broker_url, database_url=stack.database_url, model=stack.model
         )
@@ -91,15 +91,14 @@ def _run(console: Console, settings: WorkerSettings, workers: int, report: Path 
             )
             console.print(
                 f"{len(identified.records)} citations submitted as batch {batch.id}; the initial filter rejects "
-                f"{identified.rejected} of them by rules alone.",
-                highlight=False,
+                f"{identified.rejected} of them by rules alone."
             )
             watch(batch, console)
             _show(console, batch, criteria)
             if report is not None:
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
-                console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True, highlight=False)
+                console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
 
 
 def _show(console: Console, batch: Batch, criteria: SearchCriteria) -> None:
@@ -112,7 +111,7 @@ def _show(console: Console, batch: Batch, criteria: SearchCriteria) -> None:
         table.add_row(f"[dim]{escape(row.item_id)}[/] {escape(str(row.item.get('title', '')))}", *_cells(row, labels))
     console.print(table)
     for criterion in criteria.labelled():
-        console.print(f"  {criterion.label}  {escape(criterion.text)}", highlight=False)
+        console.print(f"  {criterion.label}  {escape(criterion.text)}")
     console.print()
     if (summary := batch.summary()) is not None:
         print_summary(summary, console)
@@ -129,12 +128,12 @@ def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
     decision = row.decision
     deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
     status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    quotes = [given.quote for given in decision.verdicts.values() if given.quote is not None]
+    quotes = [verdict.quote for verdict in decision.verdicts.values() if verdict.quote is not None]
     states = dict.fromkeys(quote.state.value for quote in quotes if not quote.found)
     flag = f"[yellow]quote {' and '.join(states)}[/]" if states else ""
     reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
-    said = escape(decision.exclusion_reason or decision.uncertain_reason or "")
-    because = filter(None, (said, f"[dim]{escape(reason)}[/]"))
+    outcome = escape(decision.exclusion_reason or decision.uncertain_reason or "")
+    because = filter(None, (outcome, f"[dim]{escape(reason)}[/]"))
     return ["\n".join(filter(None, (status, deciding, flag))), "\n".join(because)]
 
 
@@ -144,8 +143,7 @@ def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
     else:
         console.print(
             f"\n[bold yellow]These decisions are worth nothing.[/] {MODEL_NAME} is small enough to run anywhere, "
-            "and far too small to screen: it shows that every part works. To screen with a real model:\n",
-            highlight=False,
+            "and far too small to screen: it shows that every part works. To screen with a real model:\n"
         )
     console.print(
         "  export TAMIS_LLM_API_KEY=...           # your key\n"
@@ -154,7 +152,6 @@ def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
         "  tamis up                               # in one terminal\n"
         "  tamis criteria init                    # a template of criteria.yaml\n"
         "  tamis screen records.ris --criteria criteria.yaml   # in another",
-        highlight=False,
         markup=False,
         soft_wrap=True,
     )

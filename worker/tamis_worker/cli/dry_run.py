@@ -1,6 +1,5 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
@@ -9,28 +8,20 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.runs.dry_run import Beginning, Planned, Rehearsal, Sample
+from tamis_producer.runs.dry_run import Planned, Rehearsal, Sample
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
-from tamis_schemas import ConfigurationError, ModelPrice, Operation, dollars
+from tamis_schemas import dollars
+from tamis_schemas.extras import needs
 from tamis_schemas.values.printable import printable
 
-from . import workers_part
+from ..config.settings import WorkerSettings
 from .app import out
 from .json_document import print_json
-
-
-def beginning_of(operation: Operation) -> Beginning | None:
-    """What the prompts of all records have in common; None where no worker's part is installed."""
-    if (part := workers_part.installed()) is None:
-        return None
-    with suppress(ConfigurationError):  # the command is there, and the extra that it takes is not
-        return part.beginning_of(operation)
-    return None
+from .tables import facts_by_name
 
 
 def dry_run(
@@ -45,54 +36,47 @@ def dry_run(
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
     """A rehearsal for programs; raises as `rehearsed` does."""
-    found = rehearsed(planned)
-    return {**asdict(found), "calls": found.calls, "max_cost": max_cost}
+    rehearsal = rehearsed(planned)
+    return {**asdict(rehearsal), "calls": rehearsal.calls, "max_cost": max_cost}
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
-    """What a batch would ask and cost.
+    """Return what a batch would ask and cost.
 
-    Raises `ConfigurationError` where no worker's part is installed, and what submitting it would raise.
+    Raises `ConfigurationError` where what renders prompts is not installed, and what submitting it would raise.
     """
-    if (part := workers_part.installed()) is None:
-        raise ConfigurationError(
-            "--dry-run renders prompts as the workers do: it needs `tamis` as a whole: pip install 'tamis[worker]'"
-        )
+    with needs("worker"):
+        from ..dry_run.first_questions import rehearse
     if planned.items:  # what could not be submitted is not rehearsed either
         bounds = Bounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
-    return part.rehearse(planned)
+    return rehearse(planned, WorkerSettings.load())
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
-    """Up to three prompts, then the figures."""
-    said = None
+    """Print up to three prompts, then the figures."""
+    system_shown = None
     for number, sample in enumerate(rehearsal.samples, 1):
-        said = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, said)
+        system_shown = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, system_shown)
     console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
     if note:
-        console.print(f"[dim]{escape(note)}[/]", highlight=False)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, value in _figures(rehearsal, max_cost).items():
-        table.add_row(name, value)
-    console.print(table, highlight=False)
+        console.print(f"[dim]{escape(note)}[/]")
+    console.print(facts_by_name(_figures(rehearsal, max_cost).items()))
 
 
-def _show_sample(sample: Sample, title: str, console: Console, said: str | None) -> str:
+def _show_sample(sample: Sample, title: str, console: Console, system_shown: str | None) -> str:
     """The system message once, as long as it stays the same; it is what is returned."""
     console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
     system = ""
     for message in sample.messages:
         if message.role == "system":
             system = message.content
-        if message.role == "system" and message.content == said:
+        if message.role == "system" and message.content == system_shown:
             console.print("[dim]system: as above[/]")
             continue
         console.print(f"[dim]{message.role}[/]")
-        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False), highlight=False)
+        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
     return system
 
 
@@ -117,7 +101,9 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
         rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
     if max_cost is not None and rehearsal.cost is not None:
         rows["budget"] = _budget(max_cost, rehearsal.cost)
-    rows["time"] = f"{_clock(rehearsal.duration.seconds)} at {rehearsal.duration.bound}"
+    seconds = rehearsal.duration.seconds
+    clock = "under a second" if seconds < 1 else f"{timedelta(seconds=round(seconds))}"
+    rows["time"] = f"{clock} at {rehearsal.duration.bound}"
     rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
     return rows
 
@@ -142,21 +128,12 @@ def _cost(rehearsal: Rehearsal) -> str:
     at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
         f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
-        f"[dim]({_price(rehearsal.price)} per million tokens)[/]"
+        f"[dim]({dollars(rehearsal.price.input)} of prompts and {dollars(rehearsal.price.output)} of answers per "
+        "million tokens)[/]"
     )
-
-
-def _price(price: ModelPrice) -> str:
-    return f"{dollars(price.input)} of prompts and {dollars(price.output)} of answers"
 
 
 def _budget(max_cost: Decimal, cost: Decimal) -> str:
     if cost <= max_cost:
         return f"{dollars(max_cost)} is enough for about all of it"
     return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%} of it[/]; the batch pauses there"
-
-
-def _clock(seconds: float) -> str:
-    if seconds < 1:
-        return "under a second"
-    return f"{timedelta(seconds=round(seconds))}"

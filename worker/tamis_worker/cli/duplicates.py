@@ -18,16 +18,11 @@ from tamis_producer.screening.duplicate_pairs import (
 )
 
 from .app import app, err, out
+from .arguments import Files
 from .json_document import AsJson, print_json
-from .theme import Theme
-
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
-]
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis duplicates citations.ris",
         "tamis duplicates pubmed.nbib embase.ris scopus.csv -o pairs.csv",
@@ -57,35 +52,31 @@ def duplicates(
     if output is not None:
         with replacing(output) as stream:
             rows = write_pairs(found.pairs, stream)
-        err.print(f"{rows:,} pair{'' if rows == 1 else 's'} written to {escape(str(output))}", highlight=False)
+        err.print(f"{rows:,} pair{'' if rows == 1 else 's'} written to {escape(str(output))}")
 
 
 def _print(found: DuplicatePairs) -> None:
-    """Each pair, the doubts last, where a human finds them; then the counts."""
+    """Print each pair, the doubts last, where a human finds them; then the counts."""
     for pair in found.pairs:
         _print_pair(pair)
     copies, doubts = len(found.of(PairKind.COPY)), len(found.of(PairKind.DOUBT))
     if not found.pairs:
-        out.print(f"[green]no duplicates[/] among {found.records:,} records", highlight=False)
+        out.print(f"[green]no duplicates[/] among {found.records:,} records")
         return
-    out.print(
+    out.say(
         f"{found.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
-        f"{found.records - copies:,} stay; {doubts:,} pair{'' if doubts == 1 else 's'} for a human to decide",
-        highlight=False,
-        soft_wrap=True,
+        f"{found.records - copies:,} stay; {doubts:,} pair{'' if doubts == 1 else 's'} for a human to decide"
     )
 
 
 def _print_pair(pair: RecordPair) -> None:
     doubtful = pair.kind is PairKind.DOUBT
-    out.print(
-        f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}", highlight=False, soft_wrap=True
-    )
+    out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
     for role, placed in (
         ("        " if doubtful else "left out", pair.one),
         ("        " if doubtful else "stays   ", pair.stays),
     ):
-        out.print(f"  [dim]{role}[/] {_described(placed)}", highlight=False, soft_wrap=True)
+        out.say(f"  [dim]{role}[/] {_described(placed)}")
 
 
 def _described(placed: PlacedRecord) -> str:

@@ -26,10 +26,11 @@ from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
 from tamis_schemas.operations import kind_of
 
-from .app import EXIT_FAILED, app, err, out
+from .app import app, err, out
+from .arguments import BatchId
+from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
-from .read import BatchId
-from .theme import Theme
+from .tables import facts_by_name, listing
 
 LISTED = 20  # records of lost evidence on the terminal
 BELOW = ("index", "id", "decision", "score", "label", "kept", "title")
@@ -46,21 +47,18 @@ _HOLDS = {
 
 Labels = Annotated[
     Path,
-    typer.Option(
-        help="The file that was screened, with a column of labels; or a CSV of ids and labels.", show_default=False
-    ),
+    typer.Option(help="The file that was screened, with a column of labels; or a CSV of ids and labels."),
 ]
 LabelColumn = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The column with 1 for included, 0 for excluded.  [dim]default: label, include, included or decision[/]",
+        help="The column with 1 for included, 0 for excluded.  [default: label, include, included or decision]",
     ),
 ]
 
 
 @app.command(
-    theme=Theme.CHECK,
     examples=(
         "tamis evaluate 3f2a91c0 --labels labels.csv",
         "tamis evaluate 3f2a91c0 --labels labels.csv -o gold.html",
@@ -72,10 +70,7 @@ def evaluate(
     label_column: LabelColumn = None,
     as_json: AsJson = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="A page (.html) or the reliability curve alone (.svg).", show_default=False
-        ),
+        Path | None, typer.Option("-o", "--output", help="A page (.html) or the reliability curve alone (.svg).")
     ] = None,
 ) -> None:
     """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
@@ -103,10 +98,10 @@ def evaluate(
                     labels=labels.name,
                     written=datetime.now(UTC),
                 )
-        err.print(f"evaluation of batch {view.id} written to {output}", highlight=False, markup=False)
+        err.print(f"evaluation of batch {view.id} written to {output}", markup=False)
 
 
-@app.command(theme=Theme.CHECK, examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
+@app.command(examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))
 def calibrate(
     batch_id: BatchId,
     labels: Labels,
@@ -115,8 +110,7 @@ def calibrate(
     label_column: LabelColumn = None,
     as_json: AsJson = False,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.", show_default=False),
+        Path | None, typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.")
     ] = None,
 ) -> None:
     """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
@@ -128,23 +122,23 @@ def calibrate(
     if refusal is not None and not found.calibration.sampling.promises:
         refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
     if as_json:
-        below = [one.item_id for one in found.records if not found.kept(one)] if refusal is None else []
+        below = [record.item_id for record in found.records if not found.kept(record)] if refusal is None else []
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), "refusal": refusal}
         print_json(facts | found.calibration.model_dump(mode="json") | {"below_ids": below})
     if refusal is not None:
         if not as_json:
-            err.print(f"[bold red]no threshold:[/] {escape(refusal)}", highlight=False, soft_wrap=True)
+            err.say(f"[bold red]no threshold:[/] {escape(refusal)}")
         raise typer.Exit(EXIT_FAILED)
     if not as_json:
         _print_threshold(found, view)
     if output is not None:
         with replacing(output) as stream:
             _write_records(found, stream)
-        err.print(f"{len(found.records):,} records written to {output}", highlight=False, markup=False)
+        err.print(f"{len(found.records):,} records written to {output}", markup=False)
 
 
 def deciding(batch: Batch) -> BatchView:
-    """How the batch stands. Raises `InvalidRequest` where its operation includes or excludes nothing."""
+    """Return the batch's view. Raises `InvalidRequest` where its operation includes or excludes nothing."""
     view = batch.status()
     if not kind_of(view.operation).decides():
         raise InvalidRequest(
@@ -155,35 +149,30 @@ def deciding(batch: Batch) -> BatchView:
 
 
 def _matched(client: Client, batch: Batch, labels: Path, column: str | None) -> Matched:
-    given = read_labels(labels, column, max_bytes=client.settings.max_file_bytes)
-    return match(batch.results(), given)
+    labelled = read_labels(labels, column, max_bytes=client.settings.max_file_bytes)
+    return match(batch.results(), labelled)
 
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:
     _say_matching(found.matching, view, found.sampling)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("")
-    for name in ("include", "referred to a human", "exclude", "excluded by rules"):
-        table.add_column(name, justify="right")
+    table = listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"))
     for name, stands in words.stands(found):
         numbers = (stands.include, stands.referred, stands.exclude, stands.by_rule)
         table.add_row(name, *(f"{number:,}" for number in numbers))
-    out.print(table, highlight=False)
+    out.print(table)
     if found.referred:
         referred = ", ".join(f"{why} {n:,}" for why, n in found.referred.items())
-        out.print(f"[dim]referred to a human:[/] {escape(referred)}", highlight=False)
+        out.print(f"[dim]referred to a human:[/] {escape(referred)}")
     out.print()
-    figures = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("", "screening: referred is kept", "decided: referred left out"):
-        figures.add_column(name)
+    figures = listing("", "screening: referred is kept", "decided: referred left out")
     for line in words.rates(found):
         figures.add_row(line.name, *(escape(value) for value in line.values))
-    out.print(figures, highlight=False)
+    out.print(figures)
     out.print()
     rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for line in words.more(found):
         rest.add_row(line.name, escape(line.values[0]), f"[dim]{escape(line.about)}[/]")
-    out.print(rest, highlight=False)
+    out.print(rest)
     _print_lost(found)
 
 
@@ -192,13 +181,9 @@ def _print_lost(found: GoldEvaluation) -> None:
         out.print("[green]no record that the human included is excluded[/]")
         return
     out.print(f"\n[bold red]lost evidence: {len(found.lost):,} records that the human included are excluded[/]")
-    for one in found.lost[:LISTED]:
-        sure = "" if one.confidence is None else f" [dim]confidence {one.confidence:.2f}[/]"
-        out.print(
-            f"  {escape(one.item_id)}: {escape(one.title)} [dim]({escape(one.reason)})[/]{sure}",
-            highlight=False,
-            soft_wrap=True,
-        )
+    for record in found.lost[:LISTED]:
+        sure = "" if record.confidence is None else f" [dim]confidence {record.confidence:.2f}[/]"
+        out.say(f"  {escape(record.item_id)}: {escape(record.title)} [dim]({escape(record.reason)})[/]{sure}")
     if len(found.lost) > LISTED:
         out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
 
@@ -208,15 +193,12 @@ def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> No
         left = view.counts.pending + view.counts.running
         out.print(f"[yellow]the batch is not finished[/]: {left:,} records still to do count as referred to a human")
     for remark in words.remarks(matching):
-        out.print(f"[yellow]note:[/] {escape(remark)}", highlight=False, soft_wrap=True)
-    out.print(
-        f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]",
-        highlight=False,
-    )
+        out.say(f"[yellow]note:[/] {escape(remark)}")
+    out.print(f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]")
     if (lies := words.sampling_remark(sampling)) is not None:
-        out.print(f"[bold yellow]{escape(lies)}[/]", highlight=False, soft_wrap=True)
+        out.say(f"[bold yellow]{escape(lies)}[/]")
     if not sampling.promises:
-        out.print(f"[bold]{words.proper_sample(view.id)}[/] draws a random sample.", highlight=False, soft_wrap=True)
+        out.say(f"[bold]{words.proper_sample(view.id)}[/] draws a random sample.")
     out.print()
 
 
@@ -234,12 +216,8 @@ def _print_threshold(found: Calibrated, view: BatchView) -> None:
     }
     if threshold.weight > 1:
         rows["pilot"] += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="dim")
-    for name, said in rows.items():
-        table.add_row(name, said)
-    out.print(table, highlight=False)
-    out.print(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]", soft_wrap=True)
+    out.print(facts_by_name(rows.items()))
+    out.say(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]")
 
 
 def _basis(sampling: Sampling) -> str:
@@ -249,15 +227,15 @@ def _basis(sampling: Sampling) -> str:
 def _write_records(found: Calibrated, stream: TextIO) -> None:
     writer = csv.writer(stream)
     writer.writerow(BELOW)
-    for one in found.records:
+    for record in found.records:
         writer.writerow(
             (
-                one.index,
-                guarded(one.item_id),
-                one.stand.value if one.rule is None else f"exclude ({one.rule})",
-                "" if one.score is None else one.score,
-                "" if one.human is None else int(one.human),
-                str(found.kept(one)).lower(),
-                guarded(one.title),
+                record.index,
+                guarded(record.item_id),
+                record.stand.value if record.rule is None else f"exclude ({record.rule})",
+                "" if record.score is None else record.score,
+                "" if record.human is None else int(record.human),
+                str(found.kept(record)).lower(),
+                guarded(record.title),
             )
         )

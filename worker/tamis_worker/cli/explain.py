@@ -11,36 +11,26 @@ from tamis_producer.decisions.override_file import find_record
 from tamis_producer.explanation.words import sections
 
 from .app import app, out
+from .arguments import Record
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 
-@app.command(
-    theme=Theme.CHECK,
-    examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"),
-)
+@app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
 def explain(
-    of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.", show_default=False)],
-    record: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECORD",
-            help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
-            show_default=False,
-        ),
-    ],
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.")],
+    record: Annotated[str, Record],
     as_json: AsJson = False,
 ) -> None:
     """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
     with Client() as client:
-        found = client.batch_or_review(of)
-        batch = found if isinstance(found, Batch) else found.stages()[0]
-        told = batch.explain(find_record(record, batch.item_ids()))
+        subject = client.batch_or_review(of)
+        batch = subject if isinstance(subject, Batch) else subject.stages()[0]
+        explanation = batch.explain(find_record(record, batch.item_ids()))
     if as_json:
-        print_json(told)
+        print_json(explanation)
         return
-    for section in sections(told):
-        out.print(f"[bold]{escape(section.heading)}[/]", highlight=False, soft_wrap=True)
+    for section in sections(explanation):
+        out.say(f"[bold]{escape(section.heading)}[/]")
         for line in section.lines:
-            out.print(escape(line), highlight=False, soft_wrap=True)
+            out.say(escape(line))
         out.print()

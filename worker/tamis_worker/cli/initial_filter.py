@@ -5,25 +5,20 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake.results_file import replacing
-from tamis_producer.screening.filter_report import TierOne, filter_files, write_outcomes
+from tamis_producer.screening.filter_report import FilterReport, filter_files, write_outcomes
 
 from .app import app, err, out
+from .arguments import Files
 from .json_document import AsJson, print_json
-from .theme import Theme
-
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.", show_default=False)
-]
+from .tables import listing
 
 
 @app.command(
     "initial-filter",
-    theme=Theme.ASK,
     examples=(
         "tamis initial-filter citations.ris --criteria criteria.yaml",
         "tamis initial-filter labelled.csv --criteria criteria.yaml --labels included -o outcomes.csv",
@@ -31,10 +26,9 @@ Files = Annotated[
 )
 def initial_filter(
     files: Files,
-    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
+    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     labels: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="A column with 1 for included and 0 for excluded.", show_default=False),
+        str | None, typer.Option(metavar="COLUMN", help="A column with 1 for included and 0 for excluded.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A CSV file with the outcome of every record.")
@@ -52,14 +46,15 @@ def initial_filter(
     if output is not None:
         with replacing(output) as stream:
             rows = write_outcomes(tier_one, stream)
-        err.print(f"{rows} records written to {escape(str(output))}", highlight=False)
+        err.print(f"{rows} records written to {escape(str(output))}")
 
 
-def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
+def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
     """Counts, and the included records that are rejected; without labels nobody knows of these."""
     lost = [
-        {"file": one.file, "index": one.index, "id": one.item_id, "rule": one.result.rule, "reason": one.result.reason}
-        for one in tier_one.lost
+        {"file": outcome.file, "index": outcome.index, "id": outcome.item_id}
+        | {"rule": outcome.result.rule, "reason": outcome.result.reason}
+        for outcome in tier_one.lost
     ]
     return {
         "records": len(tier_one.outcomes),
@@ -72,22 +67,17 @@ def _facts(tier_one: TierOne, *, labelled: bool) -> dict[str, Any]:
     }
 
 
-def _print(tier_one: TierOne, *, labelled: bool) -> None:
+def _print(tier_one: FilterReport, *, labelled: bool) -> None:
     _print_counts(tier_one, labelled=labelled)
     if labelled:
         _print_lost(tier_one)
     for rule, why in tier_one.switched_off.items():
-        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}", highlight=False)
+        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
 
 
-def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
+def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
     """A line a rule, then what passes; the labels' columns only where there are labels."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("rule")
-    table.add_column("records", justify="right")
-    if labelled:
-        table.add_column("included", justify="right")
-        table.add_column("excluded", justify="right")
+    table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:
         lost = f"[bold red]{count.included:,}[/]" if count.included else "0"
         table.add_row(count.rule, f"{count.records:,}", *((lost, f"{count.excluded:,}") if labelled else ()))
@@ -103,19 +93,17 @@ def _print_counts(tier_one: TierOne, *, labelled: bool) -> None:
     )
     for name, *numbers in rows:
         table.add_row(name, *(f"{number:,}" for number in (numbers if labelled else numbers[:1])))
-    out.print(table, highlight=False)
+    out.print(table)
 
 
-def _print_lost(tier_one: TierOne) -> None:
+def _print_lost(tier_one: FilterReport) -> None:
     lost = tier_one.lost
     if not lost:
         out.print("[green]no included record is rejected[/]")
         return
-    out.print(f"[bold red]{len(lost)} included records are rejected:[/]", highlight=False)
-    for one in lost:
-        out.print(
-            f"  [red]{one.result.rule}[/] {escape(one.item_id)}: {escape(one.title)} "
-            f"[dim]({escape(one.result.reason)})[/]",
-            highlight=False,
-            soft_wrap=True,
+    out.print(f"[bold red]{len(lost)} included records are rejected:[/]")
+    for outcome in lost:
+        out.say(
+            f"  [red]{outcome.result.rule}[/] {escape(outcome.item_id)}: {escape(outcome.title)} "
+            f"[dim]({escape(outcome.result.reason)})[/]"
         )

@@ -32,5 +32,5 @@ def print_json(facts: object) -> None:
 
 def print_json_lines(facts: Iterable[object]) -> None:
     """A document a line; nothing at all where there are none."""
-    for one in facts:
-        print_json(one)
+    for document in facts:
+        print_json(document)

@@ -10,28 +10,27 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.intake.decode import read_text
-from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.judge_items import to_judge
 from tamis_schemas import InputError, InvalidRequest, Judge, Judgement
 
-from .app import EXIT_INTERRUPTED, app, err, out
+from .app import app, err, out
+from .arguments import BatchId
 from .dry_run import dry_run
+from .exit_codes import EXIT_INTERRUPTED
 from .facts import batch_facts
 from .json_document import print_json
-from .read import BatchId
 from .submission import Submission, submitting
 from .submit import follow, made, say_submitted
-from .theme import Theme
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
-@app.command(theme=Theme.ASK, examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
+@app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
 @submitting("keep_duplicates")
 def judge(
     submission: Submission,
     batch_id: BatchId,
-    guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.", show_default=False)],
+    guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.")],
     noun: Annotated[str, typer.Option(help="What a reasoning cites by number: 'Email 3'.")] = "Email",
     threshold: Annotated[float, typer.Option(help="Evidence of a lower quality blocks a result, 0 to 1.")] = 0.15,
 ) -> None:
@@ -57,35 +56,19 @@ def judge(
             )
         items = chain([first], items)
         if submission.dry_run:
-            planned = Planned(
-                operation,
-                list(items),
-                submission.model,
-                use_cache=not submission.no_cache,
-                steering=submission.steering,
-            )
+            planned = submission.planned(operation, list(items))
             dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
-        batch = client.submit(
-            operation,
-            items,
-            model=submission.model,
-            idempotency_key=submission.idempotency_key,
-            label=f"judgement of {view.label or judged.id}",
-            use_cache=not submission.no_cache,
-            priority=submission.priority,
-            callback=submission.callback,
-            max_cost=submission.max_cost,
-            steering=submission.steering,
-        )
+        label = f"judgement of {view.label or judged.id}"
+        batch = client.submit(operation, items, label=label, **submission.options)
         if submission.detach:
             say_submitted(batch, submission)
             return
         n = batch.status().counts.n_items
-        told = err if submission.as_json else out
+        console = err if submission.as_json else out
         without = view.counts.n_items - n
-        told.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning", highlight=False)
-        code = follow(batch, told, summarise=not submission.as_json)
+        console.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning")
+        code = follow(batch, console, summarise=not submission.as_json)
         if not submission.as_json:
             _say_what_is_blocked(batch)
         elif code != EXIT_INTERRUPTED:
@@ -103,5 +86,5 @@ def _say_what_is_blocked(batch: Batch) -> None:
         if blocked <= SHOWN:
             drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
             issue = escape(judgement.issue or judgement.evidence_type.value)
-            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}", highlight=False)
+            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}")
     out.print(f"{blocked} would be blocked." + (f" The first {SHOWN} are shown." if blocked > SHOWN else ""))

@@ -1,7 +1,6 @@
 """`tamis help` and `tamis completion`: what a command does, with examples, and Tab in a shell."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]  # imported there, not listed
@@ -13,25 +12,15 @@ from .app import COMPLETE_VARIABLE, NAME, app, out
 from .commands import pages, path_of
 from .exit_codes import EXIT_CODES
 from .json_document import AsJson, print_json
-from .theme import Theme
 
 EXIT_CODES_TOPIC = "exit-codes"
 
 
-class Shell(StrEnum):
-    """Shells for which there is a script."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
-@app.command("help", theme=Theme.HELP, examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
+@app.command("help", examples=("tamis help", "tamis help review run", "tamis help exit-codes"))
 def help_(
     ctx: typer.Context,
     command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.", show_default=False),
+        list[str] | None, typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -41,7 +30,7 @@ def help_(
             print_json(dict(EXIT_CODES))
             return
         for code, meaning in EXIT_CODES.items():
-            out.print(f"[bold]{code:>3}[/]  {meaning}", highlight=False, soft_wrap=True)
+            out.say(f"[bold]{code:>3}[/]  {meaning}")
         return
     page = _page(ctx, command or [])
     if as_json:
@@ -51,7 +40,6 @@ def help_(
 
 
 @app.command(
-    theme=Theme.HELP,
     examples=(
         "tamis completion bash > ~/.local/share/bash-completion/completions/tamis",
         "tamis completion zsh > ~/.zfunc/_tamis",
@@ -59,11 +47,11 @@ def help_(
     ),
 )
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="Your shell.", show_default=False)],
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="Your shell.")],
 ) -> None:
     """Print the script with which your shell completes commands, options and choices. It changes no file of yours."""
-    script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell.value)
-    if shell is Shell.ZSH:  # read from `fpath` at the first Tab, the script only defines what that Tab has to call
+    script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell)
+    if shell == "zsh":  # read from `fpath` at the first Tab, the script only defines what that Tab has to call
         script += f'\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _{NAME}_completion "$@"'
     typer.echo(script)
 
@@ -72,8 +60,8 @@ def _page(ctx: typer.Context, names: list[str]) -> Any:
     page: Any = ctx.find_root()
     for name in names:
         group = page.command
-        found = group.get_command(page, name) if isinstance(group, TyperGroup) else None
-        if found is None:
+        inner = group.get_command(page, name) if isinstance(group, TyperGroup) else None
+        if inner is None:
             raise InvalidRequest(f"there is no command {' '.join(names)!r}: `tamis help` lists them all")
-        page = typer.Context(found, info_name=name, parent=page)
+        page = typer.Context(inner, info_name=name, parent=page)
     return page

@@ -16,7 +16,7 @@ DOCTOR = "doctor"
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """What to do about an error of this command (`review run`), in a few words; None where its message says so."""
+    """Return what to do about an error of a command (`review run`) in a few words; None where its message says so."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:

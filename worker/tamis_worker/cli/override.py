@@ -6,26 +6,23 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
-from tamis_producer.decisions.agreement import DRAWN, SELECTED, two_places
+from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_producer.decisions.override_file import find_record, read_decisions
-from tamis_producer.decisions.overrides import HumanDecision, RefusedDecision
+from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_producer.quality import Agreement
 from tamis_schemas import InputError, InvalidParameters, InvalidRequest, Override
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
+from .arguments import BatchId, Record
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
-from .theme import Theme
+from .tables import listing
 
-BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
-Reviewer = Annotated[
-    str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME", show_default=False)
-]
+Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
 NOT_FOLLOWING = (
     "The next stage of its review has begun: what is included now does not follow into it, and what is excluded now "
     "stays in it."
@@ -33,7 +30,6 @@ NOT_FOLLOWING = (
 
 
 @app.command(
-    theme=Theme.CHECK,
     examples=(
         'tamis override 3f2a91c0 12 include --reviewer "Reviewer A" --note "Randomised, see page 3"',
         "tamis override 3f2a91c0 --file decisions.csv",
@@ -42,30 +38,21 @@ NOT_FOLLOWING = (
 )
 def override(
     batch_id: BatchId,
-    record: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RECORD",
-            help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
-            show_default=False,
-        ),
-    ] = None,
+    record: Annotated[str | None, Record] = None,
     decision: Annotated[
         str | None,
         typer.Argument(
             metavar="DECISION",
             help="include or exclude; of other operations what they give: a number, a text, fields as JSON.",
-            show_default=False,
         ),
     ] = None,
     reviewer: Reviewer = None,
-    note: Annotated[str | None, typer.Option(help="Why.", show_default=False)] = None,
+    note: Annotated[str | None, typer.Option(help="Why.")] = None,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what was decided about the record.")] = False,
     file: Annotated[
         Path | None,
         typer.Option(
-            help="A table of decisions instead: columns index or id, decision, note, reviewer. All of it, or nothing.",
-            show_default=False,
+            help="A table of decisions instead: columns index or id, decision, note, reviewer. All of it, or nothing."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -95,12 +82,12 @@ def override(
         print_json({"decisions": done or [], "later_stage_has_begun": later})
         return
     for one in done or ():
-        out.print(_line(one, titles.get(one.index, "")), highlight=False, soft_wrap=True)
+        out.say(_line(one, titles.get(one.index, "")))
     if later and done:
-        out.print(NOT_FOLLOWING, soft_wrap=True)
+        out.say(NOT_FOLLOWING)
 
 
-@app.command(theme=Theme.CHECK, examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
+@app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
 def overrides(
     batch_id: BatchId,
     history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
@@ -109,26 +96,24 @@ def overrides(
     """List what people decided about a batch's records."""
     with Client() as client:
         batch = batch_of(client, batch_id)
-        found = batch.overrides(history=history)
+        decisions = batch.overrides(history=history)
     if as_json:
-        print_json_lines(found)
+        print_json_lines(decisions)
         return
-    if not found:
-        out.print(f"batch {batch.id}: no human has decided about a record. `tamis override` does.", soft_wrap=True)
+    if not decisions:
+        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does.")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("index", justify="right")
-    for name in ("id", "human", "software", "reviewer", "when", "note"):
-        table.add_column(name)
-    for one in found:
+    table = listing("index", "id", "human", "software", "reviewer", "when", "note")
+    table.columns[0].justify = "right"
+    for one in decisions:
         human = "[dim]withdrawn[/]" if one.withdrawn else escape(_words(one.value))
         software = escape(_words(one.system_value)) if one.system_decided else "[dim]not decided[/]"
         cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(one.note or ""))
         table.add_row(str(one.index), escape(one.item_id), human, software, *cells)
-    out.print(table, highlight=False)
+    out.print(table)
 
 
-@app.command(theme=Theme.CHECK, examples=("tamis agreement 3f2a91c0",))
+@app.command(examples=("tamis agreement 3f2a91c0",))
 def agreement(
     batch_id: BatchId,
     as_json: AsJson = False,
@@ -141,40 +126,32 @@ def agreement(
         print_json({"id": batch.id, **figures.model_dump(mode="json")})
         return
     if not figures.together.n and not figures.undecided:
-        out.print(
-            f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.",
-            soft_wrap=True,
-        )
+        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("records")
-    for name in ("n", "agree", "Cohen's kappa", "Gwet's AC1"):
-        table.add_column(name, justify="right")
+    table = listing("records", numbers=("n", "agree", "Cohen's kappa", "Gwet's AC1"))
     rows = (("overridden or confirmed", figures.overrides), ("audited exclusions", figures.audits))
     for name, one in (*rows, ("together", figures.together)):
         table.add_row(name, *_figures(one))
-    out.print(table, highlight=False)
+    out.print(table)
     for name, one in (*rows, ("together", figures.together)):
         if one.n and one.no_kappa is not None:
-            out.print(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]", highlight=False, soft_wrap=True)
+            out.say(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]")
     if figures.undecided:
-        out.print(
+        out.say(
             f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
-            "or a copy).",
-            highlight=False,
-            soft_wrap=True,
+            "or a copy)."
         )
-    for said in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
-        out.print(said, soft_wrap=True, highlight=False)
+    for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
+        out.say(text)
 
 
 def batch_of(client: Client, of: str) -> Batch:
     """The batch of an id; of a review's, an error that names the batches of its stages."""
-    found = client.batch_or_review(of)
-    if isinstance(found, Review):
-        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in found.status().stages)
+    subject = client.batch_or_review(of)
+    if isinstance(subject, Review):
+        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in subject.status().stages)
         raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
-    return found
+    return subject
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -> list[Override]:
@@ -186,7 +163,7 @@ def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -
     except RefusedDecision as refused:
         raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
     if table.blank and not quiet:
-        out.print(f"{table.blank:,} rows without a decision are left as they are.", highlight=False)
+        out.print(f"{table.blank:,} rows without a decision are left as they are.")
     return done
 
 
@@ -197,10 +174,10 @@ def _line(one: Override, title: str) -> str:
         return f"{name}: withdrawn by {escape(one.reviewer)}; " + (
             software if one.system_decided else "it is not decided"
         )
-    said = f"{name}: [bold]{escape(_words(one.value))}[/] by {escape(one.reviewer)}"
+    text = f"{name}: [bold]{escape(_words(one.value))}[/] by {escape(one.reviewer)}"
     if not one.system_decided:
-        return f"{said}; the software had not decided"
-    return f"{said}; the software says {'so too' if one.confirms else escape(_words(one.system_value))}"
+        return f"{text}; the software had not decided"
+    return f"{text}; the software says {'so too' if one.confirms else escape(_words(one.system_value))}"
 
 
 def _words(value: object) -> str:

@@ -14,29 +14,22 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
+from .arguments import BatchId
 from .audit import RANDOM_SEED_BITS
 from .evaluate import deciding
 from .json_document import AsJson, print_json
-from .read import BatchId
-from .theme import Theme
 
 USUAL = 200  # records
 
 
-@app.command(
-    theme=Theme.CHECK,
-    examples=("tamis pilot 3f2a91c0 --n 200 --seed 1", "tamis pilot 3f2a91c0 --n 400 --seed 1 -o pilot.csv"),
-)
+@app.command(examples=("tamis pilot 3f2a91c0 --n 200 --seed 1", "tamis pilot 3f2a91c0 --n 400 --seed 1 -o pilot.csv"))
 def pilot(
     batch_id: BatchId,
     n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many records.")] = USUAL,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The same seed draws the same records.  [dim]default: a new one[/]"),
+        int | None, typer.Option(min=0, help="The same seed draws the same records.  [default: a new one]")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file.  [dim]default: pilot-BATCH.csv[/]")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: pilot-BATCH.csv]")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`."""
@@ -54,16 +47,12 @@ def pilot(
         facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}
         print_json(facts | {"written_to": output})
         return
-    err.print(
+    err.say(
         f"{len(drawn.places):,} of {drawn.population:,} records, drawn with seed {drawn.seed}, written to {output}.",
-        highlight=False,
         markup=False,
-        soft_wrap=True,
     )
-    err.print(
+    err.say(
         "Fill in the column include with yes or no, from the top: as far as you are, the rows are a random sample. "
         "Then: "
-        f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]",
-        highlight=False,
-        soft_wrap=True,
+        f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]"
     )

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import ledger_errors
@@ -26,20 +25,20 @@ from tamis_producer.retention import (
     space_taken,
 )
 from tamis_schemas import InvalidParameters, InvalidRequest
+from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .app import app, err, out
+from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
-from .theme import Theme
+from .tables import listing
 
 AGE = re.compile(r"(\d{1,5})([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-SHORT_ID = 8
 LISTED = 20  # of many batches
 
 
 @app.command(
     "purge",
-    theme=Theme.RUN,
     examples=(
         "tamis purge --older-than 90d --dry-run",
         "tamis purge --older-than 90d --archive /srv/tamis-archive --yes",
@@ -49,8 +48,7 @@ LISTED = 20  # of many batches
 )
 def purge_command(
     ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Batches and reviews, or how their ids begin.", show_default=False),
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Batches and reviews, or how their ids begin.")
     ] = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="AGE", help="What ended so long ago: 90d, 12w, 36h.")
@@ -115,7 +113,7 @@ def purge_command(
         sizes_of = dict(zip((one.id for one in subjects), sizes, strict=True))
         print_json(
             _facts(told, [sizes_of[one.id] for one in told])
-            | {"dry_run": False, "answers": answers, "disk_before": before.bytes, "disk_after": after.bytes}
+            | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
             | {"archives": [] if archive is None else [f"{archive}/{one.noun}-{one.id}" for one in told]}
         )
         return
@@ -126,22 +124,16 @@ def purge_command(
             else f", archived in {escape(str(archive))}: [bold]tamis restore {escape(str(archive))}[/]"
         )
         items = sum(one.items for one in told)
-        out.print(f"purged {_subjects(told)} with {items:,} items{where}", soft_wrap=True, highlight=False)
+        out.say(f"purged {_subjects(told)} with {items:,} items{where}")
     if answers_age is not None:
-        out.print(f"deleted {answers:,} answers of the cache", highlight=False)
+        out.print(f"deleted {answers:,} answers of the cache")
     if space:
-        out.print(
-            f"the tables take {_bytes(after.bytes)} on the disk; they took {_bytes(before.bytes)}", highlight=False
-        )
+        out.print(f"the tables take {_bytes(after)} on the disk; they took {_bytes(before)}")
 
 
-@app.command(
-    "restore", theme=Theme.RUN, examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-...")
-)
+@app.command("restore", examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-..."))
 def restore_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.", show_default=False)
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.")],
     as_json: AsJson = False,
 ) -> None:
     """Bring back what `tamis purge --archive` has put into a folder, whole; what is there already stays as it is."""
@@ -158,7 +150,7 @@ def restore_command(
                 what = "is there already: nothing is done" if one.there else f"is back, with {archive.items:,} items"
                 notes = "".join(f"; {note}" for note in one.notes)
                 name = "" if archive.label is None else f" ({escape(archive.label)})"
-                out.print(f"{archive.noun} {archive.id}{name} {what}{notes}", soft_wrap=True, highlight=False)
+                out.say(f"{archive.noun} {archive.id}{name} {what}{notes}")
     if as_json:
         print_json(told)
     raise typer.Exit(EXIT_OK)
@@ -190,16 +182,7 @@ def _print_plan(subjects: list[Subject], sizes: list[int], *, would: bool) -> No
     if not subjects:
         out.print("nothing is to go: no finished batch or review is meant")
         return
-    table = Table(box=None, header_style="bold dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for name, justify in (
-        ("", "left"),
-        ("id", "left"),
-        ("label", "left"),
-        ("ended", "left"),
-        ("items", "right"),
-        ("size", "right"),
-    ):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table = listing("", "id", "label", "ended", numbers=("items", "size"))
     for one, size in [*zip(subjects, sizes, strict=True)][:LISTED]:
         ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
         label = escape(one.label or "")
@@ -209,10 +192,7 @@ def _print_plan(subjects: list[Subject], sizes: list[int], *, would: bool) -> No
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")
     verb = "would go" if would else "go"
     batches, items = sum(len(one.batch_ids) for one in subjects), sum(one.items for one in subjects)
-    out.print(
-        f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes))} of rows {verb}",
-        highlight=False,
-    )
+    out.print(f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes))} of rows {verb}")
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:

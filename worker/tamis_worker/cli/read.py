@@ -1,9 +1,8 @@
 """`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
 
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,74 +16,61 @@ from tamis_producer.submission.spool import Spool
 from tamis_schemas import InvalidRequest
 
 from .app import app, err
+from .arguments import BatchId
 from .console import for_data
 from .json_document import AsJson, print_json
-from .theme import Theme
-
-BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)]
 
 
-class ResultsFormat(StrEnum):
-    """How results are written."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-
-
-@app.command(theme=Theme.READ, examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
+@app.command(examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
 def results(
     batch_id: BatchId,
     form: Annotated[
-        ResultsFormat | None, typer.Option("--format", help="csv or jsonl.  [dim]default: as FILE ends, else csv[/]")
+        Literal["csv", "jsonl"] | None,
+        typer.Option("--format", help="csv or jsonl.  [default: as FILE ends, else csv]"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file.  [dim]default: the terminal[/]")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="A file.  [default: the terminal]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Write every item of a batch in its order, with its result."""
     if as_json:
-        if form is ResultsFormat.CSV:
+        if form == "csv":
             raise InvalidRequest("--json and --format csv do not go together")
-        form = ResultsFormat.JSONL
+        form = "jsonl"
     if form is None:
         jsonl = output is not None and output.suffix in {".jsonl", ".ndjson"}
-        form = ResultsFormat.JSONL if jsonl else ResultsFormat.CSV
-    write = write_jsonl if form is ResultsFormat.JSONL else write_csv
+        form = "jsonl" if jsonl else "csv"
+    write = write_jsonl if form == "jsonl" else write_csv
     with Client() as client:
         batch = client.batch(batch_id)
         stdout = for_data(typer.get_text_stream("stdout"))
         with nullcontext(stdout) if output is None else replacing(output) as stream:
             rows = write(batch.results(), stream)
     if output is not None:
-        err.print(f"{rows} items written to {output}", highlight=False)
+        err.print(f"{rows} items written to {output}")
 
 
 @app.command(
-    theme=Theme.READ,
-    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include"),
+    examples=("tamis export 3f2a91c0 -o decided.ris", "tamis export 3f2a91c0 -o kept.csv --format csv --only include")
 )
 def export(
-    of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.", show_default=False)],
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [dim]default: that of the file that was screened[/]",
+            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: that of the file that was screened]",
         ),
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Records of this decision alone; repeatable.", show_default=False)
-    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the records back, each with its decision, as reference managers read them."""
     from tamis_producer.intake import write_records  # all formats of files, of which only this command knows
 
     with Client() as client, Spool[dict[str, Any]]() as records:
-        found = client.batch_or_review(of)
-        batch = found if isinstance(found, Batch) else found.stages()[0]
+        subject = client.batch_or_review(of)
+        batch = subject if isinstance(subject, Batch) else subject.stages()[0]
         for row in batch.results():
             if only is None or decision_of(row) in only:
                 record = with_decision(row)
@@ -101,4 +87,4 @@ def export(
     if as_json:
         print_json({"batch": batch.id, "records": count, "written_to": output})
         return
-    err.print(f"{count:,} records written to {output}", highlight=False, markup=False)
+    err.print(f"{count:,} records written to {output}", markup=False)

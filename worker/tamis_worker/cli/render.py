@@ -22,6 +22,7 @@ from tamis_schemas import (
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .progress import paused
+from .tables import facts_by_name, listing
 
 
 def percent(share: Proportion) -> str:
@@ -41,9 +42,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     from tamis_schemas.answers.evaluation import metric_rank
     from tamis_schemas.operations import kind_of, operation_name
 
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
+    table = facts_by_name()
     table.add_row("items", _counts(summary.counts))
     if summary.values:
         table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
@@ -70,8 +69,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         spread = ", ".join(f"{name} {n}" for name, n in bands.items() if n)
         table.add_row("confidence", f"median {summary.confidence.median:.2f} ({spread})")
     for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
-        told = f"{label}: {metric_words(summary.evaluations[label])}"
-        table.add_row("" if number else "metrics", escape(told))
+        line = f"{label}: {metric_words(summary.evaluations[label])}"
+        table.add_row("" if number else "metrics", escape(line))
     if summary.recall_escalations is not None:
         share = summary.recall_escalations
         table.add_row("recall", f"a model was asked about that of {share.count:,} of {share.total:,} items")
@@ -87,21 +86,21 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("model", escape(", ".join(summary.models)))
     if len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers):
         table.add_row("tier", escape(", ".join(f"{tier} {n:,}" for tier, n in summary.tiers.items())))
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def metric_words(figures: MetricFigures) -> str:
     """One metric as a reader wants it: mean 0.82, least 0.40 (24 values, 2 without)."""
-    said = [f"{name} {n:,}" for name, n in figures.categories.items()]
+    parts = [f"{name} {n:,}" for name, n in figures.categories.items()]
     if figures.mean is not None and figures.minimum is not None:
-        said.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
+        parts.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
     without = sum(figures.without.values())
     counted = f"{figures.n:,} {'value' if figures.n == 1 else 'values'}" + (f", {without:,} without" if without else "")
-    return f"{', '.join(said)} ({counted})" if said else f"none of {without:,} has a value"
+    return f"{', '.join(parts)} ({counted})" if parts else f"none of {without:,} has a value"
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """What was paid; where nothing of it is known, how it would be."""
+    """Return what was paid; where no price is known, how to name one."""
     if unpriced and not cost:
         return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
     return cost_words(cost, unpriced)
@@ -130,10 +129,8 @@ def _counts(counts: Counts) -> str:
 
 
 def print_view(view: BatchView, console: Console) -> None:
-    """How one batch stands."""
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
+    """Print how one batch stands."""
+    table = facts_by_name()
     table.add_row("batch", view.id)
     table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
     table.add_row("state", view.state.value if view.pause is None else paused(view.id, view.pause))
@@ -152,7 +149,7 @@ def print_view(view: BatchView, console: Console) -> None:
         table.add_row("steering", escape(view.steering.words))
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
     table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}")
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def print_humans(batch_id: str, humans: Sequence[Override], console: Console) -> None:
@@ -161,18 +158,13 @@ def print_humans(batch_id: str, humans: Sequence[Override], console: Console) ->
     console.print(
         f"[dim]humans[/]      {len(humans):,} records decided, {len(humans) - confirmed:,} of them overridden, "
         f"{confirmed:,} confirmed: [dim]tamis overrides {batch_id}[/]",
-        highlight=False,
         soft_wrap=True,
     )
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
     """Calls of services, a line for each service and hour."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("service", "hour"):
-        table.add_column(name)
-    for name in ("calls", "failed", "open", "cost"):
-        table.add_column(name, justify="right")
+    table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for one in traffic:
         table.add_row(
             escape(one.service),
@@ -182,17 +174,14 @@ def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
             f"{one.open:,}",
             one.paid,
         )
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def print_views(views: list[BatchView], console: Console) -> None:
     """Batches, a line each."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     by_keys = any(view.submitted_by is not None for view in views)
-    for name in ("batch", "submitted", *(["by"] if by_keys else []), "what", "state"):
-        table.add_column(name)
-    for name in ("items", "done", "failed"):
-        table.add_column(name, justify="right")
+    names = ("batch", "submitted", *(["by"] if by_keys else []), "what", "state")
+    table = listing(*names, numbers=("items", "done", "failed"))
     for view in views:
         table.add_row(
             view.id[:SHORT_ID],
@@ -204,4 +193,4 @@ def print_views(views: list[BatchView], console: Console) -> None:
             str(view.counts.finished),
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",
         )
-    console.print(table, highlight=False)
+    console.print(table)

@@ -14,7 +14,6 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .console import for_data
-from .theme import Theme
 
 ENDINGS = {
     ".html": ReportForm.HTML,
@@ -26,21 +25,19 @@ ENDINGS = {
 }
 
 
-@app.command(theme=Theme.READ, examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
+@app.command(examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
 def report(
-    subject: Annotated[
-        str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.", show_default=False)
-    ],
+    subject: Annotated[str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A file.  [dim]default: report-ID.html; other formats: the terminal[/]"),
+        typer.Option("-o", "--output", help="A file.  [default: report-ID.html; other formats: the terminal]"),
     ] = None,
     form: Annotated[
         ReportForm | None,
         typer.Option(
             "--format",
             help="html: the whole report in one file; svg: the PRISMA flow alone; md: flow and methods; "
-            "json: all figures.  [dim]default: as the file ends, else html[/]",
+            "json: all figures.  [default: as the file ends, else html]",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -61,10 +58,10 @@ def report(
             figures = write_report(client.engine, whole, form, stream)
     if output is not None:
         state = "" if figures.finished else " (not finished: its numbers will change)"
-        err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", highlight=False, markup=False)
+        err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)
         overridden = sum(batch.humans.overridden for batch in figures.batches)
         if overridden:
-            err.print(f"{overridden:,} decisions in it are a human's, instead of the software's", highlight=False)
+            err.print(f"{overridden:,} decisions in it are a human's, instead of the software's")
 
 
 def _form_of(output: Path | None) -> ReportForm:
@@ -72,6 +69,6 @@ def _form_of(output: Path | None) -> ReportForm:
         return ReportForm.HTML
     form = ENDINGS.get(output.suffix.lower())
     if form is None:
-        known = ", ".join(sorted(ENDINGS))
-        raise InvalidRequest(f"{output}: reports end in {known}; say --format for another name")
+        endings = ", ".join(sorted(ENDINGS))
+        raise InvalidRequest(f"{output}: reports end in {endings}; say --format for another name")
     return form

@@ -9,50 +9,41 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.client.review import Review
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
 from tamis_schemas import InvalidRequest, dollars
-from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import EXIT_FAILED, EXIT_OK, app, err, out
+from .app import app, err, out
+from .arguments import BatchId, NewBudget
+from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
+from .override import batch_of
 from .rounds import print_failures
 from .submit import follow
-from .theme import Theme
 
 
-@app.command(
-    theme=Theme.STEER,
-    examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"),
-)
+@app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
 def retry(
-    batch_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)
-    ] = None,
+    batch_id: Annotated[str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
             "--kind",
             metavar="KINDS",
-            help="Only what failed so: timeout, or timeout,connection; repeatable.  [dim]default: all[/]",
-            show_default=False,
+            help="Only what failed so: timeout, or timeout,connection; repeatable.  [default: all]",
         ),
     ] = None,
     cancelled: Annotated[bool, typer.Option("--cancelled", help="What was cancelled as well.")] = False,
-    max_cost: Annotated[
-        str | None,
-        typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one.", show_default=False),
-    ] = None,
+    max_cost: NewBudget = None,
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the batch to its end.")] = False,
     all_failed: Annotated[bool, typer.Option("--all-failed", help="Every completed batch with failures.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all-failed: do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask about the failed items of a batch once more, in a new round; nothing that is decided changes."""
-    kinds = None if kind is None else [name.strip() for given in kind for name in given.split(",") if name.strip()]
+    kinds = None if kind is None else [name.strip() for listed in kind for name in listed.split(",") if name.strip()]
     rounds.kinds_of(kinds)  # a wrong name is told before anything is looked up
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
@@ -63,40 +54,27 @@ def retry(
         if batch_id is None:
             code = _all_failed(client, kinds, ask=not yes, as_json=as_json)
         else:
-            batch = _batch(client, batch_id)
+            batch = batch_of(client, batch_id)
             code = _one(batch, kinds, cancelled=cancelled, max_cost=amount, watch=watch, as_json=as_json)
     raise typer.Exit(code)
 
 
-@app.command(theme=Theme.STEER, examples=("tamis failures 3f2a91c0",))
-def failures(
-    batch_id: Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.", show_default=False)],
-    as_json: AsJson = False,
-) -> None:
+@app.command(examples=("tamis failures 3f2a91c0",))
+def failures(batch_id: BatchId, as_json: AsJson = False) -> None:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
     with Client() as client:
-        batch = _batch(client, batch_id)
+        batch = batch_of(client, batch_id)
         bias = batch.failures()
         failed = batch.status().counts.failed
     if as_json:
         print_json({"id": batch.id, **bias.model_dump(mode="json")})
         return
     if not bias.rounds:
-        out.print(f"batch {batch.id}: no item failed.", highlight=False, soft_wrap=True)
+        out.say(f"batch {batch.id}: no item failed.")
         return
     print_failures(bias, out)
     if failed:
-        out.print(
-            f"\n[bold]tamis retry {batch.id}[/] asks about {_items(failed)} again.", highlight=False, soft_wrap=True
-        )
-
-
-def _batch(client: Client, of: str) -> Batch:
-    found = client.batch_or_review(of)
-    if isinstance(found, Review):
-        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in found.status().stages)
-        raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
-    return found
+        out.say(f"\n[bold]tamis retry {batch.id}[/] asks about {_items(failed)} again.")
 
 
 def _one(
@@ -115,44 +93,37 @@ def _one(
         return code
     view = batch.status()
     next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
-    out.print(
-        f"batch {batch.id}: round {view.round} asks about {_items(count)}.{next_command}",
-        soft_wrap=True,
-        highlight=False,
-    )
+    out.say(f"batch {batch.id}: round {view.round} asks about {_items(count)}.{next_command}")
     if batch.later_stage():
-        out.print(
-            "The next stage of its review has begun: what this round lets pass does not follow into it.",
-            soft_wrap=True,
-        )
+        out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
     return follow(batch) if watch else 0
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
     """Whoever sits at the terminal is asked first, on standard error: `--json` pays for nothing that it does not."""
-    found = client.retryable(kinds)
-    asked = ask and bool(found) and sys.stdin.isatty() and err.is_terminal
-    agreed = not asked or typer.confirm(f"Retry {_measure(found)}?", err=True)
-    each = client.retry_all_failed(kinds) if found and agreed else []
+    retryable = client.retryable(kinds)
+    ask = ask and bool(retryable) and sys.stdin.isatty() and err.is_terminal
+    agreed = not ask or typer.confirm(f"Retry {_measure(retryable)}?", err=True)
+    each = client.retry_all_failed(kinds) if retryable and agreed else []
     if as_json:
         print_json([{"id": one.batch.id, "retried": one.items, "refused": one.refused} for one in each])
-    elif not found:
+    elif not retryable:
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:
         for one in each:
-            said = f"batch {one.batch.id}: {_items(one.items)} again"
+            line = f"batch {one.batch.id}: {_items(one.items)} again"
             if one.refused is not None:
-                said = f"[red]not retried:[/] {escape(one.refused)}"
-            out.print(said, soft_wrap=True, highlight=False)
+                line = f"[red]not retried:[/] {escape(one.refused)}"
+            out.say(line)
     return EXIT_OK if agreed and all(one.refused is None for one in each) else EXIT_FAILED
 
 
-def _measure(found: list[Retryable]) -> str:
+def _measure(retryable: list[Retryable]) -> str:
     """`12 items of 2 batches, about $0.04`."""
-    items, many = sum(one.items for one in found), len(found)
-    known = [one.likely_cost for one in found if one.likely_cost is not None]
-    cost = f"about {dollars(sum(known[1:], known[0]))}" if known else "at a cost that is not known"
-    if known and len(known) < many:
+    items, many = sum(one.items for one in retryable), len(retryable)
+    costs = [one.likely_cost for one in retryable if one.likely_cost is not None]
+    cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at a cost that is not known"
+    if costs and len(costs) < many:
         cost += ", and more for batches whose prices are not known"
     batches = "1 batch" if many == 1 else f"{many:,} batches"
     return f"{_items(items)} of {batches}, {cost}"

@@ -7,42 +7,41 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.plan_file import read_plan
-from tamis_producer.ledger.batch_view import BatchView, ReviewView
+from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.screening.identification import identify
 from tamis_schemas import BatchPaused, InvalidRequest, Item, Judge, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .app import app, err, out
 from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
-from .progress import detail, paused, say_paused
+from .progress import paused, say_paused, watch_review
 from .render import paid, print_summary
 from .submission import Submission, submitting
 from .submit import with_examples
-from .theme import Theme
+from .tables import listing
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
-app.add_typer(reviews, rich_help_panel=Theme.ASK)
+app.add_typer(reviews)
 
-ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.", show_default=False)]
+ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.")]
 
 
 @reviews.command(examples=("tamis review run plan.yaml", "tamis review run plan.yaml --dry-run"))
 @submitting("model", "idempotency_key", "keep_duplicates", "max_cost")
 def run(
     submission: Submission,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.", show_default=False)],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.")],
     again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
 ) -> None:
     """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""
@@ -57,8 +56,8 @@ def run(
     say_what_was_read(identified, planned.records, BY_PLAN)
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
-        asked = planned.plan.steered(submission.steering).with_operations(with_examples)
-        rehearse(asked, identified.asked, use_cache=not submission.no_cache)
+        steered = planned.plan.steered(submission.steering).with_operations(with_examples)
+        rehearse(steered, identified.asked, use_cache=submission.use_cache)
         return
     with Client() as client:
         review = client.submit_review(
@@ -67,7 +66,7 @@ def run(
             label=planned.title,
             exclusions=identified.exclusions,
             source=identified.source,
-            use_cache=not submission.no_cache,
+            use_cache=submission.use_cache,
             again=again,
             priority=submission.priority,
             callback=submission.callback,
@@ -79,10 +78,10 @@ def run(
             else:
                 typer.echo(review.id)
             return
-        told = err if submission.as_json else out
+        console = err if submission.as_json else out
         stages = " -> ".join(stage.name for stage in planned.plan.stages)
-        told.print(f"review [bold]{review.id}[/]: {escape(stages)}", highlight=False)
-        code = follow(review, told, summarise=not submission.as_json)
+        console.print(f"review [bold]{review.id}[/]: {escape(stages)}")
+        code = follow(review, console, summarise=not submission.as_json)
         if submission.as_json and code != EXIT_INTERRUPTED:
             print_json(review_facts(review))
     raise typer.Exit(code)
@@ -121,20 +120,18 @@ def list_(
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("review", "begun", "title", "state", "stage"):
-        table.add_column(name)
+    table = listing("review", "begun", "title", "state", "stage")
     for view in views:
         stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
         begun = f"{view.created_at:%Y-%m-%d %H:%M}"
         table.add_row(view.id[:SHORT_ID], begun, escape(view.label), view.state, stage)
-    out.print(table, highlight=False)
+    out.print(table)
 
 
 def follow(review: Review, console: Console = out, *, summarise: bool = True) -> int:
     """Watch a review to its end, print each stage's summary, and return the exit code that says how it went."""
     try:
-        view = _watch(review, console)
+        view = watch_review(review, console)
     except KeyboardInterrupt:
         console.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
         return EXIT_INTERRUPTED
@@ -149,85 +146,55 @@ def follow(review: Review, console: Console = out, *, summarise: bool = True) ->
 
 def _summarise(review: Review, view: ReviewView) -> None:
     for batch, stage in zip(review.stages(), view.stages, strict=True):
-        out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]", highlight=False)
+        out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]")
         if (summary := batch.summary()) is not None:
             print_summary(summary, out)
     if view.state == "completed" and len(view.stages) < len(view.planned):
         out.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
     if view.cost or view.unpriced:
-        out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}", highlight=False)
-    out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.", highlight=False)
+        out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}")
+    out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.")
 
 
 def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
-    """Each stage that can be rehearsed, as if every record passed the stages before it."""
-    told = []
+    """Print each stage that can be rehearsed, as if every record passed the stages before it."""
+    rehearsals = []
     for stage in plan.stages:
         judges = isinstance(stage.operation, Judge)
         planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
-        told.append({"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)})
-    print_json({"dry_run": True, "stages": told})
+        rehearsals.append(
+            {"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)}
+        )
+    print_json({"dry_run": True, "stages": rehearsals})
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
     """The first stage; what the others are asked depends on its answers, and for all records it is at most so much."""
     for number, stage in enumerate(plan.stages, 1):
         if isinstance(stage.operation, Judge):
-            out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand", highlight=False)
+            out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand")
             continue
-        out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]", highlight=False)
+        out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]")
         note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
         planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
         dry_run(planned, max_cost=stage.max_cost, note=note)
 
 
-def _watch(review: Review, console: Console) -> ReviewView:
-    if not console.is_terminal:
-        return _lines(review, console)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
-    with Progress(*columns, TextColumn("{task.fields[detail]}"), console=console) as progress:
-        bars = [progress.add_task(name, total=None, detail="") for name in review.status().planned]
-        for view in review.watch():
-            for bar, stage in zip(bars, view.stages, strict=False):
-                done, total = stage.counts.finished, stage.counts.n_items
-                progress.update(bar, completed=done, total=total, detail=detail(stage))
-    return view
-
-
-def _lines(review: Review, console: Console) -> ReviewView:
-    said: dict[str, int] = {}
-    view = review.status()
-    for view in review.watch():
-        for stage in view.stages:
-            tenth = 10 * stage.counts.finished // max(1, stage.counts.n_items)
-            if tenth > said.get(stage.id, -1):
-                said[stage.id] = tenth
-                console.print(_line(stage), highlight=False)
-    return view
-
-
-def _line(stage: BatchView) -> str:
-    return f"{stage.operation}: {stage.counts.finished}/{stage.counts.n_items} {detail(stage)}"
-
-
 def _print_view(view: ReviewView, console: Console) -> None:
-    console.print(f"review {view.id}: {escape(view.label)}: {view.state}", highlight=False)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("stage", "batch", "state"):
-        table.add_column(name)
-    for name in ("items", "kept out", "decided", "failed", "to do", "cost"):
-        table.add_column(name, justify="right")
+    console.print(f"review {view.id}: {escape(view.label)}: {view.state}")
+    numbers = ("items", "kept out", "decided", "failed", "to do", "cost")
+    table = listing("stage", "batch", "state", numbers=numbers)
     for stage in view.stages:
         counts = stage.counts
-        numbers = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
+        each = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
         waiting = counts.pending + counts.running
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
-        told = (*map(str, numbers), str(waiting), cost)
-        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *told)
+        cells = (*map(str, each), str(waiting), cost)
+        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *cells)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
-    console.print(table, highlight=False)
+    console.print(table)
     if view.cost or view.unpriced:
-        console.print(f"[dim]cost so far[/]  {paid(view.cost, view.unpriced)}", highlight=False)
+        console.print(f"[dim]cost so far[/]  {paid(view.cost, view.unpriced)}")
     if (pause := view.stages[-1].pause) is not None:
-        console.print(paused(view.id, pause), highlight=False)
+        console.print(paused(view.id, pause))

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import api_keys
@@ -20,7 +19,7 @@ from tamis_schemas.operations import first_complaint
 from .app import app, out
 from .commands import Commands
 from .json_document import AsJson, print_json
-from .theme import Theme
+from .tables import listing
 
 Models = Annotated[
     list[str] | None,
@@ -40,10 +39,10 @@ CallbackUrl = Annotated[
 ]
 
 keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
-app.add_typer(keys, name="keys", rich_help_panel=Theme.RUN)
+app.add_typer(keys, name="keys")
 
 
-@app.command(theme=Theme.RUN, examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
+@app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,
@@ -53,10 +52,8 @@ def serve(
         from tamis_producer.gateway.server import serve as run
 
     def ready() -> None:
-        out.print(
-            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key",
-            highlight=False,
-            soft_wrap=True,
+        out.say(
+            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key"
         )
 
     with Client(pool=GATEWAY) as client:
@@ -79,8 +76,8 @@ def create(
     with Client() as client:
         key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
     if as_json:
-        told = restrictions.model_dump(mode="json", exclude_unset=True)
-        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | told)
+        chosen = restrictions.model_dump(mode="json", exclude_unset=True)
+        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen)
     else:
         typer.echo(key)
 
@@ -89,20 +86,18 @@ def create(
 def list_keys(as_json: AsJson = False) -> None:
     """Say which keys there are; none of them can be read."""
     with Client() as client:
-        found = api_keys.read_all(client.engine)
+        listed = api_keys.read_all(client.engine)
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
-    table = Table(
-        *("key", "whose", "allows", "models", "a month", "callback", "made", "revoked"), box=None, pad_edge=False
-    )
-    for key in found:
+    table = listing("key", "whose", "allows", "models", "a month", "callback", "made", "revoked")
+    for key in listed:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
         table.add_row(
             *(key.id, escape(key.label), ", ".join(sorted(key.scopes)), *_restricted(key)),
             *(f"{key.created_at:%Y-%m-%d %H:%M}", revoked),
         )
-    out.print(table if found else "there are no keys: [bold]tamis keys create LABEL[/]")
+    out.print(table if listed else "there are no keys: [bold]tamis keys create LABEL[/]")
 
 
 @keys.command(
@@ -112,7 +107,7 @@ def list_keys(as_json: AsJson = False) -> None:
     )
 )
 def change(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
     model: Models = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="It may ask every model.")] = False,
     monthly_cost: MonthlyCost = None,
@@ -122,12 +117,12 @@ def change(
     as_json: AsJson = False,
 ) -> None:
     """Change what a key may ask and spend, and whom its batches tell."""
-    for name, given, dropped in (
+    for name, chosen, dropped in (
         ("--any-model", model, any_model),
         ("--no-monthly-cost", monthly_cost, no_monthly_cost),
         ("--no-callback", callback, no_callback),
     ):
-        if given is not None and dropped:
+        if chosen is not None and dropped:
             raise InvalidRequest(f"{name} does not go together with what it takes away")
     restrictions = _restrictions(
         models=model,
@@ -140,13 +135,13 @@ def change(
     if as_json:
         print_json(changed)
         return
-    models, money, told = _restricted(changed)
-    out.print(f"key {changed.id}: models {models}; a month {money}; callback {told}", highlight=False)
+    models, money, callback_shown = _restricted(changed)
+    out.print(f"key {changed.id}: models {models}; a month {money}; callback {callback_shown}")
 
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
 def revoke(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
     as_json: AsJson = False,
 ) -> None:
     """Let a key open nothing any more."""
@@ -155,7 +150,7 @@ def revoke(
     if as_json:
         print_json({"id": key, "revoked": True})
         return
-    out.print(f"key {key} opens nothing any more", highlight=False, markup=False)
+    out.print(f"key {key} opens nothing any more", markup=False)
 
 
 def _restrictions(
@@ -165,22 +160,22 @@ def _restrictions(
     callback: str | None,
     dropped: Mapping[str, bool] | None = None,
 ) -> Restrictions:
-    """Those that are given, and those that are dropped."""
-    given: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
+    """Return the restrictions that were chosen, those that are dropped as None."""
+    chosen: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
     if models:
-        given["models"] = tuple(models)
+        chosen["models"] = tuple(models)
     if monthly_cost is not None:
-        given["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
+        chosen["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
     if callback is not None:
         try:
-            given["callback"] = Callback(url=callback)
+            chosen["callback"] = Callback(url=callback)
         except ValidationError as error:
             raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
-    return Restrictions(**given)
+    return Restrictions(**chosen)
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:
-    """Its models, its money and its callback, as people read them."""
+    """Return the models, the money and the callback of a key, as people read them."""
     models = "any" if key.models is None else ", ".join(key.models)
     money = "no bound" if key.monthly_cost is None else dollars(key.monthly_cost)
     return escape(models), money, "nobody" if key.callback is None else escape(key.callback.url)

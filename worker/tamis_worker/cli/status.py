@@ -12,10 +12,9 @@ from .facts import batch_facts, view_facts
 from .json_document import AsJson, print_json
 from .render import print_humans, print_summary, print_traffic, print_view, print_views
 from .rounds import print_rounds, say_failed
-from .theme import Theme
 
 
-@app.command(theme=Theme.READ, examples=("tamis batches", "tamis batches --limit 5 --json", "tamis batches --services"))
+@app.command(examples=("tamis batches", "tamis batches --limit 5 --json", "tamis batches --services"))
 def batches(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
@@ -38,15 +37,10 @@ def batches(
         out.print("no service was called in the last 24 hours")
 
 
-@app.command(
-    theme=Theme.READ, examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json")
-)
+@app.command(examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json"))
 def status(
     batch_id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.", show_default=False
-        ),
+        str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
     as_json: AsJson = False,

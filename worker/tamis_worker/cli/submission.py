@@ -11,8 +11,9 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 import typer
 from pydantic import ValidationError
 
+from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
-from tamis_schemas import Callback, InvalidParameters, Priority, Steering, Tier, TierFallback
+from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import first_complaint
 
@@ -32,12 +33,12 @@ def _dollars(text: str) -> Decimal:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        given = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"{text[:SHOWN]!r} is no JSON: {error}") from error
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         raise typer.BadParameter(f"{text[:SHOWN]!r} is no JSON object, for example '{{\"top_p\": 0.9}}'")
-    return given
+    return value
 
 
 def _headers(lines: Sequence[str]) -> dict[str, str]:
@@ -58,7 +59,7 @@ CallbackUrl = Annotated[
 
 
 def callback_of(url: str) -> Callback:
-    """Who is told, of everything. Raises `InvalidParameters` where the URL cannot be called."""
+    """Return the callback that tells a URL of everything. Raises `InvalidParameters` where the URL cannot be called."""
     try:
         return Callback(url=url)
     except ValidationError as error:
@@ -67,9 +68,9 @@ def callback_of(url: str) -> Callback:
 
 @dataclass(frozen=True)
 class Submission:
-    """What was said on the command line of how to submit."""
+    """The options of a submitting command."""
 
-    model: Annotated[str | None, typer.Option(help="The model to ask.  [dim]default: the workers' own[/]")] = None
+    model: Annotated[str | None, typer.Option(help="The model to ask.  [default: the workers' own]")] = None
     idempotency_key: Annotated[
         str | None, typer.Option("--idempotency-key", help="Submitting the same key again returns the first batch.")
     ] = None
@@ -84,7 +85,7 @@ class Submission:
             "--max-cost",
             metavar="DOLLARS",
             parser=_dollars,
-            help="Pause before a call that could cost more than is left of this.  [dim]default: no budget[/]",
+            help="Pause before a call that could cost more than is left of this.  [default: no budget]",
         ),
     ] = None
     priority: Annotated[Priority, typer.Option(help="Who goes first where batches wait.")] = Priority.NORMAL
@@ -92,7 +93,7 @@ class Submission:
     reasoning_effort: Annotated[
         str | None,
         typer.Option(
-            metavar="WORD", help="How much the model thinks: none, low, high, ... [dim]default: the workers' own[/]"
+            metavar="WORD", help="How much the model thinks: none, low, high, ...  [default: the workers' own]"
         ),
     ] = None
     extra_body: Annotated[
@@ -103,32 +104,47 @@ class Submission:
         typer.Option(metavar="'NAME: VALUE'", help="A further header of each request; kept in the ledger. Repeatable."),
     ] = None
     tier: Annotated[
-        Tier | None, typer.Option(help="flex: half the price, slow.  [dim]default: the workers' own, else none[/]")
+        Tier | None, typer.Option(help="flex: half the price, slow.  [default: the workers' own, else none]")
     ] = None
     tier_patience: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help=f"How long an item waits for capacity.  [dim]default: the workers' own, {TIER_PATIENCE:g}[/]",
+            help=f"How long an item waits for capacity.  [default: the workers' own, {TIER_PATIENCE:g}]",
         ),
     ] = None
     tier_fallback: Annotated[
-        TierFallback | None, typer.Option(help="What it does then.  [dim]default: the workers' own, standard[/]")
+        TierFallback | None, typer.Option(help="What it does then.  [default: the workers' own, standard]")
     ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")
     ] = False
     as_json: AsJson = False
 
+    @property
+    def use_cache(self) -> bool:
+        """True where a kept answer may be taken."""
+        return not self.no_cache
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keyword arguments of `Client.submit`."""
+        same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering")
+        return {name: getattr(self, name) for name in same}
+
+    def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
+        """The batch that would be submitted, for a dry run."""
+        return Planned(operation, items, self.model, use_cache=self.use_cache, steering=self.steering)
+
     @cached_property
     def callback(self) -> Callback | None:
-        """Who is told what becomes of it. Raises `InvalidParameters` where the URL cannot be called."""
+        """The callback of the batch. Raises `InvalidParameters` where the URL cannot be called."""
         return None if self.callback_url is None else callback_of(self.callback_url)
 
     @cached_property
     def steering(self) -> Steering:
-        """How the model is steered. Raises `InvalidParameters` naming the option that is wrong."""
-        given = {
+        """The steering of the model. Raises `InvalidParameters` naming the option that is wrong."""
+        values = {
             "reasoning_effort": self.reasoning_effort,
             "extra_body": self.extra_body,
             "extra_headers": _headers(self.extra_header) if self.extra_header else None,
@@ -137,7 +153,7 @@ class Submission:
             "tier_fallback": self.tier_fallback,
         }
         try:
-            return Steering.model_validate({name: value for name, value in given.items() if value is not None})
+            return Steering.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             option = str(first["loc"][0]).replace("_", "-").replace("headers", "header")
@@ -162,10 +178,10 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], 
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
 
         @wraps(command)
-        def run(**given: Any) -> None:
-            submission = Submission(**{name: given.pop(name) for name in options})
+        def run(**arguments: Any) -> None:
+            submission = Submission(**{name: arguments.pop(name) for name in options})
             _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
-            command(submission, **given)  # type: ignore[call-arg]  # by name, as Typer calls it
+            command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
 
         merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
         run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]  # what Typer reads

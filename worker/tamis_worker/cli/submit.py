@@ -13,7 +13,6 @@ from tamis_producer.client.client import Client
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.files.schema_file import read_schema
-from tamis_producer.runs.dry_run import Planned
 from tamis_producer.screening.identification import identify
 from tamis_schemas import (
     Answer,
@@ -34,8 +33,9 @@ from tamis_schemas import (
 from tamis_schemas.operations import first_complaint
 from tamis_schemas.values.printable import printable
 
-from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, app, err, out
+from .app import app, err, out
 from .dry_run import dry_run
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import batch_facts
 from .intake import say_what_was_read
 from .json_document import print_json
@@ -43,21 +43,19 @@ from .progress import say_paused, watch
 from .render import print_summary
 from .rounds import say_failed
 from .submission import Submission, submitting
-from .theme import Theme
 
 Made = TypeVar("Made", bound=BaseModel)
 
+ONE_ANSWER = ({"id": "answer"},)  # where there are no records
+
 File = Annotated[
     Path,
-    typer.Argument(
-        metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL.", show_default=False
-    ),
+    typer.Argument(metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL."),
 ]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis screen citations.ris --criteria criteria.yaml --dry-run",
         "tamis screen citations.ris --criteria criteria.yaml --max-cost 5",
@@ -68,7 +66,7 @@ Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every
 def screen(
     submission: Submission,
     file: File,
-    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.", show_default=False)],
+    criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     initial_filter: Annotated[
         bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
     ] = True,
@@ -84,7 +82,6 @@ def screen(
             "--examples-from",
             metavar="ID",
             help="Show the model records that people decided about in this earlier batch of the review.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -94,7 +91,7 @@ def screen(
     submit(operation, file, submission, initial_filter=read if initial_filter else None)
 
 
-@app.command("filter", theme=Theme.ASK, examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
+@app.command("filter", examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
 @submitting()
 def filter_(
     submission: Submission,
@@ -107,10 +104,7 @@ def filter_(
     submit(operation, file, submission)
 
 
-@app.command(
-    theme=Theme.ASK,
-    examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",),
-)
+@app.command(examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",))
 @submitting()
 def score(
     submission: Submission,
@@ -118,7 +112,7 @@ def score(
     criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
     min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
     max_value: Annotated[float, typer.Option("--max", help="The highest score.")] = 1,
-    interval: Annotated[float | None, typer.Option(help="The step between scores.  [dim]default: any[/]")] = None,
+    interval: Annotated[float | None, typer.Option(help="The step between scores.  [default: any]")] = None,
     reasoning: Reasoning = True,
 ) -> None:
     """Rate every record on a scale."""
@@ -134,7 +128,6 @@ def score(
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis extract citations.ris --instruction 'How many people took part?' --type number",
         "tamis extract citations.ris --instruction 'Which design?' --type enum --value RCT --value cohort",
@@ -147,7 +140,7 @@ def extract(
     instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
     output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
     value: Annotated[
-        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.", show_default=False)
+        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.")
     ] = None,
     reasoning: Reasoning = True,
 ) -> None:
@@ -163,7 +156,6 @@ def extract(
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis fields citations.ris --schema fields.yaml --instructions 'Extract what the record says of the trial.'",
     ),
@@ -172,11 +164,9 @@ def extract(
 def fields(
     submission: Submission,
     file: File,
-    schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.", show_default=False)],
+    schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.")],
     instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
-    field: Annotated[
-        list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.", show_default=False)
-    ] = None,
+    field: Annotated[list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.")] = None,
     reasoning: Reasoning = True,
 ) -> None:
     """Extract several fields, as a JSON Schema describes them, from every record."""
@@ -184,14 +174,13 @@ def fields(
         ExtractFields,
         schema=read_schema(schema),
         instructions=instructions,
-        field_instructions=dict(_named(one) for one in field) if field else None,
+        field_instructions=dict(_named(text) for text in field) if field else None,
         include_reasoning=reasoning,
     )
     submit(operation, file, submission)
 
 
 @app.command(
-    theme=Theme.ASK,
     examples=(
         "tamis answer --instruct 'What is a sieve?' --format 'One sentence' --criteria 'Correct, and clear at once'",
     ),
@@ -203,10 +192,7 @@ def answer(
     resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
     eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
     file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE", help="Records, each answered for.  [dim]default: one answer[/]", show_default=False
-        ),
+        Path | None, typer.Argument(metavar="FILE", help="Records, each answered for.  [default: one answer]")
     ] = None,
     iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
     score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,
@@ -244,7 +230,7 @@ def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
     summary = batch.summary()
     if summary is not None:
         print_summary(summary, console)
-    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.", highlight=False)
+    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.")
     if counts.failed:
         say_failed(batch.id, console)
 
@@ -279,39 +265,26 @@ def submit(
         )
         say_what_was_read(identified, file)
     if submission.dry_run:
-        items = [{"id": "answer"}] if identified is None else identified.asked
-        planned = Planned(
-            with_examples(operation),
-            items,
-            submission.model,
-            use_cache=not submission.no_cache,
-            steering=submission.steering,
-        )
+        planned = submission.planned(with_examples(operation), ONE_ANSWER if identified is None else identified.asked)
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
     with Client() as client:
         batch = client.submit(
             operation,
-            [{"id": "answer"}] if identified is None else identified.records,
-            model=submission.model,
-            idempotency_key=submission.idempotency_key,
+            ONE_ANSWER if identified is None else identified.records,
             label=file.name if file else None,
-            use_cache=not submission.no_cache,
             exclusions=None if identified is None else identified.exclusions,
             source=None if identified is None else identified.source,
-            priority=submission.priority,
-            callback=submission.callback,
-            max_cost=submission.max_cost,
-            steering=submission.steering,
+            **submission.options,
         )
         if submission.detach:
             say_submitted(batch, submission)
             return
-        asked = 1 if identified is None else len(identified.asked)
+        count = 1 if identified is None else len(identified.asked)
         source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
-        told = err if submission.as_json else out
-        told.print(f"batch [bold]{batch.id}[/]: {asked:,} records{escape(source)}", highlight=False)
-        code = follow(batch, told, summarise=not submission.as_json)
+        console = err if submission.as_json else out
+        console.print(f"batch [bold]{batch.id}[/]: {count:,} records{escape(source)}")
+        code = follow(batch, console, summarise=not submission.as_json)
         alone = isinstance(operation, Answer) and file is None
         if submission.as_json and code != EXIT_INTERRUPTED:
             print_json(batch_facts(batch) | ({"answer": _answer(batch)} if alone else {}))
@@ -321,7 +294,7 @@ def submit(
 
 
 def with_examples(operation: Operation) -> Operation:
-    """As `Client.with_examples`; where there are none to choose, no ledger is needed."""
+    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
     with Client() as client:

@@ -14,14 +14,14 @@ from tamis_producer.process.waiting import poll
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
-from .app import EXIT_FAILED, EXIT_OK, app, out
+from .app import app, out
 from .commands import Commands
+from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
 from .submission import CallbackUrl, callback_of
-from .theme import Theme
 
 webhooks = Commands(help="What was told to whom by webhooks, and tell it again.", no_args_is_help=True)
-app.add_typer(webhooks, name="webhooks", rich_help_panel=Theme.RUN)
+app.add_typer(webhooks, name="webhooks")
 
 
 @webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))
@@ -43,9 +43,7 @@ def list_webhooks(
 
 @webhooks.command(examples=("tamis webhooks replay 3f2a91c0", "tamis webhooks replay 3f2a91c0 --json"))
 def replay(
-    which: Annotated[
-        str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.", show_default=False)
-    ],
+    which: Annotated[str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.")],
     as_json: AsJson = False,
 ) -> None:
     """Send an event once more, under the same id and with the same body, whether it was delivered or not."""
@@ -55,12 +53,12 @@ def replay(
         print_json(views)
         return
     plural = "" if len(views) == 1 else "s"
-    out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]", highlight=False)
+    out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]")
 
 
 @webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))
 def try_receiver(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Of a receiver.", show_default=False)],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Of a receiver.")],
     wait: Annotated[float, typer.Option(min=0, help="Seconds for the first answer.")] = 30,
     as_json: AsJson = False,
 ) -> None:
@@ -74,8 +72,8 @@ def try_receiver(
     if as_json:
         print_json(view)
     else:
-        said = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
-        out.print(f"{view.state.value}: {said}", highlight=False, markup=False, soft_wrap=True)
+        answer = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
+        out.say(f"{view.state.value}: {answer}", markup=False)
     raise typer.Exit(EXIT_OK if view.state is WebhookState.DELIVERED else EXIT_FAILED)
 
 
@@ -84,7 +82,7 @@ def try_receiver(
     examples=("tamis webhooks key 1f9c02 --callback-url https://hooks.example/tamis", "tamis webhooks key 1f9c02"),
 )
 def of_key(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
     url: CallbackUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,8 +93,8 @@ def of_key(
     if as_json:
         print_json({"id": key, "callback": callback})
     else:
-        told = "nobody" if callback is None else callback.url
-        out.print(f"batches of key {key} tell {told}", highlight=False, markup=False, soft_wrap=True)
+        receiver = "nobody" if callback is None else callback.url
+        out.say(f"batches of key {key} tell {receiver}", markup=False)
 
 
 def _print(views: list[WebhookView]) -> None:
@@ -119,7 +117,7 @@ def _print(views: list[WebhookView]) -> None:
             f"[{colour}]{state}[/]",
             escape(f"{last}{view.last_said or ''}"),
         )
-    out.print(table, highlight=False)
+    out.print(table)
 
 
 def _moment(at: datetime) -> str:

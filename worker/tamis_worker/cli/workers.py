@@ -7,24 +7,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_producer.client.client import Client
+from tamis_producer.client.glance import glance
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import LedgerUnavailable
 
-from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
+from .app import app, out, say_error
+from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .json_document import AsJson, print_json
 from .next_step import next_step
 from .render import print_views
-from .theme import Theme
 
 OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
 
 
-@app.command(theme=Theme.RUN, examples=("tamis workers", "tamis workers --json"))
+@app.command(examples=("tamis workers", "tamis workers --json"))
 def workers(as_json: AsJson = False) -> None:
     """List the workers that are there: what each does, and why, where it does nothing."""
+    from tamis_producer.client.client import Client
+
     with Client() as client:
         views = client.workers()
     if as_json:
@@ -37,12 +39,16 @@ def overview(*, as_json: bool) -> None:
     """Workers and open batches; the workers even while the ledger is away, which ends with the code of that."""
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
-    with Client() as client:
-        views = client.workers()
-        try:
-            batches = [view for view in client.batches(OPEN_AMONG) if not view.finished]
-        except LedgerUnavailable as error:
-            away = error
+    try:
+        with glance() as ledger:
+            views = ledger.workers()
+            batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
+    except LedgerUnavailable as error:
+        from tamis_producer.client.client import Client  # which asks Redis, too
+
+        away = error
+        with Client() as client:
+            views = client.workers()
     if as_json:
         print_json({"workers": views, "open_batches": batches})
     else:
@@ -62,7 +68,7 @@ def overview(*, as_json: bool) -> None:
 def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
     """Workers, a line each."""
     if not views:
-        console.print(f"[yellow]{NO_WORKER}[/]", highlight=False)
+        console.print(f"[yellow]{NO_WORKER}[/]")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("worker", "since", "version"):
@@ -79,7 +85,7 @@ def print_workers(views: list[WorkerView], console: Console, now: datetime) -> N
             "none yet" if view.progress_at is None else _ago(now - view.progress_at),
             _state(view, now),
         )
-    console.print(table, highlight=False)
+    console.print(table)
 
 
 def _state(view: WorkerView, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""What a worker must know beyond a producer: which LLM, how fast, and how patient."""
+"""The settings of a worker, beyond a producer's: which LLM, how fast, and how patient."""
 
 import ipaddress
 import json
@@ -21,7 +21,8 @@ from tamis_schemas.batches.steering import TIER_PATIENCE, Effort, ExtraBody, che
 from tamis_schemas.batches.steering import Patience as TierPatience
 
 from ..evaluation.recall import RECALL_THRESHOLD
-from ..llm.api_key import TTL, words_of
+from ..llm.api_key import TTL
+from ..llm.key_command import words_of
 from ..llm.prompt_cache import Breakpoint
 from .retention_policy import Policy
 
@@ -31,20 +32,20 @@ FLOWER_PASSWORD_LENGTH = 12
 FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
 
 
-def _object(given: Any) -> Any:
-    """The JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
+def _object(text: Any) -> Any:
+    """Return the JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
     with suppress(ValueError, RecursionError):
-        value = json.loads(given) if isinstance(given, str) else given
+        value = json.loads(text) if isinstance(text, str) else text
         if isinstance(value, dict):
             return value
     raise ValueError('it is no JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
 
 
-def _hidden(given: dict[str, Any]) -> dict[str, SecretStr]:
-    shown = {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
-    if not all(isinstance(value, str) for value in shown.values()):
+def _hidden(headers: dict[str, Any]) -> dict[str, SecretStr]:
+    texts = {name: text.get_secret_value() if isinstance(text, SecretStr) else text for name, text in headers.items()}
+    if not all(isinstance(text, str) for text in texts.values()):
         raise ValueError("a value is no text: put each in double quotes")
-    return {name: SecretStr(value) for name, value in checked_headers(shown).items()}
+    return {name: SecretStr(text) for name, text in checked_headers(texts).items()}
 
 
 # Read from a text here, not by pydantic: it would repeat what it cannot read.
@@ -87,10 +88,10 @@ class WorkerSettings(ProducerSettings):
     limit_concurrency: int = Field(default=64, ge=1)  # calls in flight, all workers together
 
     concurrency: int = Field(default=32, ge=1, le=1000)  # items in flight in one worker process
-    lease: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
-    sweep: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
-    stalled_after: float = Field(default=60.0, ge=3.0)  # without progress, though there is work: the worker ends itself
-    follow: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
+    lease_seconds: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
+    sweep_interval: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
+    stalled_after_seconds: float = Field(default=60.0, ge=3.0)  # without progress on work: the worker ends itself
+    pause_check_interval: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
 
     cache_days: int | None = Field(default=None, ge=1)  # an answer older than that is asked for anew; unset: never
     retention_days: int | None = Field(default=None, ge=1)  # finished batches older than that are purged; unset: none
@@ -108,7 +109,7 @@ class WorkerSettings(ProducerSettings):
 
     @field_validator("webhook_secret")
     @classmethod
-    def _signs(cls, secret: SecretStr | None) -> SecretStr | None:
+    def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
         """It is not repeated, whatever is wrong with it."""
         if secret is None:
             return None
@@ -124,7 +125,7 @@ class WorkerSettings(ProducerSettings):
         return secret
 
     @model_validator(mode="after")
-    def _flower(self) -> Self:
+    def _flower_is_protected(self) -> Self:
         password = None if self.flower_password is None else self.flower_password.get_secret_value()
         if password is not None and not FLOWER_PASSWORD.fullmatch(password):
             raise ValueError(
@@ -140,14 +141,14 @@ class WorkerSettings(ProducerSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _words(cls, values: dict[str, object]) -> dict[str, object]:
+    def _temperature_none(cls, values: dict[str, object]) -> dict[str, object]:
         if str(values.get("temperature", "")).lower() == "none":
             values["temperature"] = None
         return values
 
     @classmethod
     def load(cls) -> Self:
-        """The settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` stand in for their `TAMIS_LLM_*`.
+        """Return the settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` stand in for their `TAMIS_LLM_*`.
 
         Raises:
             ConfigurationError: naming the variable that is wrong.
@@ -196,7 +197,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def steering(self) -> Steering:
-        """What goes for every batch, as far as the batch itself says nothing else."""
+        """The steering of every batch, as far as the batch itself says nothing else."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},
@@ -208,7 +209,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def retention(self) -> Policy:
-        """What is deleted after how long."""
+        """How long finished batches and cached answers are kept."""
         return Policy(
             batches=None if self.retention_days is None else timedelta(days=self.retention_days),
             answers=None if self.cache_days is None else timedelta(days=self.cache_days),
@@ -231,7 +232,7 @@ class WorkerSettings(ProducerSettings):
 
 
 def is_loopback(address: str) -> bool:
-    """True where nothing but this machine can reach an address to listen on; no address at all means all of them."""
+    """Return whether only this machine can reach an address to listen on; no address at all means all of them."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

@@ -2,8 +2,3 @@
 
 Each part reads first and judges then; what judges is pure.
 """
-
-from .examination import examine
-from .finding import Finding, Level
-
-__all__ = ["Finding", "Level", "examine"]

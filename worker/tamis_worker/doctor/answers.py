@@ -12,12 +12,12 @@ from ..llm.prompt_cache import KEY
 from ..llm.rung import WITH_SCHEMA, Rung
 from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
-from .interview import Asked, Call
+from .interview import AskedQuestion, Call
 
 LONGEST_SHOWN = 120  # characters of an answer
 
-# How the shape of an answer is told, by rung.
-TOLD = {
+# How the model is told the shape of an answer, by rung.
+SHAPE_BY_RUNG = {
     Rung.STRICT: "by a strict schema",
     Rung.BOUNDED: "by a strict schema with every bound written out",
     Rung.JSON_OBJECT: "in the messages, with JSON mode",
@@ -45,30 +45,36 @@ OF_ONE_QUESTION = {
 }
 
 
-def judge_answers(endpoint: Endpoint, asked: Sequence[Asked]) -> list[Finding]:
-    """What to say of the answers; only why there are none where no question was answered."""
-    found = [*_used(asked), *_unusable(asked), *_unanswered(endpoint, asked)]
-    answers = [call for one in asked for call in one.calls if isinstance(call.reply, Answer)]
+def judge_answers(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
+    """Return what to say of the answers; only why there are none where no question was answered."""
+    findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
+    answers = [call for question in questions for call in question.calls if isinstance(call.reply, Answer)]
     if not answers:
-        return found
-    return [*found, *_shape(asked), *_parameters(asked, answers), _model(endpoint, answers), _limits(asked)]
+        return findings
+    return [
+        *findings,
+        *_shape(questions),
+        *_parameters(questions, answers),
+        _model(endpoint, answers),
+        _limits(questions),
+    ]
 
 
-def _used(asked: Iterable[Asked]) -> Iterator[Finding]:
-    read = [one for one in asked if one.last.read]
+def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+    read = [question for question in questions if question.last.read]
     if read:
-        took = median(one.last.reply.latency_ms for one in read)
+        took = median(question.last.reply.latency_ms for question in read)
         which = "its answer" if len(read) == 1 else "their answers"
         seconds = f"{took / 1000:.1f} s" if took >= 100 else f"{took:.0f} ms"
         yield ok("answers", f"{_named(read)}: {which} can be used; {seconds} a call")
 
 
-def _unusable(asked: Iterable[Asked]) -> Iterator[Finding]:
+def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all answers that cannot be used for the same reason, with the first of them."""
-    alike: dict[str, list[Asked]] = defaultdict(list)
-    for one in asked:
-        if one.last.problem is not None:
-            alike[one.last.problem].append(one)
+    alike: dict[str, list[AskedQuestion]] = defaultdict(list)
+    for question in questions:
+        if question.last.problem is not None:
+            alike[question.last.problem].append(question)
     for problem, same in alike.items():
         first = same[0].last.reply
         content = " ".join(first.content.split()) if isinstance(first, Answer) else ""
@@ -78,15 +84,15 @@ def _unusable(asked: Iterable[Asked]) -> Iterator[Finding]:
         yield failure("answers", what, mend)
 
 
-def _unanswered(endpoint: Endpoint, asked: Sequence[Asked]) -> Iterator[Finding]:
+def _unanswered(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all questions that ended alike."""
-    alike: dict[ErrorKind, list[Asked]] = defaultdict(list)
+    alike: dict[ErrorKind, list[AskedQuestion]] = defaultdict(list)
     errors: dict[ErrorKind, CallError] = {}
-    for one in asked:
-        if isinstance(one.last.reply, CallError):
-            alike[one.last.reply.kind].append(one)
-            errors.setdefault(one.last.reply.kind, one.last.reply)
-    answers = any(isinstance(one.last.reply, Answer) for one in asked)
+    for question in questions:
+        if isinstance(question.last.reply, CallError):
+            alike[question.last.reply.kind].append(question)
+            errors.setdefault(question.last.reply.kind, question.last.reply)
+    answers = any(isinstance(question.last.reply, Answer) for question in questions)
     for kind, error in errors.items():
         if kind in OF_ONE_QUESTION and (answers or kind is not ErrorKind.TIMEOUT):
             level, mend = OF_ONE_QUESTION[kind]
@@ -95,35 +101,35 @@ def _unanswered(endpoint: Endpoint, asked: Sequence[Asked]) -> Iterator[Finding]
             yield judge_error(endpoint, error)
 
 
-def _shape(asked: Sequence[Asked]) -> Iterator[Finding]:
-    by_rung: dict[Rung, list[Asked]] = defaultdict(list)
-    for one in asked:
-        if one.last.read:
-            by_rung[one.last.dialect.rung].append(one)
+def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    by_rung: dict[Rung, list[AskedQuestion]] = defaultdict(list)
+    for question in questions:
+        if question.last.read:
+            by_rung[question.last.dialect.rung].append(question)
     for rung, same in by_rung.items():
-        told = f"the shape is told {TOLD[rung]} ({rung})"
+        text = f"the shape is told {SHAPE_BY_RUNG[rung]} ({rung})"
         if len(by_rung) > 1:
-            told = f"{_named(same)}: {told}"
-        wasted = [call for one in same for call in one.calls[:-1]]
+            text = f"{_named(same)}: {text}"
+        wasted = [call for question in same for call in question.calls[:-1]]
         finding_out = f"; to find out took {len(wasted)} call{'' if len(wasted) == 1 else 's'}" if wasted else ""
         if rung in WITH_SCHEMA:
-            yield ok("shape", f"{told}, which is followed{finding_out}")
+            yield ok("shape", f"{text}, which is followed{finding_out}")
         elif any(call.dialect.rung in WITH_SCHEMA for call in wasted):
             mend = "nothing has to be done, workers do the same; where a schema is enforced, fewer answers are unusable"
-            yield warning("shape", f"it takes a schema and does not hold to it: {told}{finding_out}", mend)
+            yield warning("shape", f"it takes a schema and does not hold to it: {text}{finding_out}", mend)
         else:
-            yield ok("shape", f"{told}: the endpoint refuses a strict schema, at no cost{finding_out}")
+            yield ok("shape", f"{text}: the endpoint refuses a strict schema, at no cost{finding_out}")
 
 
-def _parameters(asked: Iterable[Asked], answers: Sequence[Call]) -> Iterator[Finding]:
+def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> Iterator[Finding]:
     budget = answers[-1].dialect.budget
     refused = {name for call in answers for name in call.dialect.left_out}
-    taken = sorted({name for one in asked for name in one.optional} - refused)
-    told = f"taken: {', '.join((budget, *taken))}"
+    taken = sorted({name for question in questions for name in question.optional} - refused)
+    text = f"taken: {', '.join((budget, *taken))}"
     without = [*([OLDER_BUDGET] if budget == NEWER_BUDGET else []), *sorted(refused & set(OWN))]
     if without:
-        told += f"; refused, and done without: {', '.join(name + OWN.get(name, '') for name in without)}"
-    yield ok("parameters", told)
+        text += f"; refused, and done without: {', '.join(name + OWN.get(name, '') for name in without)}"
+    yield ok("parameters", text)
     for name in sorted(refused - set(OWN)):
         mend = "take it out of the settings, or name an endpoint and a model that know it"
         yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
@@ -141,24 +147,24 @@ def _model(endpoint: Endpoint, answers: Sequence[Call]) -> Finding:
     return ok("model", f"{endpoint.model} answers {under}")
 
 
-def _is_of(asked: str, answering: str) -> bool:
+def _is_of(model: str, answering: str) -> bool:
     """True for the model itself, a snapshot of it, and the same under a provider's or a folder's name."""
-    short, named = asked.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
+    short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
 
 
-def _limits(asked: Iterable[Asked]) -> Finding:
-    rates = [call.reply.rate for one in asked for call in one.calls if call.reply.rate is not None]
+def _limits(questions: Iterable[AskedQuestion]) -> Finding:
+    rates = [call.reply.rate for question in questions for call in question.calls if call.reply.rate is not None]
     if not rates:
         return ok("limits", "the endpoint says nothing of its limits: those of TAMIS_LIMIT_* hold")
     latest = rates[-1]
-    told = [
+    known = [
         f"{limit:,} {of}"
         for limit, of in ((latest.limit_requests, "requests"), (latest.limit_tokens, "tokens"))
         if limit is not None
     ]
-    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(told) or 'what is left'}")
+    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(known) or 'what is left'}")
 
 
-def _named(asked: Iterable[Asked]) -> str:
-    return ", ".join(one.operation for one in asked)
+def _named(questions: Iterable[AskedQuestion]) -> str:
+    return ", ".join(question.operation for question in questions)

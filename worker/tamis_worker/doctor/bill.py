@@ -8,31 +8,31 @@ from tamis_schemas import Prices, Usage, dollars
 from ..engine.budget import cost_of
 from ..llm.chat import Answer
 from .finding import Finding, ok, warning
-from .interview import Asked, Call
+from .interview import AskedQuestion, Call
 
 ANY_TIER = frozenset({"auto"})  # asks for none in particular
 
 
-def judge_bill(model: str, asked: Sequence[Asked], prices: Prices) -> list[Finding]:
-    """What these questions cost, and what of a bill cannot be known; nothing where nothing was paid."""
-    calls = [call for one in asked for call in one.calls]
+def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
+    """Return what these questions cost, and what of a bill cannot be known; nothing where nothing was paid."""
+    calls = [call for question in questions for call in question.calls]
     paid = [call for call in calls if isinstance(call.reply, Answer) or call.reply.usage != Usage()]
-    return [*_bill(model, asked, paid, prices), *_uncounted(paid), *_other_tier(asked)] if paid else []
+    return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []
 
 
-def _bill(model: str, asked: Sequence[Asked], paid: Sequence[Call], prices: Prices) -> Iterator[Finding]:
-    told = _counted(paid)
+def _bill(model: str, questions: Sequence[AskedQuestion], paid: Sequence[Call], prices: Prices) -> Iterator[Finding]:
+    counted = _counted(paid)
     calls = f"{len(paid)} call{'' if len(paid) == 1 else 's'}"
     cost = _sum(model, paid, prices)
     if cost is not None:
-        lost = _sum(model, [call for one in asked for call in one.calls[:-1] if call in paid], prices)
+        lost = _sum(model, [call for question in questions for call in question.calls[:-1] if call in paid], prices)
         finding_out = f", {dollars(lost)} of it to find out how to ask" if lost else ""
-        yield ok("bill", f"{calls} cost {dollars(cost)}{finding_out}: {told}")
+        yield ok("bill", f"{calls} cost {dollars(cost)}{finding_out}: {counted}")
     elif prices.knows(model):
-        yield ok("bill", f"{calls}: {told}")
+        yield ok("bill", f"{calls}: {counted}")
     else:
         mend = "name it in a file, and the file in TAMIS_PRICES: without a price there is no bill, and no budget"
-        yield warning("bill", f"{calls}: {told}; what {model} costs is not known", mend)
+        yield warning("bill", f"{calls}: {counted}; what {model} costs is not known", mend)
 
 
 def _counted(paid: Sequence[Call]) -> str:
@@ -45,8 +45,8 @@ def _counted(paid: Sequence[Call]) -> str:
         (usage.completion_tokens, "tokens out"),
         (usage.reasoning_tokens, "of them reasoning"),
     )
-    told = [f"{tokens:,} {of}" for tokens, of in counts if tokens] + [f"tier {tier}" for tier in tiers]
-    return ", ".join(told) or "no tokens are counted"
+    parts = [f"{tokens:,} {of}" for tokens, of in counts if tokens] + [f"tier {tier}" for tier in tiers]
+    return ", ".join(parts) or "no tokens are counted"
 
 
 def _uncounted(paid: Sequence[Call]) -> Iterator[Finding]:
@@ -56,9 +56,11 @@ def _uncounted(paid: Sequence[Call]) -> Iterator[Finding]:
         yield warning("bill", what, "have the endpoint count (usage): without it costs and token limits are estimates")
 
 
-def _other_tier(asked: Sequence[Asked]) -> Iterator[Finding]:
-    wanted = {str(one.optional["service_tier"]) for one in asked if "service_tier" in one.optional} - ANY_TIER
-    others = {call.reply.tier for one in asked for call in one.calls if call.reply.tier} - wanted
+def _other_tier(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    wanted = {
+        str(question.optional["service_tier"]) for question in questions if "service_tier" in question.optional
+    } - ANY_TIER
+    others = {call.reply.tier for question in questions for call in question.calls if call.reply.tier} - wanted
     if wanted and others:
         what = f"tier {', '.join(sorted(wanted))} was asked for, and {', '.join(sorted(others))} is billed"
         yield warning("bill", what, "look at which models and accounts have the tier: the answer's is what is paid")

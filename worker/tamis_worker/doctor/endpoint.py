@@ -33,7 +33,7 @@ def out_of_reach(error: CallError) -> bool:
 
 
 def judge_list(endpoint: Endpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
-    """What to say of the list of models; a missing one is no fault where the model itself is asked."""
+    """Return what to say of the list of models; a missing one is no fault where the model itself is asked."""
     url, model = endpoint.base_url, endpoint.model
     if isinstance(listed, CallError):
         return _unlisted(endpoint, listed, asking=asking)
@@ -59,7 +59,7 @@ def _unlisted(endpoint: Endpoint, error: CallError, *, asking: bool) -> list[Fin
 
 
 def judge_error(endpoint: Endpoint, error: CallError) -> Finding:
-    """What to say of an endpoint that gave no answer."""
+    """Return what to say of an endpoint that gave no answer."""
     url = endpoint.base_url
     if error.obstacle is not None:
         return _no_way(url, error)

@@ -19,7 +19,7 @@ from .learned import judge_learned, read_learned
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
-from .told import judge_told, read_told
+from .webhook_backlog import judge_backlog, read_backlog
 
 ANSWER_WITHIN = 5.0  # s
 
@@ -89,7 +89,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Of a broker that is no Redis no more than that it answers is asked."""
+    """Find out whether a broker that is no Redis answers; no more is asked of it."""
     app = make_app(settings)
     try:
         waiting_messages(app, within=ANSWER_WITHIN)
@@ -103,12 +103,12 @@ def _other_broker(settings: WorkerSettings) -> Finding:
 
 def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
     """The Redis servers by what they are for; each server once."""
-    found: dict[str, str] = {}
+    servers: dict[str, str] = {}
     urls = {"broker": settings.broker, "result backend": settings.result_backend, "limiter": settings.limiter}
     for subject, url in urls.items():
-        if url.startswith(REDIS) and place(url) not in map(place, found.values()):
-            found[subject] = url
-    return found
+        if url.startswith(REDIS) and place(url) not in map(place, servers.values()):
+            servers[subject] = url
+    return servers
 
 
 def _revisions() -> Revisions:
@@ -125,14 +125,14 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
         workers = read_workers(engine, broker)
         repairs = read_repairs(engine)
         learned = read_learned(engine)
-        told = read_told(engine)
+        backlog = read_backlog(engine)
     except (LedgerUnavailable, ConfigurationError) as error:
         yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)
         yield from judge_learned(learned)
-        yield from judge_told(told, secret=settings.webhook_secret is not None)
+        yield from judge_backlog(backlog, secret=settings.webhook_secret is not None)
     finally:
         engine.dispose()
         app.close()

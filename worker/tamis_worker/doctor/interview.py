@@ -39,7 +39,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """One operation's question, and the calls that it took; at least one."""
 
     operation: str
@@ -52,8 +52,8 @@ class Asked:
         return self.calls[-1]
 
 
-async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: float) -> tuple[Asked, ...]:
-    """What became of the questions, in their order; only the first where that shows that none is answered.
+async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
+    """Return what became of the questions, in their order; only the first where that shows that none is answered.
 
     `within`: seconds for all of them; a question that takes longer counts as not answered.
     """
@@ -67,29 +67,29 @@ async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: fl
     return (first, *(task.result() for task in tasks))
 
 
-async def _asked(llm: Llm, question: SampleQuestion, until: float) -> Asked:
+async def _asked(llm: Llm, question: SampleQuestion, until: float) -> AskedQuestion:
     calls: list[Call] = []
     request = question.request
     try:
         async with asyncio.timeout_at(until):
             anew = True
             while anew:
-                with llm.finding_out(request) as turn:
+                with llm.dialect_turn(request) as turn:
                     await turn.wait()
                     reply = await llm.ask(request)
                     dialect = llm.dialect_of(request)
                     call = Call(replace(dialect, rung=reply.rung or dialect.rung), reply, _problem(question, reply))
                     calls.append(call)
-                    anew = (await llm.learn(request, reply, usable=call.read)).anew
+                    anew = (await llm.learn(request, reply, usable=call.read)).ask_again
     except TimeoutError:
         calls.append(Call(llm.dialect_of(request), CallError(ErrorKind.TIMEOUT, "no answer in time")))
-    given = {"temperature": request.temperature, **request.options}
-    optional = {name: value for name, value in given.items() if value is not None}
-    return Asked(question.operation, tuple(calls), optional)
+    parameters = {"temperature": request.temperature, **request.options}
+    optional = {name: value for name, value in parameters.items() if value is not None}
+    return AskedQuestion(question.operation, tuple(calls), optional)
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Why the engine could not use an answer; None where it could, or where there is none."""
+    """Return why the engine could not use an answer; None where it could, or where there is none."""
     if isinstance(reply, CallError):
         return None
     try:

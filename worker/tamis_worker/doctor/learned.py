@@ -16,7 +16,7 @@ NEWEST = 5  # endpoints and models
 
 @dataclass(frozen=True)
 class Learned:
-    """How the workers ask one model of one endpoint."""
+    """The way in which workers ask one model of one endpoint."""
 
     endpoint: str
     model: str
@@ -27,7 +27,7 @@ class Learned:
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """What was learned last. Raises `LedgerUnavailable` where the ledger does not answer."""
+    """Return what was learned last. Raises `LedgerUnavailable` where the ledger does not answer."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at
@@ -38,13 +38,13 @@ def read_learned(engine: Engine) -> tuple[Learned, ...]:
 
 def judge_learned(learned: Sequence[Learned]) -> list[Finding]:
     """A finding for each."""
-    return [_judged(one) for one in learned]
+    return [_judged(row) for row in learned]
 
 
-def _judged(one: Learned) -> Finding:
-    what = f"workers ask {one.model} at {one.endpoint} on rung {one.rung} since {one.since:%Y-%m-%d %H:%M} UTC"
-    if one.unusable:
-        plural = "" if one.unusable == 1 else "s"
-        what = f"{what}; the last {one.unusable} answer{plural} could not be used"
+def _judged(row: Learned) -> Finding:
+    what = f"workers ask {row.model} at {row.endpoint} on rung {row.rung} since {row.since:%Y-%m-%d %H:%M} UTC"
+    if row.unusable:
+        plural = "" if row.unusable == 1 else "s"
+        what = f"{what}; the last {row.unusable} answer{plural} could not be used"
         return warning("learned", what, "name another model: on the lowest rung nothing more can be done about it")
-    return ok("learned", what if one.proven else f"{what}, which no answer has proven yet")
+    return ok("learned", what if row.proven else f"{what}, which no answer has proven yet")

@@ -11,16 +11,17 @@ from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 
 from ..config.settings import WorkerSettings
-from ..engine.question_runner import CallPolicy
-from ..llm.api_key import KeySource, NoKey, key_source
+from ..engine.call_policy import CallPolicy
+from ..llm.api_key import KeySource, key_source
 from ..llm.chat import CallError
+from ..llm.key_command import NoKey
 from ..llm.llm import Llm
 from ..llm.model_list import ModelList
 from .answers import judge_answers
 from .bill import judge_bill
 from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach
 from .finding import Finding, failure, warning
-from .interview import Asked, interview
+from .interview import AskedQuestion, interview
 from .llm_key import KeyOrigin, expiry_of, judge_key
 from .sample_questions import SampleQuestion, sample_questions
 
@@ -33,18 +34,18 @@ NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by 
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What came of asking."""
+class _Interview:
+    """The endpoint's list of models, the answers to the questions, and when the key expires."""
 
     listed: ModelList | CallError
-    asked: tuple[Asked, ...]  # none: nobody was asked
+    answered: tuple[AskedQuestion, ...]  # none: nobody was asked
     expires: datetime | None  # the key
 
 
 def examine_llm(
     settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
-    """What is found of the LLM; `call`: it is asked, which is paid for.
+    """Yield what is found of the LLM; `call`: it is asked, which is paid for.
 
     `tell` takes what is being done; `learn` is told of each key before it is used, so that nothing says it.
     """
@@ -62,7 +63,7 @@ def examine_llm(
         questions = sample_questions(endpoint.model, CallPolicy.of(settings), settings.steering)
         prices = known_prices(settings.prices)
         tell(f"listing the models of {endpoint.base_url}")
-        came = asyncio.run(_ask(url, settings, questions, call, tell, learn))
+        held = asyncio.run(_ask(url, settings, questions, call, tell, learn))
     except ConfigurationError as error:
         yield failure(SUBJECT, str(error), "see docs/settings.md")
         return
@@ -70,11 +71,11 @@ def examine_llm(
         yield failure(SUBJECT, str(error), "put TAMIS_PRICES right")
         return
     yield from _beside_the_stack(settings, endpoint)
-    yield from judge_list(endpoint, came.listed, asking=bool(came.asked))
-    if came.asked:
-        yield from judge_answers(endpoint, came.asked)
-        yield from judge_bill(endpoint.model, came.asked, prices)
-    yield from judge_key(_origin_of(settings), came.expires, datetime.now(UTC))
+    yield from judge_list(endpoint, held.listed, asking=bool(held.answered))
+    if held.answered:
+        yield from judge_answers(endpoint, held.answered)
+        yield from judge_bill(endpoint.model, held.answered, prices)
+    yield from judge_key(_origin_of(settings), held.expires, datetime.now(UTC))
 
 
 async def _ask(
@@ -84,7 +85,7 @@ async def _ask(
     call: bool,
     tell: Callable[[str], object],
     learn: Callable[[str], object],
-) -> _Asked:
+) -> _Interview:
     """The list of models, and the interview; nobody is interviewed who cannot be reached."""
     keys = key_source(
         settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
@@ -102,12 +103,12 @@ async def _ask(
         compiles_grammars=settings.bounded_schema,
     )
     try:
-        asked: tuple[Asked, ...] = ()
+        answered: tuple[AskedQuestion, ...] = ()
         listed = await llm.models(within=LISTS_WITHIN, headers=questions[0].request.headers)
         if call and not (isinstance(listed, CallError) and out_of_reach(listed)):
             tell(f"asking {questions[0].request.model} {len(questions)} questions")
-            asked = await interview(llm, questions, within=ALL_ANSWER_WITHIN)
-        return _Asked(listed, asked, await _expiry(keys))
+            answered = await interview(llm, questions, within=ALL_ANSWER_WITHIN)
+        return _Interview(listed, answered, await _expiry(keys))
     finally:
         await llm.close()
 

@@ -13,7 +13,7 @@ SOON = timedelta(hours=24)  # a batch may run for as long
 
 
 class KeyOrigin(StrEnum):
-    """Where the key comes from."""
+    """The source of the key."""
 
     NONE = "none"
     SETTING = "setting"  # read once, when a process starts
@@ -34,7 +34,7 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(source: KeyOrigin, expires: datetime | None, now: datetime) -> list[Finding]:
-    """What to say of the key; nothing where there is none."""
+    """Return what to say of the key; nothing where there is none."""
     if source is KeyOrigin.NONE:
         return []
     renewed = {
@@ -42,20 +42,20 @@ def judge_key(source: KeyOrigin, expires: datetime | None, now: datetime) -> lis
         KeyOrigin.COMMAND: "TAMIS_LLM_API_KEY_COMMAND prints a fresh one",
     }.get(source)
     if expires is None:
-        told = "it does not say when it expires" + (f"; {renewed}" if renewed else "")
-        return [ok(SUBJECT, told)]
+        text = "it does not say when it expires" + (f"; {renewed}" if renewed else "")
+        return [ok(SUBJECT, text)]
     left = expires - now
     at = f"{expires:%Y-%m-%d %H:%M} UTC"
     if left <= timedelta(0):
         mend = "have it renewed" if renewed else "put a fresh one into TAMIS_LLM_API_KEY"
         return [warning(SUBJECT, f"it expired at {at}", mend)]
-    told = f"it expires in {_words(left)}, at {at}"
+    text = f"it expires in {_words(left)}, at {at}"
     if renewed:
-        return [ok(SUBJECT, f"{told}; {renewed}")]
+        return [ok(SUBJECT, f"{text}; {renewed}")]
     if left <= SOON:
         mend = "name a file that is renewed in TAMIS_LLM_API_KEY_FILE, or a command in TAMIS_LLM_API_KEY_COMMAND"
-        return [warning(SUBJECT, f"{told}, and nothing renews it", mend)]
-    return [ok(SUBJECT, told)]
+        return [warning(SUBJECT, f"{text}, and nothing renews it", mend)]
+    return [ok(SUBJECT, text)]
 
 
 def _words(left: timedelta) -> str:

@@ -1,6 +1,5 @@
 """The ledger's server: does it answer, are the tables those of this release, are there connections left."""
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from tamis_schemas import TamisError
 from tamis_schemas.ledger.pooler import address
 
 from .finding import Finding, failure, ok, warning
+from .surroundings import read_clock
 
 DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that a pooler that is not named lets it in
 SLOW = 0.05  # s for one answer
@@ -20,7 +20,7 @@ CONNECTIONS_OF_A_WORKER = 16
 
 @dataclass(frozen=True)
 class LedgerReading:
-    """What the ledger's server says of itself."""
+    """The answers of the ledger's server about itself."""
 
     version: str
     latency: float  # s, of the fastest of a few answers
@@ -36,14 +36,14 @@ class LedgerReading:
 
 @dataclass(frozen=True)
 class Revisions:
-    """Of the tables."""
+    """The revisions of the tables."""
 
     head: str  # what this release writes
     known: frozenset[str]
 
 
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
-    """What the server says, or why it does not."""
+    """Return what the server says of itself, or why it does not answer."""
     try:
         engine = connect(url, DOCTOR)
     except TamisError as error:
@@ -51,25 +51,21 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
     try:
         with ledger_errors(), engine.connect() as connection:
 
-            def one(query: str) -> str:
+            def scalar(query: str) -> str:
                 return str(connection.execute(text(query)).scalar_one())
 
-            best = (float("inf"), 0.0)
-            for _ in range(3):
-                wall, began = time.time(), time.perf_counter()
-                theirs = float(one("SELECT extract(epoch FROM clock_timestamp())"))
-                took = time.perf_counter() - began
-                best = min(best, (took, theirs - (wall + took / 2)))
-            migrated = one("SELECT to_regclass('alembic_version') IS NOT NULL") == "True"
+            latency, ahead = read_clock(lambda: float(scalar("SELECT extract(epoch FROM clock_timestamp())")))
+            migrated = scalar("SELECT to_regclass('alembic_version') IS NOT NULL") == "True"
             return LedgerReading(
-                version=one("SHOW server_version").split()[0],
-                latency=best[0],
-                ahead=best[1],
-                revision=one("SELECT max(version_num) FROM alembic_version") if migrated else None,
-                size=int(one("SELECT pg_database_size(current_database())")),
-                connections=int(one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")),
-                connections_at_most=int(one("SHOW max_connections")) - int(one("SHOW superuser_reserved_connections")),
-                read_only=one("SHOW transaction_read_only") == "on",
+                version=scalar("SHOW server_version").split()[0],
+                latency=latency,
+                ahead=ahead,
+                revision=scalar("SELECT max(version_num) FROM alembic_version") if migrated else None,
+                size=int(scalar("SELECT pg_database_size(current_database())")),
+                connections=int(scalar("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")),
+                connections_at_most=int(scalar("SHOW max_connections"))
+                - int(scalar("SHOW superuser_reserved_connections")),
+                read_only=scalar("SHOW transaction_read_only") == "on",
                 pooler=_stands_between(connection),
                 pooled=address(url).pooled,
             )
@@ -80,35 +76,35 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Whether the session is another one than the driver was told when it connected."""
+    """Return whether the session is another one than the driver was told when it connected."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revisions) -> list[Finding]:
-    """What to say of the ledger."""
+    """Return what to say of the ledger."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
     line = (
         f"Postgres answers in {1000 * reading.latency:.1f} ms, version {reading.version}, {reading.size / 1e6:,.0f} MB"
     )
-    found = [
+    findings = [
         ok(subject, line)
         if reading.latency <= SLOW
         else warning(subject, line, "bring Postgres nearer to the workers: claims and results wait for it")
     ]
     if reading.read_only:
         mend = "name the primary in TAMIS_DATABASE_URL, or have its operator let it write"
-        found.append(failure(subject, "it is read-only: a standby, or set so", mend))
+        findings.append(failure(subject, "it is read-only: a standby, or set so", mend))
     if reading.pooler and not reading.pooled:
         what = "a pooler (PgBouncer) stands before Postgres, and TAMIS_DATABASE_URL does not say so"
         mend = "add ?pgbouncer=true to TAMIS_DATABASE_URL where it pools transactions: docs/operations.md"
-        found.append(warning(subject, what, mend))
+        findings.append(warning(subject, what, mend))
     elif reading.pooler:
-        found.append(ok(subject, "a pooler (PgBouncer) stands before Postgres, as TAMIS_DATABASE_URL says"))
-    return [*found, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
+        findings.append(ok(subject, "a pooler (PgBouncer) stands before Postgres, as TAMIS_DATABASE_URL says"))
+    return [*findings, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
 
 
 def _tables(subject: str, revision: str | None, revisions: Revisions) -> Finding:

@@ -1,12 +1,12 @@
 """A Redis server: does it answer, does it keep what it is given, has it room."""
 
-import time
 from dataclasses import dataclass
 
 import redis
 from redis.exceptions import NoPermissionError
 
 from .finding import Finding, failure, ok, warning
+from .surroundings import read_clock
 
 ANSWER_WITHIN = 5.0  # s
 SLOW = 0.05  # s for one answer; each claim of a rate limit waits for one
@@ -15,7 +15,7 @@ FULL = 0.8  # of maxmemory
 
 @dataclass(frozen=True)
 class RedisReading:
-    """What a server says of itself; None where it does not say."""
+    """The answers of a server about itself; None where it does not say."""
 
     version: str
     latency: float  # s, of the fastest of a few answers
@@ -38,11 +38,11 @@ class Unreachable:
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:
-    """What the server at `url` says of itself."""
+    """Return what the server at `url` says of itself."""
     try:
         with redis.Redis.from_url(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()
-            latency, ahead = _clock(client)
+            latency, ahead = read_clock(lambda: _time(client))
             try:
                 info = client.info()
             except NoPermissionError:
@@ -69,19 +69,13 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
     )
 
 
-def _clock(client: "redis.Redis") -> tuple[float, float]:
-    """The fastest answer's seconds, and how far the server's clock is ahead."""
-    best = (float("inf"), 0.0)
-    for _ in range(3):
-        wall, began = time.time(), time.perf_counter()
-        seconds, micros = client.time()
-        took = time.perf_counter() - began
-        best = min(best, (took, seconds + micros / 1e6 - (wall + took / 2)))
-    return best
+def _time(client: "redis.Redis") -> float:
+    seconds, micros = client.time()
+    return float(seconds + micros / 1e6)
 
 
 def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreachable) -> list[Finding]:
-    """What to say of a server."""
+    """Return what to say of a server."""
     if isinstance(reading, Unreachable):
         if reading.refused:
             mend = "put user and password into the URL of TAMIS_BROKER_URL: redis://user:password@host:6379/0"
@@ -89,41 +83,41 @@ def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreach
         mend = "start it, or name the right one with TAMIS_BROKER_URL (and TAMIS_LIMITER_URL, TAMIS_RESULT_BACKEND_URL)"
         return [failure(subject, f"{where} does not answer: {reading.why}", mend)]
     line = f"{where} answers in {1000 * reading.latency:.1f} ms, version {reading.version}"
-    found = [
+    findings = [
         ok(subject, line)
         if reading.latency <= SLOW
         else warning(subject, line, "bring Redis nearer to the workers: every grant of the rate limit waits for it")
     ]
     if reading.replica:
         mend = "name the primary in TAMIS_BROKER_URL"
-        found.append(failure(subject, "it is a replica, which takes no writes", mend))
-    return [*found, *_memory(subject, reading), _persistence(subject, reading)]
+        findings.append(failure(subject, "it is a replica, which takes no writes", mend))
+    return [*findings, *_memory(subject, reading), _persistence(subject, reading)]
 
 
 def _memory(subject: str, reading: RedisReading) -> list[Finding]:
     if reading.policy is None or reading.maxmemory is None or reading.used is None:
         mend = "grant this user INFO, or look yourself: maxmemory-policy must be noeviction, appendonly yes"
         return [warning(subject, "it does not say how it evicts and how it persists (no permission for INFO)", mend)]
-    found = []
+    findings = []
     if reading.policy == "noeviction":
-        found.append(ok(subject, "it evicts nothing (noeviction)"))
+        findings.append(ok(subject, "it evicts nothing (noeviction)"))
     elif reading.maxmemory == 0:
         mend = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
-        found.append(warning(subject, f"it would evict messages ({reading.policy}) if it had a maxmemory", mend))
+        findings.append(warning(subject, f"it would evict messages ({reading.policy}) if it had a maxmemory", mend))
     else:
         mend = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
-        found.append(failure(subject, f"it evicts messages when it is full ({reading.policy})", mend))
+        findings.append(failure(subject, f"it evicts messages when it is full ({reading.policy})", mend))
     if reading.evicted:
         mend = "nothing is lost, the ledger knows every item; but set noeviction, and give it more memory"
-        found.append(warning(subject, f"it has evicted {reading.evicted:,} keys since it was started", mend))
+        findings.append(warning(subject, f"it has evicted {reading.evicted:,} keys since it was started", mend))
     used = f"{reading.used / 1e6:,.0f} MB"
     if reading.maxmemory == 0:
-        found.append(ok(subject, f"it uses {used} of memory, without a bound of its own"))
+        findings.append(ok(subject, f"it uses {used} of memory, without a bound of its own"))
     else:
         line = f"it uses {used} of {reading.maxmemory / 1e6:,.0f} MB ({reading.used / reading.maxmemory:.0%})"
-        mend = "raise maxmemory: workers hold back once it is full. About 1 KB a message; TAMIS_WINDOW bounds a batch"
-        found.append(ok(subject, line) if reading.used < FULL * reading.maxmemory else warning(subject, line, mend))
-    return found
+        mend = "raise maxmemory: workers hold back once it is full. 1 KB a message; TAMIS_SHARD_WINDOW bounds a batch"
+        findings.append(ok(subject, line) if reading.used < FULL * reading.maxmemory else warning(subject, line, mend))
+    return findings
 
 
 def _persistence(subject: str, reading: RedisReading) -> Finding:

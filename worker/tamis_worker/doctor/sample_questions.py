@@ -12,14 +12,14 @@ from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from .. import operations
+from ..engine.call_policy import CallPolicy
 from ..engine.conversation import chat_request
-from ..engine.question_runner import CallPolicy
 from ..llm.chat import ChatRequest
 
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """What is asked on behalf of one operation, and how its answer is read."""
+    """The question of one operation, and how its answer is read."""
 
     operation: str
     request: ChatRequest
@@ -41,19 +41,19 @@ def _samples() -> list[tuple[Operation, Item]]:
         "batch_size": 1,
     }
     items: dict[type[OperationKind], Item] = {Judge: classified}
-    more: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
+    own: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
     in_order = sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, Answer))  # the long questions last
     return [
-        (parse_operation({"operation": operation_name(kind), **given}), items.get(kind, record))
+        (parse_operation({"operation": operation_name(kind), **parameters}), items.get(kind, record))
         for kind in in_order
-        if (given := {**kind.example, **more.get(kind, {})})
+        if (parameters := {**kind.example, **own.get(kind, {})})
     ]
 
 
 def _first_question(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> SampleQuestion:
-    course = operations.course(operation, item)
-    question = next(course)[0]
-    course.close()
+    program = operations.program_of(operation, item)
+    question = next(program)[0]
+    program.close()
     return SampleQuestion(operation.operation, chat_request(question, model, patience, steering), question.parse)

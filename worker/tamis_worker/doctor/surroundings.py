@@ -1,6 +1,7 @@
 """What lies between the parts: clocks, time limits, workers and what waits for them, the disk."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from tamis_producer.ledger.worker_view import WorkerState, WorkerView
 from tamis_producer.runs.workers import Repairs
@@ -20,6 +21,17 @@ REPAIRED = {
 DISK_LEFT = 2_000_000_000  # bytes
 
 
+def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
+    """Return the seconds of the fastest of three answers, and those that the server's clock is ahead."""
+    best = (float("inf"), 0.0)
+    for _ in range(3):
+        wall, began = time.time(), time.perf_counter()
+        theirs = ask()
+        took = time.perf_counter() - began
+        best = min(best, (took, theirs - (wall + took / 2)))
+    return best
+
+
 def judge_clocks(ahead: Mapping[str, float]) -> Finding:
     """`ahead`: seconds that each server's clock is ahead of this machine's."""
     subject = "clocks"
@@ -37,7 +49,7 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
 
 
 def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:
-    """How long a message may stay unacknowledged, beside how long an item may take. All in seconds."""
+    """Compare how long a message may stay unacknowledged with how long an item may take. All in seconds."""
     subject = "time limits"
     longest = item_deadline + call_timeout
     line = f"a message that is not acknowledged comes again after {visibility:.0f} s; an item may take {longest:.0f} s"
@@ -63,25 +75,25 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
         return [warning(subject, "none is running", mend)]
     plural = "" if len(workers) == 1 else "s"
     room = sum(worker.concurrency or 0 for worker in workers)
-    found = [ok(subject, f"{len(workers)} worker{plural}, room for {room} items, {messages:,} messages wait")]
+    findings = [ok(subject, f"{len(workers)} worker{plural}, room for {room} items, {messages:,} messages wait")]
     others = sorted({worker.version or "unknown" for worker in workers} - {version})
     if others:
         what = f"some run another release ({', '.join(others)}) than this one ({version})"
-        found.append(warning(subject, what, "install one release everywhere, and start the workers anew one by one"))
+        findings.append(warning(subject, what, "install one release everywhere, and start the workers anew one by one"))
     for worker in workers:
         if worker.state is WorkerState.HOLDING_BACK:
             what = f"{worker.pid}@{worker.host} holds back: {worker.reason}"
-            found.append(warning(subject, what, "mend that; it goes on by itself"))
-    return found
+            findings.append(warning(subject, what, "mend that; it goes on by itself"))
+    return findings
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """What the reconciler set going again, which is no trouble by itself: it is there for that."""
+    """Return what the reconciler set going again, which is no trouble by itself: it is there for that."""
     subject = "reconciler"
-    found = [f"{REPAIRED[one.kind]} {one.total:,}" for one in repairs if one.kind in REPAIRED]
-    if not found:
+    done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
+    if not done:
         return ok(subject, "it never had anything to set going again")
-    return ok(subject, f"up to now: {', '.join(found)}; last at {repairs[0].last_at:%Y-%m-%d %H:%M} UTC")
+    return ok(subject, f"up to now: {', '.join(done)}; last at {repairs[0].last_at:%Y-%m-%d %H:%M} UTC")
 
 
 def judge_disk(where: str, left: int) -> Finding:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -28,8 +28,9 @@ from tamis_schemas.ledger import batches, llm_cache, results
 
 from .. import operations
 from ..config.settings import WorkerSettings
+from ..engine.cache import fingerprint
+from ..engine.call_policy import CallPolicy
 from ..engine.conversation import chat_request
-from ..engine.question_runner import CallPolicy, fingerprint
 from ..limiter.token_estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from ..llm.chat import ChatRequest
 from ..operations.program import EvaluationFailed, Question
@@ -45,7 +46,7 @@ STANDARD, FLEX = "standard", "flex"  # tiers whose costs are told side by side
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _FirstQuestion:
     """One question of an item's first round."""
 
     item_id: str
@@ -61,8 +62,8 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What the ledger says beforehand."""
+class _Experience:
+    """The ledger's experience with batches like this one."""
 
     cached: frozenset[str]
     answer_tokens: float | None  # of one call
@@ -70,7 +71,7 @@ class _Known:
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
-    """What the workers would ask with these settings; nothing is submitted and no model is asked.
+    """Return what the workers would ask with these settings; nothing is submitted and no model is asked.
 
     The model is the one that the workers will ask, which may be known to the running stack or to the ledger alone;
     where nobody here knows it, there is no price. Where the ledger does not answer, nothing is taken for cached, and
@@ -86,25 +87,28 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     steering = planned.steering.over(settings.steering)
     tier = steering.tier
     rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
-    questions = [asked for one in rounds for asked in one]
-    known, unseen = _Known(frozenset(), None, None), None if asked_of.name else "what it answers depends on the model"
+    questions = [question for first_round in rounds for question in first_round]
+    experience, unseen = (
+        _Experience(frozenset(), None, None),
+        None if asked_of.name else "what it answers depends on the model",
+    )
     try:
-        known = known if unseen else _look(settings, planned, model, questions)
+        experience = experience if unseen else _look(settings, planned, model, questions)
     except (ConfigurationError, LedgerUnavailable) as error:
         unseen = str(error)
-    to_ask = [asked for asked in questions if asked.key not in known.cached]
-    answer = known.answer_tokens or EXPECTED_ANSWER
+    to_ask = [question for question in questions if question.key not in experience.cached]
+    answer = experience.answer_tokens or EXPECTED_ANSWER
     usage = Usage(
-        sum(asked.prompt_tokens for asked in to_ask),
-        round(sum(min(answer, asked.request.max_tokens) for asked in to_ask)),
+        sum(question.prompt_tokens for question in to_ask),
+        round(sum(min(answer, question.request.max_tokens) for question in to_ask)),
     )
-    most = sum(asked.request.max_tokens for asked in to_ask)
+    most = sum(question.request.max_tokens for question in to_ask)
     return Rehearsal(
         model=asked_of.name,
         model_note=asked_of.note,
         samples=tuple(_samples(to_ask or questions)),
         items=len(planned.items),
-        unasked=sum(not one for one in rounds),
+        unasked=sum(not first_round for first_round in rounds),
         questions=len(questions),
         cached=None if unseen or not planned.use_cache else len(questions) - len(to_ask),
         unseen=unseen,
@@ -112,76 +116,74 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         prompt_tokens=usage.prompt_tokens,
         answer_tokens=usage.completion_tokens,
         most_answer_tokens=most,
-        basis="the latest answers of this model" if known.answer_tokens else f"{EXPECTED_ANSWER} tokens an answer",
+        basis="the latest answers of this model" if experience.answer_tokens else f"{EXPECTED_ANSWER} tokens an answer",
         tier=tier_name(tier),
         price=None if (price := prices.of(model)) is None else price.at(tier),
         cost=prices.cost(model, usage, tier) if prices.knows(model, tier) else None,
         most_cost=prices.at_most(model, usage.prompt_tokens, most, tier),
         other_tiers=_other_tiers(prices, model, usage, tier),
-        duration=_duration(settings, len(to_ask), usage.total_tokens, known.seconds),
+        duration=_duration(settings, len(to_ask), usage.total_tokens, experience.seconds),
         beginning=beginning_of(questions[0].request) if questions else None,
     )
 
 
 def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
-    """What it would cost about at the tiers that are not asked for."""
-    others = [one for one in (STANDARD, FLEX) if tier_name(one) != tier_name(tier) and prices.knows(model, one)]
-    return {one: cost for one in others if (cost := prices.cost(model, usage, one)) is not None}
+    """Return what it would cost about at the tiers that are not asked for."""
+    others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
+    return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
 
 
 def _latest(settings: WorkerSettings) -> str | None:
-    try:
-        engine = connect(settings.database)
-    except ConfigurationError:
-        return None
+    with suppress(ConfigurationError, LedgerUnavailable), _reading(settings) as connection:
+        return latest_model(connection)
+    return None
+
+
+@contextmanager
+def _reading(settings: WorkerSettings) -> Iterator[Connection]:
+    engine = connect(settings.database)
     try:
         with ledger_errors(), engine.connect() as connection:
-            return latest_model(connection)
-    except LedgerUnavailable:
-        return None
+            yield connection
     finally:
         engine.dispose()
 
 
 def _first_round(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
-) -> Iterator[_Asked]:
+) -> Iterator[_FirstQuestion]:
     """Nothing where the item has nothing to ask about, or is decided without a call."""
     if operations.lacks_content(operation, item):
         return
     fitted = operations.fitted(operation, item, patience.max_prompt_chars)
-    course = operations.course(operation, fitted.item, shown=fitted.shown)
+    program = operations.program_of(operation, fitted.item, shown=fitted.shown)
     questions: tuple[Question[object], ...] = ()
     with suppress(StopIteration, EvaluationFailed):
-        questions = next(course)
-    course.close()
+        questions = next(program)
+    program.close()
     for question in questions:
         request = chat_request(question, model, patience, steering)
-        yield _Asked(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
+        yield _FirstQuestion(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
 
 
-def _samples(questions: list[_Asked]) -> Iterator[Sample]:
-    of_items = {asked.item_id: asked for asked in reversed(questions)}  # the first question of each
-    for asked in islice(reversed(of_items.values()), SAMPLES):
-        messages = tuple(RehearsedMessage(message.role, message.content) for message in asked.request.messages)
-        yield Sample(asked.item_id, messages)
+def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
+    of_items = {question.item_id: question for question in reversed(questions)}  # the first question of each
+    for question in islice(reversed(of_items.values()), SAMPLES):
+        messages = tuple(RehearsedMessage(message.role, message.content) for message in question.request.messages)
+        yield Sample(question.item_id, messages)
 
 
-def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_Asked]) -> _Known:
-    engine = connect(settings.database)
-    try:
-        with ledger_errors(), engine.connect() as connection:
-            keys = [asked.key for asked in questions] if planned.use_cache else []
-            found: set[str] = set()
-            days = settings.cache_days
-            young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
-            for start in range(0, len(keys), KEYS_AT_ONCE):
-                wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
-                found.update(connection.execute(wanted).scalars())
-            own = _own(settings, planned, model)  # of batches that name none
-            return _experience(connection, planned.operation.operation, model, own, frozenset(found))
-    finally:
-        engine.dispose()
+def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
+    keys = [question.key for question in questions] if planned.use_cache else []
+    cached: set[str] = set()
+    days = settings.cache_days
+    young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
+    with _reading(settings) as connection:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
+            cached.update(connection.execute(wanted).scalars())
+        own = _own(settings, planned, model)  # of batches that name none
+        return _experience(connection, planned.operation.operation, model, own, frozenset(cached))
 
 
 def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:
@@ -189,8 +191,10 @@ def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:
     return stack or settings.model or (None if planned.model else model)
 
 
-def _experience(connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]) -> _Known:
-    """How long the answers of the latest batches like this one were, and how long they took."""
+def _experience(
+    connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]
+) -> _Experience:
+    """Return how long the answers of the latest batches like this one were, and how long they took."""
     like = (
         select(batches.c.id)
         .where(batches.c.operation == operation, func.coalesce(batches.c.model, own) == model)
@@ -198,15 +202,15 @@ def _experience(connection: Connection, operation: str, model: str, own: str | N
         .limit(LATEST_BATCHES)
     )
     each = results.c.completion_tokens / cast(results.c.calls, Float)
-    said = select(
+    averages = select(
         func.count().label("n"),
         func.avg(each).label("tokens"),
         func.percentile_cont(0.5).within_group(results.c.latency_ms).label("ms"),
     ).where(results.c.batch_id.in_(like), results.c.calls > 0, results.c.error_kind.is_(None))
-    row = connection.execute(said).one()
+    row = connection.execute(averages).one()
     if row.n < ENOUGH:
-        return _Known(cached, None, None)
-    return _Known(cached, float(row.tokens) or None, None if row.ms is None else float(row.ms) / 1000)
+        return _Experience(cached, None, None)
+    return _Experience(cached, float(row.tokens) or None, None if row.ms is None else float(row.ms) / 1000)
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
@@ -220,4 +224,4 @@ def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float 
         durations.append(Duration(60 * calls / settings.limit_rpm, f"{settings.limit_rpm:,} requests a minute"))
     if settings.limit_tpm is not None:
         durations.append(Duration(60 * tokens / settings.limit_tpm, f"{settings.limit_tpm:,} tokens a minute"))
-    return max(durations, key=lambda one: one.seconds)
+    return max(durations, key=lambda duration: duration.seconds)

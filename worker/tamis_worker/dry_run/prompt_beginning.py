@@ -13,11 +13,11 @@ from ..operations.program import Question
 
 
 def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
-    """What a question has in common with those about other records."""
+    """Return what a question has in common with those about other records."""
     return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
 
 
 def beginning_of_all(operation: Operation) -> Beginning:
-    """As `beginning_of`, of an operation that asks about any record with a title."""
-    (question, *_) = next(operations.course(operation, {"title": "any"}))
+    """Return the same of an operation that asks about any record with a title."""
+    (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

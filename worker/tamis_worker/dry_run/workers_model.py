@@ -44,10 +44,10 @@ def workers_model(named: str | None, settings: WorkerSettings, latest: Callable[
 def latest_model(connection: Connection) -> str | None:
     """The model that answered last in batches that left it to the workers; None where there is no such answer."""
     like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
-    found = (
+    latest_answer = (
         select(results.c.model)
         .where(results.c.batch_id.in_(like.limit(LATEST_BATCHES)), results.c.model.is_not(None))
         .order_by(results.c.created_at.desc())
         .limit(1)
     )
-    return connection.execute(found).scalar_one_or_none()
+    return connection.execute(latest_answer).scalar_one_or_none()

@@ -39,7 +39,7 @@ def up(
     choice: LlmChoice = llm if llm != "auto" else "remote" if settings.names_an_llm else "local"
 
     def announce(line: str) -> None:
-        console.print(escape(line), highlight=False)
+        console.print(escape(line))
 
     stack = Stack(
         settings,
@@ -50,12 +50,12 @@ def up(
         announce=announce,
         fetch=partial(fetch_with_bar, console),
     )
-    console.print(f"Starting in {escape(str(stack.home))} ...", highlight=False)
+    console.print(f"Starting in {escape(str(stack.home))} ...")
     try:
         with stack:
             for name, place in _places(stack, workers, console).items():
                 # Never wrapped or cut: it is there to be copied.
-                console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True, highlight=False)
+                console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
                 console.print(
                     f"[yellow]{MODEL_NAME} shows that everything works; its decisions are worth nothing.[/] A real "
@@ -71,7 +71,7 @@ def up(
 
 
 def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
-    """Where each part listens."""
+    """Return where each part listens."""
     settings = stack.settings
     places = {
         "Postgres": stack.database_url if stack.postgres else "the one of TAMIS_DATABASE_URL",
@@ -90,7 +90,7 @@ def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
-    """Where Flower is and who enters: to copy where `console` is a terminal, else without the password.
+    """Return where Flower is and who enters: to copy where `console` is a terminal, else without the password.
 
     A terminal is its reader's own; what else is written to may be kept, and read by others.
     """
@@ -102,5 +102,5 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Where the page is: signed in where `console` is a terminal, else without the key, for the same reason."""
+    """Return where the page is: with the key where `console` is a terminal, else without, for the same reason."""
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

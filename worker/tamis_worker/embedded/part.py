@@ -4,11 +4,13 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar, NoReturn, Self
 
 from tamis_schemas import OperationFailed
 
+from .http_check import answers
 from .orphans import ChildrenFile
+from .ports import HOST, free_port
 from .process import Command, Process
 from .restart import how_it_ended
 
@@ -28,6 +30,14 @@ class Part(ABC):
         self.name = name
         self._children = children
         self._process: Process | None = None
+        self._port: int | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that the part listens on. Raises `RuntimeError` where it has none, or was never started."""
+        if self._port is None:
+            raise RuntimeError(f"{self.name} was not started: it has no port yet")
+        return self._port
 
     @property
     def process(self) -> Process:
@@ -91,8 +101,24 @@ class Part(ABC):
     ) -> None:
         self.stop()
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str) -> NoReturn:
         log = self.process.command.log
         raise OperationFailed(
             f"{self.name} {what}. The end of {log}:\n{self.process.tail() or '(nothing was written)'}"
         )
+
+
+class WebPart(Part):
+    """A part that answers HTTP, on 127.0.0.1 unless it says otherwise; its port stays the same when it starts again."""
+
+    health_path: ClassVar[str]
+    host: str = HOST
+    usual_port: int | None = None  # which it gets where that is free; None: any
+
+    def choose_port(self) -> int:
+        """Return the port of last time, else the usual one, else a free one."""
+        self._port = self._port or free_port(self.usual_port)
+        return self._port
+
+    def healthy(self) -> bool:
+        return self._port is not None and answers(self._port, self.health_path, host=self.host)

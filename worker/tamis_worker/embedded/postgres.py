@@ -69,7 +69,7 @@ class Postgres(Part):
 
     @cached_property
     def socket_folder(self) -> Path:
-        """Where the socket is: beside the data, or in a short place where that path is too long for a socket."""
+        """The folder of the socket: beside the data, or in a short place where that path is too long for a socket."""
         beside = self.folder / "run"
         if len(os.fsencode(beside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
             return beside
@@ -161,7 +161,7 @@ class Postgres(Part):
         draft.replace(self.data)
 
     def _make_reachable(self) -> None:
-        """As root: let the server's own user pass through to its binaries and data."""
+        """Let the server's own user, where we are root, pass through to its binaries and data."""
         if self._account is not None:
             open_binaries()
             allow_passage(self.data)
@@ -171,8 +171,8 @@ class Postgres(Part):
         with contextlib.suppress(FileExistsError):
             self.socket_folder.mkdir(mode=0o700)
             self._give(self.socket_folder)
-        found = self.socket_folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != self._owner:
+        status = self.socket_folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != self._owner:
             raise ConfigurationError(
                 f"{self.socket_folder} belongs to another user: Postgres would put its socket there; name another "
                 "folder with TAMIS_HOME"
@@ -191,8 +191,8 @@ class Postgres(Part):
         _, alive = psutil.wait_procs(self._processes_on_data(), timeout=self._patience)
         if alive:
             raise ConfigurationError(
-                f"a Postgres server (process {min(one.pid for one in alive)}) runs on {self.data} already: end it, "
-                "or name another folder with TAMIS_HOME"
+                f"a Postgres server (process {min(process.pid for process in alive)}) runs on {self.data} already: "
+                "end it, or name another folder with TAMIS_HOME"
             )
         pid_file.unlink(missing_ok=True)
 

@@ -22,7 +22,7 @@ KILL_WITHIN = 10.0  # seconds for the kernel to take down what was killed
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What to run, and how it wants to be ended."""
+    """A program with its arguments, and how it wants to be ended."""
 
     name: str
     argv: tuple[str, ...]  # the program by its full path
@@ -127,7 +127,7 @@ class Process:
 
 
 def server_environment() -> dict[str, str]:
-    """What a server gets of our environment: no keys, and nothing that changes what it does."""
+    """Return what a server gets of our environment: no keys, and nothing that changes what it does."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in kept if name in os.environ}
 

@@ -30,10 +30,6 @@ from .worker import STOP_WITHIN, Worker
 LlmChoice = Literal["local", "remote", "none"]
 
 
-def _silent(line: str) -> None:
-    """Announcements that nobody reads."""
-
-
 class Stack:
     """Everything that Tamis needs on one machine, with data and logs under `settings.home`.
 
@@ -54,7 +50,7 @@ class Stack:
         flower_port: int | None = USUAL_PORT,
         page: bool = False,
         worker_patience: float = STOP_WITHIN,
-        announce: Callable[[str], None] = _silent,
+        announce: Callable[[str], None] = lambda line: None,
         fetch: Callable[[], Path] = lambda: fetch_model(model_folder()),
     ) -> None:
         """Nothing is started yet.

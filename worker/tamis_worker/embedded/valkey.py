@@ -38,14 +38,6 @@ class Valkey(Part):
         super().__init__("valkey", children)
         self.folder = folder.absolute()
         self._log = (log or self.folder / "valkey.log").absolute()
-        self._port: int | None = None
-
-    @property
-    def port(self) -> int:
-        """Raises `RuntimeError` where the server was never started."""
-        if self._port is None:
-            raise RuntimeError("valkey was not started: it has no port yet")
-        return self._port
 
     @property
     def password(self) -> str:
@@ -53,7 +45,7 @@ class Valkey(Part):
 
     @property
     def url(self) -> str:
-        """Of database 0; the server has 16."""
+        """The URL of database 0; the server has 16."""
         return f"redis://:{self.password}@{HOST}:{self.port}/0"
 
     def prepare(self) -> Command:
@@ -114,7 +106,7 @@ class Valkey(Part):
         return super().start()
 
     def _choose_port(self) -> None:
-        """The same port for as long as this object lives: others have been told."""
+        """Choose a port once for as long as this object lives: others have been told."""
         if self._port is not None:
             return
         kept = self.folder / "port"

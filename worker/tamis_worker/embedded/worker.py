@@ -52,8 +52,8 @@ class Worker(Part):
         )
 
     def how_it_ended(self) -> str:
-        found = AliveFile.read(self._alive) if self.process.returncode == EXIT_STALLED else None
-        return (found.stalled if found else None) or super().how_it_ended()
+        alive = AliveFile.read(self._alive) if self.process.returncode == EXIT_STALLED else None
+        return (alive.stalled if alive else None) or super().how_it_ended()
 
     def healthy(self) -> bool:
         return self._ready.exists()

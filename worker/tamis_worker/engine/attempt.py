@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome(Generic[T]):
-    """What became of one call."""
+    """The end of one call, and what is to be decided by."""
 
     reply: Reply
     read: UsableAnswer[T] | CallError  # of the reply, see `reply_reading`
@@ -99,18 +99,18 @@ class Attempt(Generic[T]):
         self._before = self._worked = worked
         self._counted = 0  # calls, against `max_calls`
         self._errors: list[ErrorKind] = []  # met so far; those that were the fault of how the model was asked are not
-        self._asked = request
+        self._latest = request
         self.took = 0.0  # seconds of the deadline, up to the last call that counted
 
     def first(self) -> Ask | Fail:
         """The first call; a failure where the item's deadline is over already."""
         if self._worked >= self._policy.deadline:
-            told = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
-            return Fail(Failure(ErrorKind.TIMEOUT, told))
+            message = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
+            return Fail(Failure(ErrorKind.TIMEOUT, message))
         return Ask(self._request)
 
     def next(self, outcome: CallOutcome[T]) -> Step[T]:
-        """What follows from the call that was asked for last."""
+        """The step that follows from the call that was asked for last."""
         error = outcome.read
         if not isinstance(error, CallError):
             self._count(outcome)
@@ -134,8 +134,8 @@ class Attempt(Generic[T]):
             return Fail(Failure(decision.kind or error.kind, error.message))
         if not decision.anew:
             self._errors.append(error.kind)
-        self._asked = self._following(decision, outcome.reply, error)
-        ask = Ask(self._asked)
+        self._latest = self._following(decision, outcome.reply, error)
+        ask = Ask(self._latest)
         if decision.blocks:
             return Block(decision.after, ask)
         if decision.after:
@@ -153,15 +153,15 @@ class Attempt(Generic[T]):
         if decision.larger_budget:
             return replace(request, max_tokens=2 * request.max_tokens)
         if decision.anew:  # the budget was no fault of how the model was asked
-            return replace(request, max_tokens=self._asked.max_tokens)
+            return replace(request, max_tokens=self._latest.max_tokens)
         if isinstance(reply, Answer):
             return repaired(request, reply, error)
-        return self._asked
+        return self._latest
 
 
 def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Why a batch is paused whose call was refused, or whose model is of no use."""
+    """The pause of a batch whose call was refused, or whose model is of no use."""
     if outcome.hopeless is not None:
         return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
-    told = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"
-    return Pause(kind=PauseKind(error.kind), message=told)
+    message = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"
+    return Pause(kind=PauseKind(error.kind), message=message)

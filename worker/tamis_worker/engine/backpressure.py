@@ -15,7 +15,7 @@ from enum import StrEnum
 
 
 class Server(StrEnum):
-    """What a worker cannot work without."""
+    """The servers that a worker cannot work without."""
 
     LEDGER = "ledger"
     BROKER = "broker"
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a worker holds back."""
+    """The reason why a worker holds back."""
 
     server: Server
     reason: str  # one line, without secrets
@@ -39,7 +39,7 @@ class Trouble:
 
 
 class Backpressure:
-    """One per worker process. Told and awaited on the worker's loop; `trouble` can be read from any thread."""
+    """The state of the servers as one worker process meets it; on its loop, but `trouble` may be read on any thread."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ class Backpressure:
 
     @property
     def trouble(self) -> Trouble | None:
-        """What is wrong, the ledger first; None where nothing is."""
+        """The present trouble, that of the ledger first; None where there is none."""
         return self._troubles.get(Server.LEDGER) or self._troubles.get(Server.BROKER)
 
     @property
@@ -60,7 +60,7 @@ class Backpressure:
         return Server.LEDGER in self._troubles
 
     def in_trouble(self, server: Server) -> bool:
-        """Whether this server is."""
+        """Whether this server is in trouble."""
         return server in self._troubles
 
     async def clear(self) -> None:
@@ -74,7 +74,7 @@ class Backpressure:
             await self._over[Server.LEDGER].wait()
 
     def failed(self, server: Server, source: str, reason: object) -> None:
-        """Somebody, who will try again, could not get through to a server."""
+        """Note that somebody, who will try again, could not get through to a server."""
         self._failing[server].add(source)
         if server not in self._troubles:
             trouble = Trouble(server, str(reason), self._clock())
@@ -83,7 +83,7 @@ class Backpressure:
             log.warning("%s: %s", NEEDED_FOR[server], trouble.reason)
 
     def worked(self, server: Server, source: str) -> None:
-        """Somebody got through to a server."""
+        """Note that somebody got through to a server."""
         failing = self._failing[server]
         if source not in failing:
             return

@@ -1,4 +1,4 @@
-"""Halting: a worker that stops, or a batch that no longer runs, lets calls in flight finish; what waits is given back.
+"""Interrupts: where a worker stops or a batch no longer runs, calls in flight finish, and what waits is given back.
 
 A batch may be paused or cancelled from anywhere, so the ledger is asked about the batches that have items here. A
 claim that was asked for after a batch was halted, and granted, proves that it runs again. An item whose claim was lost
@@ -29,11 +29,11 @@ class Halted(Exception):
 
 @dataclass(slots=True)
 class _Batch:
-    """What is known of a batch with items here. Moments are counted, not measured."""
+    """The state of a batch with items here. Generations count what happened to any batch."""
 
     items: int = 0
-    granted: int = 0  # the moment of the latest claim
-    halted: int | None = None  # since which moment it is known not to run
+    granted: int = 0  # the generation of the latest claim
+    halted: int | None = None  # the generation since which it is known not to run
 
 
 Item: TypeAlias = tuple[UUID, int]  # batch and index
@@ -48,23 +48,23 @@ class _Wait:
 
 
 class BatchInterrupts:
-    """One per worker process; used on the worker's loop only."""
+    """The interrupts of one worker process; used on its loop only."""
 
     def __init__(self, write: Write) -> None:
         """`write` pauses a batch in the ledger."""
         self._write = write
         self._stopped = False
-        self._moments = 0
+        self._generation = 0
         self._batches: dict[UUID, _Batch] = {}
         self._waiting: dict[asyncio.Task[Any], _Wait] = {}
-        self._lost: set[Item] = set()
-        self._ended: set[asyncio.Task[Any]] = set()
+        self._revoked: set[Item] = set()
+        self._interrupted: set[asyncio.Task[Any]] = set()
         self._pausing = asyncio.Lock()
 
     @property
-    def moment(self) -> int:
-        """Now; taken before a claim is asked for."""
-        return self._moments
+    def generation(self) -> int:
+        """The present one; taken before a claim is asked for."""
+        return self._generation
 
     @property
     def stopped(self) -> bool:
@@ -72,7 +72,7 @@ class BatchInterrupts:
         return self._stopped
 
     def stop(self) -> None:
-        """The worker stops: end every interruptible wait, those to come too."""
+        """Stop the worker: end every interruptible wait, those to come too."""
         self._stopped = True
         self._end_waits(self._waiting)
 
@@ -97,35 +97,35 @@ class BatchInterrupts:
                 log.warning("batch=%s is paused: %s: %s", batch_id, pause.kind, pause.message)
             self._halt(batch_id)
 
-    def lose(self, items: Collection[Item]) -> None:
-        """Others have these items now: end their waits here, so that no call is made for them any more."""
-        self._lost.update(items)
-        self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._lost])
+    def revoke(self, items: Collection[Item]) -> None:
+        """End the waits of items that others have now, so that no call is made for them here any more."""
+        self._revoked.update(items)
+        self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
     @contextmanager
-    def held(self, batch_id: UUID, asked: int, *, index: int) -> Iterator[None]:
-        """While an item of the batch is worked on, whose claim was asked for at the moment `asked`."""
+    def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
+        """Hold an item of the batch while it is evaluated; its claim was asked for in this generation."""
         item = (batch_id, index)
-        self._lost.discard(item)  # said too late, of a claim before this one
+        self._revoked.discard(item)  # it came too late, for a claim before this one
         before = _item.set(item)
         batch = self._batches.setdefault(batch_id, _Batch())
-        self._moments += 1
+        self._generation += 1
         batch.items += 1
-        batch.granted = self._moments
-        if batch.halted is not None and batch.halted <= asked:
+        batch.granted = self._generation
+        if batch.halted is not None and batch.halted <= generation:
             batch.halted = None
         try:
             yield
         finally:
             _item.reset(before)
-            self._lost.discard(item)
+            self._revoked.discard(item)
             batch.items -= 1  # what is known of it is kept until the ledger was asked once more
 
     @contextmanager
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
         """Around a wait on behalf of a batch: it ends with `Halted` where the worker stops or the batch is halted."""
         item = _item.get()
-        if self._stopped or self._is_halted(batch_id) or item in self._lost:
+        if self._stopped or self._is_halted(batch_id) or item in self._revoked:
             raise Halted
         task = asyncio.current_task()
         assert task is not None, "a coroutine on a loop runs in a task"  # noqa: S101 - a fact of asyncio
@@ -133,35 +133,35 @@ class BatchInterrupts:
         try:
             yield
         except asyncio.CancelledError:
-            if task in self._ended and task.uncancel() == 0:
+            if task in self._interrupted and task.uncancel() == 0:
                 raise Halted from None
             raise  # somebody else cancelled it: the loop ends
         finally:
             self._waiting.pop(task, None)
-            self._ended.discard(task)
+            self._interrupted.discard(task)
 
-    async def look(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
-        """Ask once which batches with items here no longer run, and halt them; those of which nothing is left here.
+    async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
+        """Ask once which batches with items here no longer run, and halt them.
 
-        Raises what `not_running` raises; nothing is halted then.
+        Returns those of them of which nothing is left here. Raises what `not_running` raises; nothing is halted then.
         """
         if not self._batches:
             return []
-        asked = self._moments
-        known = dict(self._batches)
-        left = [batch_id for batch_id, batch in known.items() if batch.items == 0]
-        halted = await not_running(known)
-        for batch_id, batch in known.items():
-            if batch.granted > asked or (batch.halted or 0) > asked:
+        generation = self._generation
+        batches = dict(self._batches)
+        empty = [batch_id for batch_id, batch in batches.items() if batch.items == 0]
+        halted = await not_running(batches)
+        for batch_id, batch in batches.items():
+            if batch.granted > generation or (batch.halted or 0) > generation:
                 continue  # claimed, or halted, while the answer was on its way: it may be older than that
             if batch_id in halted:
                 self._halt(batch_id)
             else:
                 batch.halted = None
-        for batch_id in left:
-            if known[batch_id].items == 0:
+        for batch_id in empty:
+            if batches[batch_id].items == 0:
                 del self._batches[batch_id]
-        return [batch_id for batch_id in left if batch_id in halted]
+        return [batch_id for batch_id in empty if batch_id in halted]
 
     def _is_halted(self, batch_id: UUID) -> bool:
         batch = self._batches.get(batch_id)
@@ -170,12 +170,12 @@ class BatchInterrupts:
     def _halt(self, batch_id: UUID) -> None:
         batch = self._batches.setdefault(batch_id, _Batch())
         if batch.halted is None:
-            self._moments += 1
-            batch.halted = self._moments
+            self._generation += 1
+            batch.halted = self._generation
         self._end_waits([task for task, wait in self._waiting.items() if wait.batch_id == batch_id])
 
     def _end_waits(self, tasks: Collection[asyncio.Task[Any]]) -> None:
         for task in tasks:
-            if task not in self._ended:
-                self._ended.add(task)
+            if task not in self._interrupted:
+                self._interrupted.add(task)
                 task.cancel()

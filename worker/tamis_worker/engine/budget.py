@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -24,6 +24,7 @@ from ..ledger.batches import BatchTerms
 from ..ledger.refusals import refusal_words
 from ..ledger.spending import BudgetChange, BudgetState, Spending
 from ..llm.chat import Answer, CallError, Reply
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .group_commit import GroupCommit
 
@@ -37,7 +38,7 @@ Changes: TypeAlias = GroupCommit[BudgetChange, BudgetState]
 
 
 class OverBudget(Exception):
-    """The batch must not go on: why, for its pause."""
+    """Raised where a batch must not go on, with the pause that says why."""
 
     def __init__(self, kind: PauseKind, message: str) -> None:
         self.pause = Pause(kind=kind, message=message)
@@ -74,37 +75,29 @@ class Budget:
         patience: float,
         flex_patience: float | None = None,
         backpressure: Backpressure | None = None,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight.
 
         `flex_patience`: the same of a batch at the flex tier; None: as of any other.
         """
-        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure)
+        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure, measures=measures)
+        self.commits = (self._changes,)  # to be started before it is used
         self._prices = prices
         self._patience = patience
         self._flex_patience = patience if flex_patience is None else flex_patience
         self._rooms: WeakValueDictionary[UUID, _Room] = WeakValueDictionary()
         self._open: set[asyncio.Task[BudgetState]] = set()
 
-    async def start(self) -> None:
-        """Begin to write."""
-        await self._changes.start()
-
-    async def close(self) -> None:
-        """Write what is being settled, and stop."""
+    async def settled(self) -> None:
+        """Return once what is being settled is written, or the time for it is over."""
         if self._open:
             await asyncio.wait(self._open, timeout=CLOSING)
-        await self._changes.close()
-
-    @property
-    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """What it writes with."""
-        return (self._changes,)
 
     async def reserve(
         self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None
     ) -> Reservation | None:
-        """What a call may cost, held for it; None where its batch has no budget.
+        """Hold what a call may cost; None where its batch has no budget.
 
         `tier` is the one that is asked for; the answer may come at the standard one, and the dearer of both is held.
         Where only calls in flight stand in the way, it waits for them to be settled. Cancelled meanwhile, nothing stays
@@ -149,7 +142,7 @@ class Budget:
             await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
-        """No call was made. Done soon; nothing waits for it."""
+        """Release what was held for a call that was not made. Done soon; nothing waits for it."""
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
@@ -159,16 +152,16 @@ class Budget:
         while True:
             room.settled.clear()
             before = clock()
-            standing = await self._try(reservation)
+            state = await self._try(reservation)
             since += clock() - before  # while the ledger was away, no call could be settled
-            if standing.granted:
+            if state.granted:
                 return
-            if standing.spent + reservation.amount > standing.max_cost:
-                raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
-            if (now := (standing.spent, standing.reserved)) != seen:
+            if state.spent + reservation.amount > state.max_cost:
+                raise OverBudget(PauseKind.BUDGET, _words(state, reservation.amount))
+            if (now := (state.spent, state.reserved)) != seen:
                 since, seen = clock(), now
             elif clock() - since > patience:
-                raise OverBudget(PauseKind.BUDGET, _words(standing, reservation.amount))
+                raise OverBudget(PauseKind.BUDGET, _words(state, reservation.amount))
             try:
                 async with asyncio.timeout(LOOK):
                     await room.settled.wait()
@@ -181,11 +174,11 @@ class Budget:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            task.add_done_callback(lambda done: self._nobodys(reservation, done))
+            task.add_done_callback(lambda done: self._release_unclaimed(reservation, done))
             raise
 
-    def _nobodys(self, reservation: Reservation, done: "asyncio.Future[BudgetState]") -> None:
-        """Whoever asked for it is gone: what was granted all the same goes back."""
+    def _release_unclaimed(self, reservation: Reservation, done: "asyncio.Future[BudgetState]") -> None:
+        """Give back what was granted although whoever asked for it is gone."""
         if not done.cancelled() and done.exception() is None and done.result().granted:
             self.give_back(reservation)
 
@@ -222,15 +215,15 @@ def is_unanswered(reply: Reply) -> bool:
     return isinstance(reply, CallError) and usage_of(reply) is None
 
 
-def cost_of(prices: Prices, asked: str, reply: Reply) -> Decimal | None:
+def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
     """Dollars for a call; None where it was answered and nobody knows for how much.
 
     The price is that of the model as it was asked for; where none is known, of the model that the answer names. The
     tier is the one that the answer names. A call that ended without an answer is not in it: nobody counted its tokens.
     """
-    priced = reply.model if isinstance(reply, Answer) and not prices.knows(asked) else asked
+    priced = reply.model if isinstance(reply, Answer) and not prices.knows(model) else model
     if isinstance(reply, Answer) and not reply.usage.total_tokens:
-        price = prices.of(asked)
+        price = prices.of(model)
         return Decimal(0) if price is not None and price.input == price.output == 0 else None
     return prices.cost(priced, reply.usage, reply.tier)
 
@@ -240,9 +233,8 @@ def reserved_tokens(characters: Sequence[int]) -> int:
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 
-def _words(standing: BudgetState, amount: Decimal) -> str:
-    held = f" and {dollars(standing.reserved)} held for calls whose end is not known" if standing.reserved else ""
+def _words(state: BudgetState, amount: Decimal) -> str:
+    held = f" and {dollars(state.reserved)} held for calls whose end is not known" if state.reserved else ""
     return (
-        f"{dollars(standing.spent)} of {dollars(standing.max_cost)} is spent{held}; the next call may cost "
-        f"{dollars(amount)}"
+        f"{dollars(state.spent)} of {dollars(state.max_cost)} is spent{held}; the next call may cost {dollars(amount)}"
     )

@@ -1,17 +1,23 @@
 """The cache: a valid answer already received is never paid for again. Errors are never kept."""
 
+import hashlib
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
 from ..ledger.refusals import refusal_words
-from ..llm.chat import Answer
+from ..llm.chat import Answer, ChatRequest
+from ..llm.prompt_cache import PARAMETERS
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
+from .capacity import SERVICE_TIER
 from .group_commit import GATHER, GroupCommit
+
+SAME_ANSWER = frozenset({SERVICE_TIER}) | PARAMETERS  # options that change what an answer costs, not the answer
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +34,12 @@ class Cache:
     """Answers by their question's key, in the ledger; looked up and written in groups."""
 
     def __init__(
-        self, engine: AsyncEngine, backpressure: Backpressure | None = None, *, days: int | None = None
+        self,
+        engine: AsyncEngine,
+        backpressure: Backpressure | None = None,
+        *,
+        days: int | None = None,
+        measures: Measures = NULL_MEASURES,
     ) -> None:
         """Answers older than so many `days` are not found; None: all are."""
         self._engine = engine
@@ -37,24 +48,13 @@ class Cache:
             "cache look-ups",
             self._find,
             backpressure=backpressure,
+            measures=measures,
             gather_busy=GATHER,  # they come in the groups in which their items were claimed
         )
-        self._keeps: GroupCommit[Keep, None] = GroupCommit("cached answers", self._keep, backpressure=backpressure)
-
-    async def start(self) -> None:
-        """Begin to read and write."""
-        await self._finds.start()
-        await self._keeps.start()
-
-    async def close(self) -> None:
-        """Stop."""
-        await self._finds.close()
-        await self._keeps.close()
-
-    @property
-    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """What it writes with."""
-        return (self._finds, self._keeps)
+        self._keeps: GroupCommit[Keep, None] = GroupCommit(
+            "cached answers", self._keep, backpressure=backpressure, measures=measures
+        )
+        self.commits = (self._finds, self._keeps)  # to be started before it is used
 
     async def find(self, key: str) -> KeptAnswer | None:
         """The answer kept under a key, or None."""
@@ -70,9 +70,30 @@ class Cache:
             log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
-        found = await find_answers(self._engine, keys, self._days)
-        return [found.get(key) for key in keys]
+        answers = await find_answers(self._engine, keys, self._days)
+        return [answers.get(key) for key in keys]
 
     async def _keep(self, keeps: Sequence[Keep]) -> Sequence[None]:
         await keep_answers(self._engine, {keep.key: keep.answer for keep in keeps})
         return [None for _ in keeps]
+
+
+def fingerprint(request: ChatRequest, sample: int = 0) -> str:
+    """sha256 of everything that determines an answer, as canonical JSON: the question's key in the cache.
+
+    `sample` tells equal questions apart whose answers shall differ.
+    """
+    fields: dict[str, object] = {
+        "max_tokens": request.max_tokens,
+        "messages": [{"content": message.content, "role": message.role} for message in request.messages],
+        "model": request.model,
+        "schema": request.schema,
+        "schema_name": request.schema_name,
+        "temperature": request.temperature,
+    }
+    if options := {name: value for name, value in request.options.items() if name not in SAME_ANSWER}:
+        fields["options"] = options
+    if request.headers:  # behind a gateway, one may choose another model
+        fields["headers"] = {name.lower(): value for name, value in request.headers.items()}
+    canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()

@@ -24,12 +24,12 @@ FLEX = Tier.FLEX.sent
 
 @dataclass
 class Waited:
-    """How long one item has met no capacity, over all of its questions."""
+    """The time for which one item has met no capacity, over all of its questions."""
 
     since: float | None = None  # by the loop's clock; None: it has met none
 
     def meet(self, now: float) -> None:
-        """There is no capacity; only the first time counts."""
+        """Note that there is no capacity; only the first time counts."""
         self.since = now if self.since is None else self.since
 
     def left(self, steering: Steering, now: float) -> float | None:
@@ -128,7 +128,7 @@ class Place:
         return replace(reply, no_capacity=False) if isinstance(reply, CallError) and reply.no_capacity else reply
 
     def seconds(self, reply: Reply) -> float:
-        """What a call takes of its item's deadline."""
+        """The seconds that a call takes of its item's deadline."""
         return reply.latency_ms / 1000
 
 
@@ -161,14 +161,14 @@ class _Waits:
     longest: float
     jitter: Callable[[], float]
 
-    def after(self, refusals: int, asked: float | None) -> float:
+    def after(self, refusals: int, retry_after: float | None) -> float:
         """Seconds after so many refusals in a row, from half to the whole of a doubling wait, or as asked for."""
         doubled = min(self.longest, self.first * 2.0 ** min(refusals - 1, 64))
-        return max(doubled * (0.5 + 0.5 * self.jitter()), min(asked or 0.0, self.longest))
+        return max(doubled * (0.5 + 0.5 * self.jitter()), min(retry_after or 0.0, self.longest))
 
 
 class _Room:
-    """Of one model: how many calls may be in flight, and since when there is no capacity."""
+    """The room of one model: how many calls may be in flight, and since when there is no capacity."""
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most
@@ -212,25 +212,25 @@ class _Room:
         finally:
             self._standing -= 1
 
-    def refused(self, place: FlexPlace, asked: float | None) -> None:
-        """There was no capacity for a call; of many that began together only the first makes the wait longer."""
+    def refused(self, place: FlexPlace, retry_after: float | None) -> None:
+        """Close the room to new calls; of many calls that began together only the first makes the wait longer."""
         if place not in self._inside:
             return
         self._inside.clear()
         self._refusals += 1
         self._allowed = 1
-        self._closed_until = _now() + self._waits.after(self._refusals, asked)
+        self._closed_until = _now() + self._waits.after(self._refusals, retry_after)
         self._moved.set()
 
     def answered(self, place: FlexPlace) -> None:
-        """A call was answered at this tier: there is capacity, unless another was refused since it began."""
+        """Let one more in after an answer at this tier, unless another call was refused since this one began."""
         if place not in self._inside:
             return
         self._refusals = 0
         self._allowed = min(self._most, self._allowed + 1)
 
     def left(self, place: FlexPlace) -> None:
-        """A call has ended."""
+        """Let the next one in after a call has ended."""
         self._inside.discard(place)
         self._moved.set()
 

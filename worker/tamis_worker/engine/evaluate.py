@@ -10,13 +10,14 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NOTHING, Span, SpanKind
+from tamis_producer.process.tracing import NO_SPAN, Span, SpanKind
 from tamis_schemas import ErrorKind, Provenance
 from tamis_schemas.batches import wire
 
 from .. import operations
 from ..ledger.batches import BatchConfigCache, BatchTerms
 from ..ledger.claims import Claim, ItemKey
+from ..ledger.held_claims import HeldClaims
 from ..ledger.outcomes import Outcome, refused
 from ..ledger.refusals import refusal_words
 from ..ledger.transcripts import CallsOfClaim
@@ -25,9 +26,10 @@ from ..telemetry import submission
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
+from .call_policy import CallPolicy
 from .conversation import Conversation
 from .group_commit import GroupCommit
-from .question_runner import CallPolicy, QuestionRunner
+from .question_runner import QuestionRunner
 from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended
@@ -49,7 +51,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Writers:
-    """What an evaluator writes, each in groups."""
+    """The writers of an evaluator, each of which writes in groups."""
 
     claims: GroupCommit[ItemKey, Claim | None]
     outcomes: GroupCommit[Outcome, bool]
@@ -60,19 +62,9 @@ class Writers:
         """All of them."""
         return (self.claims, self.outcomes, self.returns)
 
-    async def start(self) -> None:
-        """Begin to write."""
-        for writer in self.commits:
-            await writer.start()
-
-    async def close(self) -> None:
-        """Stop writing."""
-        for writer in self.commits:
-            await writer.close()
-
 
 class NotBegun(Exception):
-    """The worker stops, and the item was not even claimed."""
+    """Raised where the worker stops before the item is claimed."""
 
 
 class Evaluator:
@@ -81,12 +73,13 @@ class Evaluator:
     def __init__(
         self,
         writers: Writers,
-        terms: BatchConfigCache,
-        asker: QuestionRunner,
-        halting: BatchInterrupts,
+        configs: BatchConfigCache,
+        runner: QuestionRunner,
+        interrupts: BatchInterrupts,
+        held: HeldClaims,
         *,
         default_model: str,
-        patience: CallPolicy,
+        policy: CallPolicy,
         redact: Callable[[str], str] = str,
         transcripts: bool = True,
         backpressure: Backpressure | None = None,
@@ -95,23 +88,15 @@ class Evaluator:
         """`redact` takes secrets out of a text, whoever wrote it; without `transcripts` no call is put down."""
         self._schemas = SchemaTexts() if transcripts else None
         self._measures = measures
-        self._halting = halting
-        self._write = writers
-        self._terms = terms
-        self._asker = asker
+        self._interrupts = interrupts
+        self._held = held
+        self._writers = writers
+        self._configs = configs
+        self._runner = runner
         self._default_model = default_model
-        self._patience = patience
+        self._policy = policy
         self._redact = redact
         self._backpressure = backpressure or Backpressure()
-        self._held: set[ItemKey] = set()
-
-    def holds(self, key: ItemKey) -> bool:
-        """Whether an item is claimed and being worked on here."""
-        return key in self._held
-
-    def held(self) -> frozenset[ItemKey]:
-        """The items that are claimed and being worked on here."""
-        return frozenset(self._held)
 
     async def evaluate(self, key: ItemKey) -> None:
         """Return once the item's outcome is committed; at once where somebody else holds or finished the item.
@@ -120,90 +105,86 @@ class Evaluator:
         """
         if self._backpressure.trouble is not None and not await self._may_be_begun(key):
             return
-        asked = self._halting.moment
+        generation = self._interrupts.generation
         since = tracing.now()
-        claim = await self._write.claims.submit(key)
+        claim = await self._writers.claims.submit(key)
         self._measures.claimed(claim is not None)
         if claim is None:
             return
-        self._held.add(key)
-        try:
-            with self._halting.held(key.batch_id, asked, index=key.index):
-                await self._traced(claim, since)
-        finally:
-            self._held.discard(key)
+        with self._held.hold(key), self._interrupts.held(key.batch_id, generation, index=key.index):
+            await self._traced(claim, since)
 
     async def _may_be_begun(self, key: ItemKey) -> bool:
-        """Once the servers work; False where its batch is halted meanwhile: what starts it again publishes it anew."""
+        """True once the servers work; False where its batch is halted meanwhile: what resumes it publishes it anew."""
         try:
-            with self._halting.interruptible(key.batch_id):
+            with self._interrupts.interruptible(key.batch_id):
                 await self._backpressure.clear()
         except Halted:
-            if self._halting.stopped:
+            if self._interrupts.stopped:
                 raise NotBegun from None
             return False
         return True
 
     async def _traced(self, claim: Claim, since: int) -> None:
-        way = _ItemSpan(since)
+        item_span = _ItemSpan(since)
         try:
-            await self._evaluate(claim, way)
+            await self._evaluate(claim, item_span)
         finally:
-            way.span.set({"tamis.outcome": way.outcome})
-            way.span.leave()
-            way.span.end()
-            self._measures.item(way.operation, way.outcome, (tracing.now() - since) / 1e9)
+            item_span.span.set({"tamis.outcome": item_span.outcome})
+            item_span.span.leave()
+            item_span.span.end()
+            self._measures.item(item_span.operation, item_span.outcome, (tracing.now() - since) / 1e9)
 
-    async def _evaluate(self, claim: Claim, way: "_ItemSpan") -> None:
+    async def _evaluate(self, claim: Claim, item_span: "_ItemSpan") -> None:
         key = claim.key
         try:
-            terms = await self._terms.of(key.batch_id)
-            way.begin(claim, terms)
-            outcome = await self._outcome(claim, terms, way.span)
+            terms = await self._configs.of(key.batch_id)
+            item_span.begin(claim, terms)
+            outcome = await self._outcome(claim, terms, item_span.span)
             if isinstance(outcome, Return):
-                way.outcome = RETURNED
+                item_span.outcome = RETURNED
                 await self._given_back(outcome)
                 return
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
             outcome = self._fault(claim, error)
         outcome, accepted = await self._recorded(outcome)
-        way.ended(outcome)
+        item_span.ended(outcome)
         if not accepted:
-            way.outcome = REPLACED
+            item_span.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
 
     def _fault(self, claim: Claim, error: Exception) -> Outcome:
-        told = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         if isinstance(error, SQLAlchemyError):  # which quotes statements and values
-            told = f"the ledger refuses a statement: {refusal_words(error)}"
-            log.error("%s: %s", _label(claim), told)
+            message = f"the ledger refuses a statement: {refusal_words(error)}"
+            log.error("%s: %s", _label(claim), message)
         else:
             log.exception("%s", _label(claim))
-        return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(told)[:500]), Provenance())
+        return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(message)[:500]), Provenance())
 
     async def _given_back(self, back: Return) -> None:
         try:
-            await self._write.returns.submit(back)
+            await self._writers.returns.submit(back)
         except Exception:
             if back.transcript is None:
                 raise
-            await self._write.returns.submit(replace(back, transcript=None))  # it may be this that cannot be held
+            await self._writers.returns.submit(replace(back, transcript=None))  # it may be this that cannot be held
 
     async def _recorded(self, outcome: Outcome) -> tuple[Outcome, bool]:
         """The outcome as the ledger holds it, and whether it was accepted."""
         try:
-            return outcome, await self._write.outcomes.submit(outcome)
+            return outcome, await self._writers.outcomes.submit(outcome)
         except Exception as error:  # the ledger refuses it: else the item would stay running, and be paid for again
-            told = refusal_words(error)
-        log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), told)
+            refusal = refusal_words(error)
+        log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), refusal)
         if outcome.transcript is not None:
             with suppress(Exception):  # it is not the transcript that cannot be held
                 alone = replace(outcome, transcript=None)
-                return alone, await self._write.outcomes.submit(alone)
-        failed, unpaid = refused(outcome, told)
+                return alone, await self._writers.outcomes.submit(alone)
+        failed, unpaid = refused(outcome, refusal)
         with suppress(Exception):  # it is the bill that cannot be held
-            return failed, await self._write.outcomes.submit(failed)
-        return unpaid, await self._write.outcomes.submit(unpaid)
+            return failed, await self._writers.outcomes.submit(failed)
+        return unpaid, await self._writers.outcomes.submit(unpaid)
 
     async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
@@ -213,13 +194,13 @@ class Evaluator:
         if self._schemas is not None:
             transcript = TranscriptWriter(claim.key.batch_id, self._schemas, self._redact)
         model = terms.model or self._default_model
-        conversation = Conversation(self._asker, self._patience, terms, model, transcript)
-        fitted = operations.fitted(terms.operation, claim.payload, self._patience.max_prompt_chars)
+        conversation = Conversation(self._runner, self._policy, terms, model, transcript)
+        fitted = operations.fitted(terms.operation, claim.payload, self._policy.max_prompt_chars)
         try:
-            course = operations.course(
-                terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self._patience.recall_threshold
+            program = operations.program_of(
+                terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self._policy.recall_threshold
             )
-            ended = await conversation.run(course)
+            ended = await conversation.run(program)
             if isinstance(ended, Failure):  # an endpoint may say back what it was sent
                 ended = replace(ended, message=self._redact(ended.message))
             if isinstance(ended, Decided) and ended.evaluations:
@@ -238,16 +219,16 @@ def _label(claim: Claim) -> str:
 
 
 class _ItemSpan:
-    """What is told of the way of one item, by its span and by the figures."""
+    """The span of one item, and what the figures are told of it."""
 
     def __init__(self, since: int) -> None:
         self._since = since
-        self.span = NOTHING
+        self.span = NO_SPAN
         self.operation = "unknown"
         self.outcome = INTERRUPTED
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
-        """The item is claimed, and it is known what to ask."""
+        """Begin the span of an item that is claimed, once it is known what to ask."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
         self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)
@@ -263,7 +244,7 @@ class _ItemSpan:
         self.span.enter()
 
     def ended(self, outcome: Outcome) -> None:
-        """There is an outcome."""
+        """Note the outcome."""
         self.outcome = outcome.status.value
         if self.span.recording:
             cost = outcome.provenance.cost

@@ -14,7 +14,7 @@ from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import LedgerConflict
 
 from ..event_loop.loop import end_tasks
-from ..telemetry.measures import NULL_MEASURES
+from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure, Server
 
 Entry = TypeVar("Entry")
@@ -52,11 +52,13 @@ class GroupCommit(Generic[Entry, Reply]):
         write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]],
         *,
         backpressure: Backpressure | None = None,
+        measures: Measures = NULL_MEASURES,
         gather_busy: float = GATHER_BUSY,
         slow: float = SLOW,
     ) -> None:
         """`gather_busy`: seconds to wait for others where entries come in a stream. `slow`: seconds, see `SLOW`."""
         self._backpressure = backpressure or Backpressure()
+        self._measures = measures
         self._gather_busy = gather_busy
         self._slow = slow
         self._name = name
@@ -66,7 +68,6 @@ class GroupCommit(Generic[Entry, Reply]):
         self._last = 0.0  # when the last entry came
         self._interval = 1.0  # s between two entries, on average
         self._began: float | None = None  # when the present try to write began
-        self.measures = NULL_MEASURES  # told of each group; may be replaced at any time
 
     async def start(self) -> None:
         """Begin to write."""
@@ -84,7 +85,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def name(self) -> str:
-        """What it writes."""
+        """The name of what it writes."""
         return self._name
 
     @property
@@ -146,7 +147,7 @@ class GroupCommit(Generic[Entry, Reply]):
             else:
                 if self.writing < self._slow or self._queue.empty():  # slow, and more to write: not over yet
                     self._backpressure.worked(Server.LEDGER, self._name)
-                self.measures.wrote(self._name, len(group))
+                self._measures.wrote(self._name, len(group))
                 for waiting, reply in zip(group, replies, strict=True):
                     if not waiting.reply.done():
                         waiting.reply.set_result(reply)
@@ -155,9 +156,9 @@ class GroupCommit(Generic[Entry, Reply]):
                 self._began = None
 
     async def _write_noticing_delay(self, group: Sequence[_Waiting[Entry, Reply]]) -> Sequence[Reply]:
-        told = f"{self._name} wait for Postgres for more than {self._slow:g} s"
+        delay = f"{self._name} wait for Postgres for more than {self._slow:g} s"
         late = asyncio.get_running_loop().call_later(
-            self._slow, self._backpressure.failed, Server.LEDGER, self._name, told
+            self._slow, self._backpressure.failed, Server.LEDGER, self._name, delay
         )
         try:
             return await self._write([waiting.entry for waiting in group])

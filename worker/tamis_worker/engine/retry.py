@@ -1,4 +1,4 @@
-"""What follows from a call that failed: another one after a while, an error of the item, or the end of the batch.
+"""The consequence of a call that failed: another one after a while, an error of the item, or the end of the batch.
 
 | what came | what follows | counts | others wait too |
 |---|---|---|---|
@@ -37,7 +37,7 @@ FORBIDDEN = 5  # in a row: a 403 may also be about what one record says, and fiv
 
 
 class Then(Enum):
-    """What follows."""
+    """The consequences there are."""
 
     RETRY = auto()
     GIVE_UP = auto()
@@ -46,7 +46,7 @@ class Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How patient one item is. Times are in seconds."""
+    """The patience with one item. Times are in seconds."""
 
     max_calls: int  # of one question, that count
     deadline: float  # of the item, rate-limit waits not counted
@@ -57,7 +57,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """What follows from a call that failed. Made by `retry`, `give_up` and `halt`."""
+    """The consequence of a call that failed. Made by `retry`, `give_up` and `halt`."""
 
     then: Then
     after: float = 0.0  # seconds
@@ -102,7 +102,7 @@ def decide(
     anew: bool = False,
     hopeless: bool = False,
 ) -> RetryDecision:
-    """What follows from a call that failed.
+    """Decide what follows from a call that failed.
 
     Args:
         error: of the call just made, or why its answer cannot be used.
@@ -132,9 +132,9 @@ def decide(
     if attempt >= policy.max_calls:
         return RetryDecision.give_up(kind)
     if kind in TRANSIENT:
-        asked = error.retry_after if kind is ErrorKind.SERVER else None
-        after = max(0.0, asked) if asked is not None else backoff(attempt, policy, jitter)
-        decision = RetryDecision.retry(after, counts=True, blocks=asked is not None)
+        retry_after = error.retry_after if kind is ErrorKind.SERVER else None
+        after = max(0.0, retry_after) if retry_after is not None else backoff(attempt, policy, jitter)
+        decision = RetryDecision.retry(after, counts=True, blocks=retry_after is not None)
     elif anew and (kind in UNUSABLE or kind is ErrorKind.TRUNCATED):
         decision = RetryDecision.retry(0.0, counts=True, anew=True)
     elif kind is ErrorKind.TRUNCATED and not _met({kind}, earlier, attempt):

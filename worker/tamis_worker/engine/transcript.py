@@ -24,7 +24,7 @@ from ..llm.prompt_cache import MARKS, PARAMETERS
 
 MOST_SCHEMAS = 64  # whose JSON is remembered; a worker asks for few shapes at a time
 NOT_PARAMETERS = frozenset({"messages", "response_format"})
-COUNTS = tuple(one.name for one in fields(Usage))
+COUNTS = tuple(count.name for count in fields(Usage))
 
 _NO_USAGE = Usage()
 
@@ -37,9 +37,9 @@ class SchemaTexts:
 
     def of(self, batch: object, name: str, schema: Schema) -> tuple[str, str]:
         """The sha256 and the text of a schema. Of a batch's shape by this name the last one is remembered."""
-        known = self._written.get((batch, name))
-        if known is not None and known[0] == schema:  # comparing takes a quarter of the time that writing does
-            return known[1], known[2]
+        last = self._written.get((batch, name))
+        if last is not None and last[0] == schema:  # comparing takes a quarter of the time that writing does
+            return last[1], last[2]
         text: str = storable(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
         if len(self._written) >= MOST_SCHEMAS:
             self._written.clear()
@@ -69,7 +69,7 @@ class TranscriptWriter:
 
     @property
     def written(self) -> CallsOfClaim | None:
-        """What was put down; None where nothing was asked."""
+        """The calls put down so far; None where there were none."""
         return CallsOfClaim(tuple(self._calls), self._prompts) if self._calls else None
 
     def add(self, call: dict[str, Any]) -> int:
@@ -92,7 +92,7 @@ class TranscriptWriter:
         return sha256
 
     def foreign(self, text: str) -> str:
-        """What somebody else wrote, as it may be kept."""
+        """A text that somebody else wrote, as it may be kept."""
         kept: str = storable(self._redact(text))
         return kept
 
@@ -106,7 +106,7 @@ class QuestionTranscript:
         self._before: tuple[int, Sequence[Mapping[str, Any]]] | None = None  # place and messages of the call before
 
     def found(self, request: ChatRequest, content: str, model: str, deviations: Sequence[str]) -> None:
-        """The cache had an answer that could be read."""
+        """Put down that the cache had an answer that could be read."""
         call = {**self._about, "cached": True, **self._sent(request, None)}
         call["answer"] = {**self._bounded(content, LONGEST_ANSWER), "model": storable(model)}
         call["reading"] = self._read(None, deviations)
@@ -120,7 +120,7 @@ class QuestionTranscript:
         error: CallError | None,
         deviations: Sequence[str],
     ) -> None:
-        """A call came back; `error` is why its answer could not be used, or the reply itself."""
+        """Put down a call that came back; `error` is why its answer could not be used, or the reply itself."""
         call = {**self._about, **self._sent(request, reply.body)}
         if reply.rung is not None:
             call["rung"] = reply.rung.value
@@ -129,12 +129,12 @@ class QuestionTranscript:
             call["answer"] = {**self._bounded(reply.content, LONGEST_ANSWER), **answer, "thoughts": reply.thoughts}
             call["reading"] = self._read(error, deviations)
         else:
-            told: dict[str, Any] = {"kind": reply.kind.value, "message": self._writer.foreign(reply.message)}
+            failure: dict[str, Any] = {"kind": reply.kind.value, "message": self._writer.foreign(reply.message)}
             if reply.status is not None:
-                told["status"] = reply.status
+                failure["status"] = reply.status
             if reply.content:
-                told |= self._bounded(reply.content, LONGEST_ANSWER)
-            call["error"] = told
+                failure |= self._bounded(reply.content, LONGEST_ANSWER)
+            call["error"] = failure
             if not reply.sent:
                 call["sent"] = False
         if reply.usage != _NO_USAGE:
@@ -158,24 +158,24 @@ class QuestionTranscript:
             parameters |= {name: value for name, value in request.options.items() if name not in MARKS}
             return {**self._messages(plain), "format": named, "parameters": self._without_secrets(parameters)}
         written = self._messages(body["messages"])
-        if (asked := body.get("response_format")) is not None:
-            written["format"] = self._format(asked)
+        if (response_format := body.get("response_format")) is not None:
+            written["format"] = self._format(response_format)
         parameters = {name: value for name, value in body.items() if name not in NOT_PARAMETERS}
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The messages, or what of them is not in the call before."""
         if self._before is None:
-            return {"messages": [self._message(one, storable) for one in messages]}
+            return {"messages": [self._message(message, storable) for message in messages]}
         place, earlier = self._before
         shared = 0
-        for one, other in zip(messages, earlier, strict=False):
-            if one != other:
+        for message, before in zip(messages, earlier, strict=False):
+            if message != before:
                 break
             shared += 1
         return {
             "after": [place, shared],
-            "messages": [self._message(one, self._writer.foreign) for one in messages[shared:]],
+            "messages": [self._message(message, self._writer.foreign) for message in messages[shared:]],
         }
 
     def _message(self, message: Mapping[str, Any], kept: Callable[[str], str]) -> dict[str, Any]:
@@ -192,35 +192,35 @@ class QuestionTranscript:
             written |= _bounded(kept(content), LONGEST_MESSAGE)
         return {**written, "marks": marks} if marks else written
 
-    def _format(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        if "json_schema" not in asked:
-            return {"type": asked["type"]}
-        named = asked["json_schema"]
+    def _format(self, response_format: Mapping[str, Any]) -> dict[str, Any]:
+        if "json_schema" not in response_format:
+            return {"type": response_format["type"]}
+        named = response_format["json_schema"]
         sha256 = self._writer.schema(named["name"], named["schema"])
-        return {"type": asked["type"], "name": named["name"], "sha256": sha256}
+        return {"type": response_format["type"], "name": named["name"], "sha256": sha256}
 
     def _read(self, error: CallError | None, deviations: Sequence[str]) -> dict[str, Any]:
         if error is not None:
             return {"usable": False, "kind": error.kind.value, "why": self._writer.foreign(error.message)}
         if not deviations:
             return {"usable": True}
-        return {"usable": True, "deviations": [self._writer.foreign(one) for one in deviations]}
+        return {"usable": True, "deviations": [self._writer.foreign(deviation) for deviation in deviations]}
 
     def _bounded(self, text: str, longest: int) -> dict[str, Any]:
         return _bounded(self._writer.foreign(text), longest)
 
-    def _without_secrets(self, given: Any, name: str = "") -> Any:
+    def _without_secrets(self, parameters: Any, name: str = "") -> Any:
         """Parameters that may be kept: no value under a name of a secret, and no secret of this process."""
-        match given:
+        match parameters:
             case str():
                 secret = name not in PARAMETERS and SECRET_NAMES.search(name) is not None
-                return HIDDEN if secret else self._writer.foreign(given)
+                return HIDDEN if secret else self._writer.foreign(parameters)
             case Mapping():
-                return {storable(key): self._without_secrets(value, key) for key, value in given.items()}
+                return {storable(key): self._without_secrets(value, key) for key, value in parameters.items()}
             case list() | tuple():
-                return [self._without_secrets(value, name) for value in given]
+                return [self._without_secrets(value, name) for value in parameters]
             case _:
-                return given
+                return parameters
 
 
 @lru_cache(maxsize=256)  # a worker asks for few batches at a time, about thousands of records each

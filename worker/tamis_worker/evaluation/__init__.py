@@ -6,13 +6,7 @@ Each takes models or dicts with their fields, and returns an `Evaluation`: a val
 from .agreement import agreement_pattern, multi_source_agreement
 from .extraction import aggregated_confidence, semantic_validation
 from .precision import context_precision
-from .recall import (
-    RECALL_THRESHOLD,
-    context_recall_heuristic,
-    context_recall_llm,
-    escalates,
-    recall_warning,
-)
+from .recall import RECALL_THRESHOLD, context_recall_heuristic, context_recall_llm, escalates, recall_warning
 from .relevance import context_relevance
 
 __all__ = [

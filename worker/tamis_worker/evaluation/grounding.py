@@ -36,19 +36,19 @@ class Passages:
         self._records: dict[int, QuotedRecord] = {}
         self._left = COMPARED
 
-    def validated(self, one: Extraction, *, by_value: bool = True) -> Extraction:
+    def validated(self, extraction: Extraction, *, by_value: bool = True) -> Extraction:
         """The extraction, with what became of its evidence; without `by_value` only the evidence must be there.
 
         The value is compared with the chunk's own words, not with what the model made of them.
         """
-        number, evidence = one.chunk_number, (one.evidence or "").strip()
+        number, evidence = extraction.chunk_number, (extraction.evidence or "").strip()
         if number is None or not 1 <= number <= len(self._chunks) or not evidence:
-            return one
+            return extraction
         quote = self._quote(number, evidence)
         if quote is None:
-            return one
-        said = quote.found and (not by_value or says(self._words(number, quote), one.value))
-        return one.model_copy(update={"quote": quote, "validated": said})
+            return extraction
+        holds = quote.found and (not by_value or says(self._words(number, quote), extraction.value))
+        return extraction.model_copy(update={"quote": quote, "validated": holds})
 
     def _quote(self, number: int, evidence: str) -> Quote | None:
         record = self._records.get(number)
@@ -60,7 +60,7 @@ class Passages:
         return quote
 
     def _words(self, number: int, quote: Quote) -> str:
-        """What the chunk says there, in whole words: "12" is not what a chunk says that has 1,250."""
+        """The chunk's own words there, as whole words: "12" is not what a chunk says that has 1,250."""
         text = self._chunks[number - 1].text
         start, end = quote.start or 0, len(text) if quote.end is None else quote.end
         before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
@@ -116,7 +116,7 @@ def _readings(written: str) -> Iterator[Decimal]:
 def _says_text(passage: str, value: str) -> bool:
     record = QuotedRecord({"evidence": passage})
     record.left = ALIKE
-    found = record.find(value)
-    if found is not None:
-        return found.found
+    quote = record.find(value)
+    if quote is not None:
+        return quote.found
     return FoldedText(value).folded.strip() in FoldedText(passage).folded  # marks alone: "+", "***"

@@ -8,13 +8,14 @@ from tamis_schemas.records.chunk import BM25, KNN, distinct
 
 from .metric_result import (
     PLACES,
-    GivenChunk,
-    GivenExtraction,
+    ChunkLike,
+    ExtractionLike,
+    as_model,
     category,
     chunks_of,
     extractions_of,
+    no_value,
     score,
-    without,
 )
 
 HEURISTIC, LLM, WARNING = "context_recall_heuristic", "context_recall_llm", "recall_warning"
@@ -28,37 +29,37 @@ FEW = 0.5  # of what was retrieved: fewer chunks left mean that score thresholds
 
 NOT_ASKED = "not asked: the heuristic is not under the threshold, and no limit was hit"
 
-GivenRetrieval: TypeAlias = Retrieval | Mapping[str, Any] | None
+RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
 
 
 def context_recall_heuristic(
-    extractions: Iterable[GivenExtraction], chunks: Iterable[GivenChunk], retrieval: GivenRetrieval = None
+    extractions: Iterable[ExtractionLike], chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None
 ) -> Evaluation:
     """The share of the chunks that are cited, times 0.7 where a limit was hit, else 0.85 where much was filtered out.
 
     Rounded to three places (spec 4). A chunk that two methods found is one chunk; a number without a chunk cites none.
     """
-    given = chunks_of(chunks)
-    if not given:
-        return without(HEURISTIC, "score", "no chunks")
-    available = len(distinct(given))
-    cited = {one.chunk_number for one in extractions_of(extractions) if one.chunk_number is not None}
+    chunks = chunks_of(chunks)
+    if not chunks:
+        return no_value(HEURISTIC, "score", "no chunks")
+    available = len(distinct(chunks))
+    cited = {each.chunk_number for each in extractions_of(extractions) if each.chunk_number is not None}
     recall = sum(number <= available for number in cited) / available
     left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
-    recall *= left.get(_warning(given, _retrieval(retrieval)) or "", 1.0)
+    recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
     return score(HEURISTIC, round(recall, PLACES))
 
 
-def recall_warning(chunks: Iterable[GivenChunk], retrieval: GivenRetrieval = None) -> Evaluation:
+def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
     """`HIT_RETRIEVAL_LIMIT`, else `HIGH_THRESHOLD_FILTERING`, where either is the case (spec 4)."""
-    given, bounds = chunks_of(chunks), _retrieval(retrieval)
-    if not given:
-        return without(WARNING, "categorical", "no chunks")
+    chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
+    if not chunks:
+        return no_value(WARNING, "categorical", "no chunks")
     if bounds == Retrieval():
-        return without(WARNING, "categorical", "neither the limits of the search nor its total are given")
-    warning = _warning(given, bounds)
+        return no_value(WARNING, "categorical", "neither the limits of the search nor its total are given")
+    warning = _warning(chunks, bounds)
     if warning is None:
-        return without(WARNING, "categorical", "nothing to warn of")
+        return no_value(WARNING, "categorical", "nothing to warn of")
     return category(WARNING, warning)
 
 
@@ -71,15 +72,8 @@ def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = REC
 def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
     """The score that a model gave; `reason` says why there is no answer."""
     if answer is None:
-        return without(LLM, "score", reason)
-    given = answer if isinstance(answer, RecallAnswer) else RecallAnswer.model_validate(dict(answer))
-    return score(LLM, given.score)
-
-
-def _retrieval(given: GivenRetrieval) -> Retrieval:
-    if given is None:
-        return Retrieval()
-    return given if isinstance(given, Retrieval) else Retrieval.model_validate(dict(given))
+        return no_value(LLM, "score", reason)
+    return score(LLM, as_model(RecallAnswer, answer).score)
 
 
 def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:

@@ -1,4 +1,4 @@
-"""What every item of a batch shares: its operation, its model and its means.
+"""The terms that every item of a batch shares: its operation, its model and its means.
 
 Only the priority ever changes, so the rest is read once; `BatchConfigCache.follow` is told of the priority.
 """
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class BatchTerms:
-    """What to ask, whom, and on which terms. One object for all items of a batch: its priority may change under way."""
+    """The question, the model and the means of a batch; one object for all items, as its priority may change."""
 
     batch_id: UUID
     operation: Operation
@@ -73,19 +73,19 @@ class BatchConfigCache:
         """Take on the priorities that batches have now; those whose priority was another one until now."""
         changed = []
         for batch_id, priority in priorities.items():
-            known = self._known.get(batch_id)
-            if known is not None and known.priority is not priority:
-                known.priority = priority
+            terms = self._known.get(batch_id)
+            if terms is not None and terms.priority is not priority:
+                terms.priority = priority
                 changed.append(batch_id)
         return changed
 
     async def _read(self, batch_id: UUID) -> BatchTerms:
         async with transaction(self._engine) as connection:
             c = batches.c
-            asked = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent, c.steering).where(
+            statement = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent, c.steering).where(
                 c.id == batch_id
             )
-            row = (await connection.execute(asked)).one()
+            row = (await connection.execute(statement)).one()
         return BatchTerms(
             batch_id,
             parse_operation(row.params),

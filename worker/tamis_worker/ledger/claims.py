@@ -4,7 +4,7 @@ A claim raises the item's fence; only a result under the current fence is accept
 of the worker that holds it, so one heartbeat a worker keeps all its claims alive.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -74,11 +74,11 @@ async def claim(
     *,
     worker: str,
     max_claims: int,
-    doubted: Collection[ItemKey] = (),
+    in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
     """A claim, or None, for each key in order; None where the item is finished or validly claimed.
 
-    A key that stands twice (two deliveries of one message) is granted once. `doubted` are those that the worker may
+    A key that stands twice (two deliveries of one message) is granted once. `in_doubt` are those that the worker may
     hold without knowing of it: they are granted as if they were nobody's. Raises `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
@@ -87,7 +87,7 @@ async def claim(
             {
                 "batch_ids": [key.batch_id for key in keys],
                 "indexes": [key.index for key in keys],
-                "doubted": [key in doubted for key in keys],
+                "doubted": [key in in_doubt for key in keys],
                 "worker": worker,
                 "max_claims": max_claims,
             },
@@ -109,9 +109,9 @@ WHERE i.state <> 'running' OR i.worker IS DISTINCT FROM :worker
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
     """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
-    asked = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys], "worker": worker}
+    parameters = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys], "worker": worker}
     async with transaction(engine) as connection:
-        return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, asked)]
+        return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, parameters)]
 
 
 class Claims:
@@ -121,13 +121,13 @@ class Claims:
     nobody would ever take it away: what is in doubt is asked for once more.
     """
 
-    def __init__(self, engine: AsyncEngine, *, worker: str, max_claims: int, holds: Callable[[ItemKey], bool]) -> None:
-        """`holds`: whether the worker knows that it holds an item."""
+    def __init__(self, engine: AsyncEngine, *, worker: str, max_claims: int, held: Container[ItemKey]) -> None:
+        """`held`: the items that the worker knows it holds."""
         self._engine = engine
         self._worker = worker
         self._max_claims = max_claims
-        self._holds = holds
-        self._doubted: set[ItemKey] = set()
+        self._held = held
+        self._in_doubt: set[ItemKey] = set()
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | None]:
         """As `claim` says; after `LedgerUnavailable` to be called again with the same keys."""
@@ -137,10 +137,10 @@ class Claims:
                 keys,
                 worker=self._worker,
                 max_claims=self._max_claims,
-                doubted={key for key in self._doubted if not self._holds(key)},
+                in_doubt={key for key in self._in_doubt if key not in self._held},
             )
         except LedgerUnavailable:
-            self._doubted.update(keys)
+            self._in_doubt.update(keys)
             raise
-        self._doubted.difference_update(keys)
+        self._in_doubt.difference_update(keys)
         return granted

@@ -6,6 +6,8 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Self
 
 import psycopg
 from sqlalchemy.exc import SQLAlchemyError
@@ -58,6 +60,24 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
     )
     set_in_transactions(engine.sync_engine, where, SETTINGS)
     return engine
+
+
+@dataclass(frozen=True)
+class LedgerEngines:
+    """A worker's two pools of connections to the ledger; they connect on first use."""
+
+    transactions: AsyncEngine
+    statements: AsyncEngine  # of which each is a transaction of its own
+
+    @classmethod
+    def of(cls, database_url: str) -> Self:
+        """The pools for a worker's loop."""
+        return cls(connect(database_url), connect(database_url, single_statements=True))
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await self.transactions.dispose()
+        await self.statements.dispose()
 
 
 @asynccontextmanager

@@ -7,8 +7,8 @@ from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
-from ..llm.lesson import Learned
 from ..llm.rung import START, Rung, is_below
+from ..llm.rung_state import RungState
 from .connection import transaction
 from .storable import storable
 
@@ -56,19 +56,19 @@ class LedgerDialects:
         self._endpoint = storable(endpoint)
         self._lease_for = lease_for
 
-    async def look(self, model: str) -> Learned | None:
+    async def look(self, model: str) -> RungState | None:
         """See `DialectStore`."""
         row = await self._row(_LOOK, model)
-        return None if row is None else _learned(row)
+        return None if row is None else _state(row)
 
     async def lease(self, model: str, holder: str) -> Leased:
         """See `DialectStore`."""
         row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=self._lease_for)
         if row is not None:
-            return Leased(_learned(row), granted=True)
-        return Leased(await self.look(model) or Learned(), granted=False)
+            return Leased(_state(row), granted=True)
+        return Leased(await self.look(model) or RungState(), granted=False)
 
-    async def exchange(self, model: str, seen: Learned, then: Learned) -> Learned:
+    async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
         """See `DialectStore`."""
         row = await self._row(
             _EXCHANGE,
@@ -80,23 +80,22 @@ class LedgerDialects:
             seen_proven=seen.proven,
             seen_unusable=seen.unusable,
         )
-        return await self.look(model) or then if row is None else _learned(row)
+        return await self.look(model) or then if row is None else _state(row)
 
     async def release(self, model: str, holder: str) -> None:
         """See `DialectStore`."""
         async with transaction(self._engine) as connection:
-            given = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
-            await connection.execute(_RELEASE, given)
+            parameters = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
+            await connection.execute(_RELEASE, parameters)
 
-    async def _row(self, statement: TextClause, model: str, **given: object) -> Row[tuple[object, ...]] | None:
+    async def _row(self, statement: TextClause, model: str, **parameters: object) -> Row[tuple[object, ...]] | None:
         below = [rung.value for rung in Rung if is_below(rung, START)]
-        given |= {"endpoint": self._endpoint, "model": storable(model), "below": below, "climb_after": CLIMB_AFTER}
+        parameters |= {"endpoint": self._endpoint, "model": storable(model), "below": below, "climb_after": CLIMB_AFTER}
         async with transaction(self._engine) as connection:
-            return (await connection.execute(statement, given)).one_or_none()
+            return (await connection.execute(statement, parameters)).one_or_none()
 
 
-def _learned(row: Row[tuple[object, ...]]) -> Learned:
+def _state(row: Row[tuple[object, ...]]) -> RungState:
     # A rung that only a later release knows is the lowest to this one, which asks for the least.
-    known = [rung for rung in Rung if rung.value == row.rung]
-    rung = known[0] if known else Rung.REMINDED
-    return Learned(rung, proven=row.proven, unusable=row.unusable, due=row.due)
+    rung = next((rung for rung in Rung if rung.value == row.rung), Rung.REMINDED)
+    return RungState(rung, proven=row.proven, unusable=row.unusable, due=row.due)

@@ -63,7 +63,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Of a result: its item failed. One that was to be asked again, and was cancelled, keeps its last failure's row."""
+    """True of the result of a failed item. One that was cancelled before it was asked again keeps its failure's row."""
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)
 
@@ -90,35 +90,35 @@ def _confidence(connection: Connection, batch_id: UUID) -> ConfidenceDistributio
 
 
 def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]:
-    """Of each metric how many values there are, what they are, and why there are no more."""
-    said = evaluations.c
+    """The number of values of each metric, what they are, and why there are no more."""
+    c = evaluations.c
     statement = (
         select(
-            *(said.label, said.category, said.reason, func.count().label("n")),
-            *(func.avg(said.score).cast(Float).label("mean"), func.min(said.score).label("minimum")),
+            *(c.label, c.category, c.reason, func.count().label("n")),
+            *(func.avg(c.score).cast(Float).label("mean"), func.min(c.score).label("minimum")),
         )
-        .where(said.batch_id == batch_id)
-        .group_by(said.label, said.category, said.reason)
-        .order_by(said.label, func.count().desc(), said.category, said.reason)
+        .where(c.batch_id == batch_id)
+        .group_by(c.label, c.category, c.reason)
+        .order_by(c.label, func.count().desc(), c.category, c.reason)
     )
-    found: dict[str, MetricFigures] = {}
+    by_label: dict[str, MetricFigures] = {}
     for row in connection.execute(statement):
-        one = found.get(row.label, MetricFigures(n=0))
+        figures = by_label.get(row.label, MetricFigures(n=0))
         if row.reason is not None:
-            changes: dict[str, Any] = {"without": one.without | {row.reason: row.n}}
+            changes: dict[str, Any] = {"without": figures.without | {row.reason: row.n}}
         elif row.category is not None:
-            changes = {"n": one.n + row.n, "categories": one.categories | {row.category: row.n}}
+            changes = {"n": figures.n + row.n, "categories": figures.categories | {row.category: row.n}}
         else:
             changes = {"n": row.n, "mean": row.mean, "minimum": row.minimum}
-        found[row.label] = one.model_copy(update=changes)
-    return found
+        by_label[row.label] = figures.model_copy(update=changes)
+    return by_label
 
 
 def _escalations(connection: Connection, batch_id: UUID) -> Proportion:
     """Items whose recall a model was asked about, out of all with metrics."""
-    said = evaluations.c
-    asked = (said.label == LLM) & said.reason.is_distinct_from(NOT_ASKED)
-    items_of = func.count(said.idx.distinct())
-    statement = select(items_of.filter(asked).label("asked"), items_of.label("all")).where(said.batch_id == batch_id)
+    c = evaluations.c
+    asked = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
+    items_of = func.count(c.idx.distinct())
+    statement = select(items_of.filter(asked).label("asked"), items_of.label("all")).where(c.batch_id == batch_id)
     row = connection.execute(statement).one()
     return wilson(row.asked, row.all)

@@ -27,7 +27,7 @@ LARGEST_INTEGER = 2**31 - 1  # of Postgres
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one claim."""
+    """The end of one claim."""
 
     claim: Claim
     ended: Decided | Failure
@@ -56,10 +56,10 @@ WITH given AS (
     FROM given
     WHERE i.batch_id = given.batch_id AND i.idx = given.idx AND i.fence = given.fence AND i.state = 'running'
     RETURNING i.batch_id, i.idx, i.fence
-), said AS (
+), evaluated AS (
     INSERT INTO evaluations (batch_id, idx, field, label, metric_type, score, category, reason)
-    SELECT said.batch_id, said.idx, said.field, said.label, said.metric_type, said.score, said.category, said.reason
-    FROM json_to_recordset(CAST(:evaluations AS json)) AS said(
+    SELECT e.batch_id, e.idx, e.field, e.label, e.metric_type, e.score, e.category, e.reason
+    FROM json_to_recordset(CAST(:evaluations AS json)) AS e(
         batch_id uuid, idx int, fence int, field text, label text, metric_type text, score float8, category text,
         reason text)
     JOIN accepted USING (batch_id, idx, fence)
@@ -113,7 +113,7 @@ RETURNING batch_id, idx
 
 
 async def record(engine: AsyncEngine, outcomes: Sequence[Outcome], known: KnownPrompts | None = None) -> Sequence[bool]:
-    """For each outcome in order, whether it was accepted; False under a stale fence, which is not an error.
+    """Return for each outcome in order whether it was accepted; False under a stale fence, which is not an error.
 
     `known` are the common texts that need not be sent again; None: all are sent.
     Written again after a lost reply, an outcome that was accepted the first time is False the second: its row stands.
@@ -135,7 +135,7 @@ async def record(engine: AsyncEngine, outcomes: Sequence[Outcome], known: KnownP
 
 
 def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:
-    """What to record in the place of an outcome that the ledger refuses: a failure of the item, with its bill.
+    """The outcomes to record in the place of one that the ledger refuses: a failure of the item, with its bill.
 
     The second one is for where it is the bill that cannot be held.
     """
@@ -188,17 +188,17 @@ def _evaluations(outcome: Outcome) -> list[dict[str, Any]]:
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}
-    for one in outcome.ended.evaluations:
-        field = storable(one.field or "")
-        rows[field, one.label] = {
+    for evaluation in outcome.ended.evaluations:
+        field = storable(evaluation.field or "")
+        rows[field, evaluation.label] = {
             "batch_id": str(outcome.claim.key.batch_id),
             "idx": outcome.claim.key.index,
             "fence": outcome.claim.fence,
             "field": field,
-            "label": one.label,
-            "metric_type": one.metric_type,
-            "score": None if isinstance(one.value, str) else one.value,
-            "category": storable(one.value) if isinstance(one.value, str) else None,
-            "reason": storable(one.reason),
+            "label": evaluation.label,
+            "metric_type": evaluation.metric_type,
+            "score": None if isinstance(evaluation.value, str) else evaluation.value,
+            "category": storable(evaluation.value) if isinstance(evaluation.value, str) else None,
+            "reason": storable(evaluation.reason),
         }
     return list(rows.values())

@@ -3,7 +3,7 @@
 What else is decided about a batch elsewhere is read with it: its priority.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from uuid import UUID
 
 from sqlalchemy import select, update
@@ -15,12 +15,16 @@ from tamis_schemas.ledger import batches
 from .connection import transaction
 
 
-async def pause(engine: AsyncEngine, batch_id: UUID, pause: Pause) -> bool:
-    """Pause a batch that runs; False where it does not: what is there stands. Raises `LedgerUnavailable`."""
+async def pause(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
+    """Pause a batch that runs; False where it does not: what is there stands. Raises `LedgerUnavailable`.
+
+    `redact` takes secrets out of the message: an endpoint may say back what it was sent.
+    """
+    shown = pause.model_copy(update={"message": pause.message and redact(pause.message)})
     statement = (
         update(batches)
         .where(batches.c.id == batch_id, batches.c.state == BatchStatus.RUNNING)
-        .values(state=BatchStatus.PAUSED, pause=pause.model_dump(mode="json"))
+        .values(state=BatchStatus.PAUSED, pause=shown.model_dump(mode="json"))
         .returning(batches.c.id)
     )
     async with transaction(engine) as connection:

@@ -1,4 +1,4 @@
-"""What a dead worker or a lost message left behind, found in the ledger.
+"""The traces that a dead worker or a lost message left in the ledger.
 
 Redis delivers each queue in order. So a message is lost (or stuck with a worker that died) when its item is still
 pending although its queue is empty, or although an item whose message was published later has been claimed for a while.
@@ -52,10 +52,10 @@ ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at
 """)
 
 
-async def count(connection: AsyncConnection, found: Mapping[str, int]) -> None:
+async def count(connection: AsyncConnection, repaired: Mapping[str, int]) -> None:
     """Add to what was ever repaired, by kind."""
-    kinds = sorted(kind for kind, n in found.items() if n)
-    await connection.execute(_COUNT, {"kinds": kinds, "counts": [found[kind] for kind in kinds]})
+    kinds = sorted(kind for kind, n in repaired.items() if n)
+    await connection.execute(_COUNT, {"kinds": kinds, "counts": [repaired[kind] for kind in kinds]})
 
 
 async def try_lock(connection: AsyncConnection) -> bool:

@@ -1,4 +1,4 @@
-"""What the ledger refuses, in words that hold neither a statement nor a value of it. Pure."""
+"""The refusals of the ledger, in words that hold neither a statement nor a value of it. Pure."""
 
 import re
 

@@ -86,16 +86,19 @@ async def give_back(
     async with transaction(engine) as connection:
         batch_ids = list({claim.key.batch_id for claim in claims})
         states = {row.id: row.state for row in await connection.execute(_STATES, {"batch_ids": batch_ids})}
-        given = {(row.batch_id, row.idx) for row in await connection.execute(_GIVE_BACK, _arguments(claims))}
+        returned = {(row.batch_id, row.idx) for row in await connection.execute(_GIVE_BACK, _arguments(claims))}
         bills = [_bill(claim, bill) for claim, bill in zip(claims, paid, strict=False) if bill.calls]
-        bills = [bill for bill in bills if (bill["batch_id"], bill["idx"]) in given]
+        bills = [bill for bill in bills if (bill["batch_id"], bill["idx"]) in returned]
         if bills:
             await connection.execute(_BILL, {"bills": json.dumps(bills, default=str)})
-        asked = [TranscribedClaim(one, told) for one, told in zip(claims, transcripts, strict=False) if told]
-        asked = [one for one in asked if (one.claim.key.batch_id, one.claim.key.index) in given]
-        if asked:
-            prompts = prompt_rows(KnownPrompts().new(asked))
-            await connection.execute(_TRANSCRIBE, {"transcripts": transcript_rows(asked), "prompts": prompts})
+        transcribed = [
+            TranscribedClaim(claim, transcript)
+            for claim, transcript in zip(claims, transcripts, strict=False)
+            if transcript and (claim.key.batch_id, claim.key.index) in returned
+        ]
+        if transcribed:
+            prompts = prompt_rows(KnownPrompts().new(transcribed))
+            await connection.execute(_TRANSCRIBE, {"transcripts": transcript_rows(transcribed), "prompts": prompts})
         cancelled = [claim for claim in claims if states.get(claim.key.batch_id) == BatchStatus.CANCELLED]
         if cancelled:
             await connection.execute(_CANCEL, _arguments(cancelled))

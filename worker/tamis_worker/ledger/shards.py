@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Closing(StrEnum):
-    """What came of the attempt to close a shard."""
+    """The result of the attempt to close a shard."""
 
     OPEN = "open"  # items of it are still to be decided
     CLOSED = "closed"  # the batch has more shards

@@ -18,7 +18,7 @@ from .connection import transaction
 
 @dataclass(frozen=True, slots=True)
 class BudgetChange:
-    """What one call changes in its batch's spending: a reservation before it, a settlement after it."""
+    """The change of a batch's spending by one call: a reservation before it, a settlement after it."""
 
     batch_id: UUID
     reserve: Decimal = Decimal(0)  # dollars; asked for, granted or not
@@ -75,7 +75,7 @@ class _Doubt:
     """A group that may have been committed: the reply to its commit did not come."""
 
     transaction: str
-    standings: Sequence[BudgetState]
+    states: Sequence[BudgetState]
 
 
 class Spending:
@@ -89,14 +89,14 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """How the batch of each change stands afterwards, in their order. Raises `LedgerUnavailable`."""
+        """Write changes; the state of each one's batch afterwards, in their order. Raises `LedgerUnavailable`."""
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":
                 raise LedgerUnavailable("a commit of spending is not over yet")
             self._doubt = None
             if ended == "committed":
-                return doubt.standings
+                return doubt.states
         async with transaction(self._engine) as connection:
             rows = await connection.execute(
                 _CHANGE,
@@ -108,17 +108,17 @@ class Spending:
                 },
             )
             by_batch = {row.batch_id: row for row in rows}
-            standings = [_standing(number, by_batch[one.batch_id]) for number, one in enumerate(changes, 1)]
+            states = [_state(number, by_batch[change.batch_id]) for number, change in enumerate(changes, 1)]
             # From here to the end of the block the transaction may be committed without our hearing of it.
-            self._doubt = _Doubt(next(iter(by_batch.values())).transaction, standings)
+            self._doubt = _Doubt(next(iter(by_batch.values())).transaction, states)
         self._doubt = None
-        return standings
+        return states
 
     async def _ended(self, name: str) -> str:
         async with transaction(self._engine) as connection:
             return str((await connection.execute(_ENDED, {"transaction": name})).scalar_one())
 
 
-def _standing(number: int, row: Row[tuple[object, ...]]) -> BudgetState:
+def _state(number: int, row: Row[tuple[object, ...]]) -> BudgetState:
     most = Decimal("Infinity") if row.max_cost is None else row.max_cost
     return BudgetState(granted=number <= row.last, max_cost=most, spent=row.spent, reserved=row.reserved)

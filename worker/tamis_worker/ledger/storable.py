@@ -1,4 +1,4 @@
-"""What Postgres can hold of what a model wrote."""
+"""A model's words, as far as Postgres can hold them."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ MOST_KNOWN = 4_096  # texts that a process knows to be in the ledger; more are o
 
 @dataclass(frozen=True)
 class CallsOfClaim:
-    """What was asked and answered for one claim, as `tamis_schemas.answers.transcript` has it."""
+    """The calls that were made for one claim, as `tamis_schemas.answers.transcript` has it."""
 
     calls: Sequence[Mapping[str, Any]]
     prompts: Mapping[str, str] = field(default_factory=dict)  # by sha256: the texts that the calls name by it
@@ -35,16 +35,16 @@ class KnownPrompts:
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
         """The texts of these claims that may not be in the ledger yet, in one order for all workers."""
-        found = {
+        new = {
             (one.claim.key.batch_id, sha256): text
             for one in claims
             for sha256, text in one.transcript.prompts.items()
             if (one.claim.key.batch_id, sha256) not in self._known
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(new.items()))
 
     def committed(self, texts: Iterable[tuple[UUID, str]], batches: Iterable[UUID]) -> None:
-        """Texts were committed, of those batches at least of which an outcome was accepted."""
+        """Note that texts were committed, of those batches at least of which an outcome was accepted."""
         accepted = set(batches)
         if len(self._known) > MOST_KNOWN:
             self._known.clear()

@@ -1,7 +1,7 @@
 """Who is served next of all who wait in one process: batches in turn, each as often as its priority weighs.
 
 Weighted fair queueing. Each batch has a clock, which a grant moves on by 1 / weight; the batch whose clock is furthest
-behind is served next. Whoever comes, or comes back, starts no earlier than the clock of the line, so that nobody saves
+behind is served next. Whoever comes, or comes back, starts no earlier than the clock of the queue, so that nobody saves
 turns up by not waiting. While k batches wait, batch i gets weight_i / sum of weights of the grants; between two turns
 of a batch of weight w, another of weight v has at most v / w of them, rounded up, and one.
 """
@@ -21,11 +21,11 @@ REMEMBERED = 1_000  # batches that do not wait, with their clocks
 
 @dataclass(eq=False, slots=True)
 class Waiter(Generic[T]):
-    """One who waits, for a permit of about so many tokens."""
+    """A call that waits for a permit of about so many tokens."""
 
     estimate: int
     future: asyncio.Future[T]
-    line: "_Batch[T] | None" = None
+    batch: "_Batch[T] | None" = None  # None: it does not wait, or no longer
 
 
 @dataclass(eq=False, slots=True)
@@ -37,7 +37,7 @@ class _Batch(Generic[T]):
     queued: bool = False  # in the heap
 
 
-class WaitingLine(Generic[T]):
+class FairQueue(Generic[T]):
     """First come, first served within a batch; by weight between batches. All operations take about a microsecond."""
 
     def __init__(self) -> None:
@@ -63,48 +63,48 @@ class WaitingLine(Generic[T]):
         return self._weight
 
     def join(self, waiter: Waiter[T], batch: Hashable, weight: int) -> None:
-        """Stand in line, as one of a batch."""
-        known = self._batches.get(batch)
-        if known is None:
+        """Begin to wait, as one of a batch."""
+        entry = self._batches.get(batch)
+        if entry is None:
             if len(self._batches) >= REMEMBERED:
                 self._forget()
-            known = self._batches[batch] = _Batch(weight, self._clock)
-        if not known.waiting:
-            known.weight = weight
+            entry = self._batches[batch] = _Batch(weight, self._clock)
+        if not entry.waiting:
+            entry.weight = weight
             self._weight += weight
-        if not known.queued:
-            known.clock = max(known.clock, self._clock)
-            known.queued = True
-            heappush(self._heap, (known.clock, next(self._tie), known))
-        known.waiters.append(waiter)
-        known.waiting += 1
-        waiter.line = known
+        if not entry.queued:
+            entry.clock = max(entry.clock, self._clock)
+            entry.queued = True
+            heappush(self._heap, (entry.clock, next(self._tie), entry))
+        entry.waiters.append(waiter)
+        entry.waiting += 1
+        waiter.batch = entry
         self._waiting += 1
         self._tokens += waiter.estimate
 
     def reweigh(self, batch: Hashable, weight: int) -> None:
-        """A batch has another weight from now on; its next turn comes no later than that weight says."""
-        known = self._batches.get(batch)
-        if known is None or known.weight == weight:
+        """Give a batch another weight; its next turn comes no later than that weight says."""
+        entry = self._batches.get(batch)
+        if entry is None or entry.weight == weight:
             return
-        if known.waiting:
-            self._weight += weight - known.weight
-        known.weight = weight
-        if known.clock > self._clock + 1 / weight:
-            known.clock = self._clock + 1 / weight
-            if known.queued:
+        if entry.waiting:
+            self._weight += weight - entry.weight
+        entry.weight = weight
+        if entry.clock > self._clock + 1 / weight:
+            entry.clock = self._clock + 1 / weight
+            if entry.queued:
                 self._heap = [
-                    (batch.clock if batch is known else clock, tie, batch) for clock, tie, batch in self._heap
+                    (batch.clock if batch is entry else clock, tie, batch) for clock, tie, batch in self._heap
                 ]
                 heapify(self._heap)
 
     def head(self) -> Waiter[T] | None:
-        """Who is next; None where nobody waits."""
+        """Return who is next; None where nobody waits."""
         heap = self._heap
         while heap:
             batch = heap[0][2]
             waiters = batch.waiters
-            while waiters and waiters[0].line is None:  # left
+            while waiters and waiters[0].batch is None:  # left
                 waiters.popleft()
             if waiters:
                 return waiters[0]
@@ -113,7 +113,7 @@ class WaitingLine(Generic[T]):
         return None
 
     def serve(self) -> None:
-        """The next one has its turn, and leaves the line. There must be one: see `head`."""
+        """Take the next one out of the queue. There must be one: see `head`."""
         _, _, batch = heappop(self._heap)
         waiter = batch.waiters.popleft()
         self._clock = batch.clock
@@ -124,8 +124,8 @@ class WaitingLine(Generic[T]):
             heappush(self._heap, (batch.clock, next(self._tie), batch))
 
     def leave(self, waiter: Waiter[T]) -> None:
-        """Wait no longer. A second time changes nothing."""
-        batch, waiter.line = waiter.line, None
+        """Stop waiting. A second time changes nothing."""
+        batch, waiter.batch = waiter.batch, None
         if batch is None:
             return
         batch.waiting -= 1
@@ -135,8 +135,8 @@ class WaitingLine(Generic[T]):
         self._tokens -= waiter.estimate
 
     def drain(self) -> list[Waiter[T]]:
-        """Everybody who still waits; the line is empty afterwards."""
-        left = [waiter for batch in self._batches.values() for waiter in batch.waiters if waiter.line is not None]
+        """Take out everybody who still waits."""
+        left = [waiter for batch in self._batches.values() for waiter in batch.waiters if waiter.batch is not None]
         for waiter in left:
             self.leave(waiter)
         self._batches.clear()
@@ -144,7 +144,7 @@ class WaitingLine(Generic[T]):
         return left
 
     def _forget(self) -> None:
-        """Batches that do not wait and are not ahead of the line: a new clock would say the same."""
+        """Forget the batches that do not wait, and first those whose clock a new one would not differ from."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

@@ -1,12 +1,14 @@
 """How fast permits may follow each other, so that no window of a minute holds more than the limit.
 
 The limiter is a GCRA (generic cell rate algorithm): per limit it keeps one time, the *theoretical arrival time* TAT,
-up to which the past is paid for. It does not say yes or no, it gives appointments. What costs `cost` is due at
+up to which the past is paid for. It does not say yes or no, it grants permits with due times. One of `cost` is due at
 
     due = max(now, TAT + min(cost, burst) - burst)        and then        TAT = max(TAT, due) + cost
 
 and is granted if it is due within `AHEAD`. So up to `burst` worth of time may come at once, the rest follows at
-`interval`, and a process that holds appointments need not ask in between: nothing is lost while it does not.
+`interval`, and a process that holds permits need not ask in between: nothing is lost while it does not.
+
+The formulas are computed on Redis: these in `gcra.lua`, concurrency in `aimd.lua`, the use of others in `usage.lua`.
 
 **Requests.** A request costs one interval T; the burst is b requests. Let n requests be due at t1 <= ... <= tn. Every
 grant adds T to a TAT that is at least t1: before the n-th, TAT >= t1 + (n - 1) T, and its due time is at least
@@ -25,13 +27,14 @@ it is settled: tokens that were in flight when a window began may come back with
 **What it costs.** A greedy caller gets (rpm - b + 1) W / (W + LATE) a minute. With b = 0.5 % of the limit and LATE =
 0.6 s that is 0.995 x 60 / 60.6 = 98.5 % of the limit, of requests as of tokens: 0.5 % for the burst, 1 % for lateness.
 The burst must only be as large as what is missed between two conversations of the processes with Redis: nothing, as
-long as they ask again before their appointments are over.
+long as they ask again before their permits are over.
 
-**Concurrency.** The ceiling C is the settings'. When the endpoint says that it is too much (429, 503), calls in flight
-are halved, at most once per `CUT_WINDOW` and never while all are blocked anyway. They grow again with every second in
-which calls succeed: by C / 10 up to 95 % of where they stood before the trouble began, above that by a twentieth of
-that level. So after a storm that brought them down to 1, nearly all of C is back in 10 s, and 90 % of a rate limit that
-needs half of C in less than 5 s; and at an endpoint that bears fewer calls than C, they probe upwards slowly.
+**Concurrency (AIMD).** The ceiling C is the settings'. When the endpoint says that it is too much (429, 503), calls in
+flight are halved, at most once per `CUT_WINDOW` and never while all are blocked anyway. They grow again with every
+second in which calls succeed: by C / 10 up to 95 % of where they stood before the trouble began, above that by a
+twentieth of that level. So after a storm that brought them down to 1, nearly all of C is back in 10 s, and 90 % of a
+rate limit that needs half of C in less than 5 s; and at an endpoint that bears fewer calls than C, they probe upwards
+slowly.
 
 **Others who use the same key.** The endpoint counts `limit - remaining` as used. In a window of a minute, fixed or
 sliding, that is never more than what was asked in the last 60 s; in a bucket that refills all the time, never more than
@@ -42,9 +45,6 @@ again after taken / limit minutes. Of n others' calls a minute in a bucket, n / 
 run: there, what we ask, what they ask and what comes back are in balance. In a fixed window, what counts is what was
 asked since it began, and others are taken to go on as before.
 """
-
-from dataclasses import dataclass
-from math import ceil
 
 WINDOW = 60_000_000  # microseconds
 LATE = 600_000  # microseconds; see above
@@ -65,35 +65,3 @@ FOREIGN_FROM = 0.02  # of the limit; smaller differences are those of two ways t
 FOREIGN_KEPT = 20.0  # seconds beyond the reset: at its beginning a fixed window shows nothing
 NEW_WINDOW = 45.0  # seconds of a minute's reset beyond which a fixed window is too young to show anything
 LEAST_SHARE = 0.1  # of the limit is used even where others seem to use all of it: only answers tell of a change
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Microseconds of a limit: per unit, and those that may be taken at once. Zero: no limit."""
-
-    interval: float
-    burst: float
-
-
-UNLIMITED = Pace(interval=0.0, burst=0.0)
-
-
-def request_pace(rpm: int | None) -> Pace:
-    """The pace of requests under a limit per minute; `UNLIMITED` for None."""
-    if rpm is None:
-        return UNLIMITED
-    burst = max(1, int(rpm * BURST_SHARE))
-    interval = ceil((WINDOW + LATE) / (rpm - burst + 1))  # whole microseconds, rounded to the safe side
-    return Pace(interval=float(interval), burst=float(burst * interval))
-
-
-def token_pace(tpm: int | None) -> Pace:
-    """The pace of tokens under a limit per minute; `UNLIMITED` for None.
-
-    Under 200 tokens a minute the burst is 0: every permit waits until the one before it is paid for.
-    """
-    if tpm is None:
-        return UNLIMITED
-    burst = int(tpm * BURST_SHARE)
-    interval = (WINDOW + LATE) / (tpm - burst)
-    return Pace(interval=interval, burst=burst * interval)

@@ -1,36 +1,41 @@
--- One conversation of a holder (a worker process) with the shared limit: tell what is held and was used, ask for more.
+-- One request of a holder (a worker process) to the shared limit: it says what it holds and has used, and asks for more.
 --
--- KEYS[1]  rate: hash of what all share, see `load` below
--- KEYS[2]  holders: hash of holder -> "<entry, see ENTRY> <call> | <what it was answered>"
--- ARGV     the holder's name, the call's name, and the numbers of `told`
--- All times are microseconds of this server's clock, or from now on. The constants in capitals are set above.
+-- KEYS[1]  rate: hash of what all share, see NAMES
+-- KEYS[2]  holders: hash of holder -> "<entry, see ENTRY> <request> | <what it was replied>"
+-- ARGV     the holder's name, the request's name, and numbers in the order of `LimiterRequest.arguments`
+-- All times are microseconds of this server's clock, or from now on. The constants in capitals are set above, and so are
+-- the functions of gcra.lua, aimd.lua and usage.lua.
 --
--- A holder tells how much it holds, not how much more or less: a lost reply, or lost keys, heal with the next call. A call
--- that comes a second time (the reply was lost and the client tries again) gets its first answer again.
+-- A holder says how much it holds, not how much more or less: a lost reply, or lost keys, heal with the next request. A
+-- request that comes a second time (the reply was lost and the client tries again) gets its first reply again.
 
-local holder, call = ARGV[1], ARGV[2]
-local told = {}
+local holder, request = ARGV[1], ARGV[2]
+local numbers = {}
 for i = 3, #ARGV do
-  told[i - 2] = tonumber(ARGV[i])
+  numbers[i - 2] = tonumber(ARGV[i])
 end
--- slots: calls that it may have in flight; room: rate permits that it can use beyond new slots; lack: slots that the
--- permits it has need beyond those it has
-local lease, held, want, weight, ask, first, each, extra, room, lack = unpack(told, 1, 10)
-local settle, unpaced_requests, unpaced_tokens, succeeded, cut, block = unpack(told, 11, 16)
-local rpm, tpm, ceiling = unpack(told, 17, 19)
--- What the endpoint said of its limits, and what the holder was answered last, for a server that has forgotten.
-local said = {}
-said.requests = {limit = told[20], taken = told[21], lasts = told[22], ago = told[23], windowed = told[24]}
-said.tokens = {limit = told[25], taken = told[26], lasts = told[27], ago = told[28], windowed = told[29]}
-local epoch_before, cap_before = told[30], told[31]
-local before = {}
-before.requests = {lead = told[32], limit = told[33], own = told[34], windowed = told[35]}
-before.tokens = {lead = told[36], limit = told[37], own = told[38], windowed = told[39]}
+-- slots: calls that it may have in flight; room: permits that it can use beyond new slots; lack: slots that the permits
+-- it has need beyond those it has
+local lease, held, want, weight, ask, first, each, extra, room, lack = unpack(numbers, 1, 10)
+local settle, unpaced_requests, unpaced_tokens, succeeded, congested, block = unpack(numbers, 11, 16)
+local setting = {requests = numbers[17], tokens = numbers[18]} -- a minute; 0: none
+local ceiling = numbers[19]
+-- What the endpoint reported of its limits, and what the holder was replied last, for a server that has forgotten.
+local function limit_report(i)
+  local limit, taken, lasts, ago, windowed = unpack(numbers, i, i + 4)
+  return {limit = limit, taken = taken, lasts = lasts, ago = ago, windowed = windowed}
+end
+local report = {requests = limit_report(20), tokens = limit_report(25)}
+local epoch_before, cap_before = numbers[30], numbers[31]
+local function limit_state(i)
+  local lead, limit, granted, windowed = unpack(numbers, i, i + 3)
+  return {lead = lead, limit = limit, granted = granted, windowed = windowed}
+end
+local before = {requests = limit_state(32), tokens = limit_state(36)}
 local KINDS = {'requests', 'tokens'}
 
 local ENTRY = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) |(.*)$'
 local KEPT = 120000 -- milliseconds after the last use
-local SLOT = 2000000 -- what was granted is counted in slots of so long
 local NEVER = -1
 
 local clock = redis.call('TIME')
@@ -45,13 +50,13 @@ local mine = {want = 0, slots_since = now, ask = 0, rates_since = now, due = 0}
 local rivals, total_weight, asking_weight, others_held, others_want = {}, 0, 0, 0, 0
 local entries = redis.call('HGETALL', KEYS[2])
 for i = 1, #entries, 2 do
-  local over, its_held, its_want, slots_since, its_ask, rates_since, due, its_weight, its_call, answer = string.match(entries[i + 1], ENTRY)
+  local over, its_held, its_want, slots_since, its_ask, rates_since, due, its_weight, its_request, reply = string.match(entries[i + 1], ENTRY)
   local entry = {held = tonumber(its_held), want = tonumber(its_want), slots_since = tonumber(slots_since)}
   entry.ask, entry.rates_since, entry.due = tonumber(its_ask), tonumber(rates_since), tonumber(due)
   entry.weight = tonumber(its_weight)
   if entries[i] == holder then
     mine = entry
-    mine.call, mine.answer = its_call, answer
+    mine.request, mine.reply = its_request, reply
   elseif tonumber(over) <= now then
     redis.call('HDEL', KEYS[2], entries[i])
   elseif entry.held + entry.want + entry.ask > 0 then
@@ -66,36 +71,36 @@ for i = 1, #entries, 2 do
 end
 
 local function keep_entry(entry)
-  local numbers = {entry.held, entry.want, entry.slots_since, entry.ask, entry.rates_since, entry.due, entry.weight}
-  for i = 1, #numbers do
-    numbers[i] = whole(numbers[i])
+  local fields = {entry.held, entry.want, entry.slots_since, entry.ask, entry.rates_since, entry.due, entry.weight}
+  for i = 1, #fields do
+    fields[i] = whole(fields[i])
   end
-  redis.call('HSET', KEYS[2], holder, whole(now + lease) .. ' ' .. table.concat(numbers, ' ') .. ' ' .. call .. ' |' .. entry.answer)
+  redis.call('HSET', KEYS[2], holder, whole(now + lease) .. ' ' .. table.concat(fields, ' ') .. ' ' .. request .. ' |' .. entry.reply)
   redis.call('PEXPIRE', KEYS[2], whole(lease / 1000 + KEPT))
 end
 
-if mine.call == call then
+if mine.request == request then
   keep_entry(mine)
-  local numbers = {}
-  for number in string.gmatch(mine.answer, '%S+') do
-    numbers[#numbers + 1] = tonumber(number)
+  local reply = {}
+  for number in string.gmatch(mine.reply, '%S+') do
+    reply[#reply + 1] = tonumber(number)
   end
-  local since = now - table.remove(numbers, 1)
-  for i = FIRST_DELAY, #numbers do
-    numbers[i] = numbers[i] - since -- an appointment stays where it is
+  local since = now - table.remove(reply, 1)
+  for i = FIRST_DELAY, #reply do
+    reply[i] = reply[i] - since -- a permit is due when it was due
   end
   for _, i in ipairs({WAIT, BLOCKED}) do
-    numbers[i] = numbers[i] > since and numbers[i] - since or math.min(numbers[i], 0)
+    reply[i] = reply[i] > since and reply[i] - since or math.min(reply[i], 0)
   end
-  return numbers
+  return reply
 end
 
 -- What all share.
 local NAMES = {
   'epoch', -- when these keys came to be
-  'requests', 'tokens', -- theoretical arrival times
+  'requests', 'tokens', -- theoretical arrival times, see gcra.lua
   'blocked', 'settled', -- until when: nothing is granted; no slots are, because a wipe is being mended
-  'cap', 'level', 'calm', -- calls in flight: at most (0: no cap), before the trouble; whether any succeeded since
+  'cap', 'level', 'calm', -- see aimd.lua: calls in flight at most (0: no cap), before the trouble; whether any succeeded since
   'cut', 'grown', -- no cut of them before; when they grew last
   'limit_requests', 'limit_tokens', 'heard_requests', 'heard_tokens', -- the endpoint's own, and when they were last told
   -- 1: the endpoint was seen to count by windows, not in a bucket. Never unlearned: a full window looks like a bucket.
@@ -117,38 +122,9 @@ if rate.filled > now then -- the server's clock was set back, or another server 
   rate.filled = now
 end
 
--- What was granted in the last minutes, by slots of time: "slot requests tokens,...".
-local used = {}
-for slot, requests, tokens in string.gmatch(stored[1] or '', '(%d+) (%-?%d+) (%-?%d+)') do
-  slot = tonumber(slot)
-  if (slot + 1) * SLOT > now - WINDOW - OLDEST and slot * SLOT <= now then
-    used[#used + 1] = {slot = slot, requests = tonumber(requests), tokens = tonumber(tokens)}
-  end
-end
+local usage = read_usage(stored[1] or '', now)
 local function count(requests, tokens)
-  if requests == 0 and tokens == 0 then
-    return
-  end
-  local slot = math.floor(now / SLOT)
-  local last = used[#used]
-  if not last or last.slot ~= slot then
-    last = {slot = slot, requests = 0, tokens = 0}
-    used[#used + 1] = last
-  end
-  last.requests, last.tokens = last.requests + requests, last.tokens + tokens
-  rate.bucket_requests = rate.bucket_requests + requests
-  rate.bucket_tokens = math.max(0, rate.bucket_tokens + tokens)
-end
-local function own(kind, span, ago)
-  local till = now - (ago or 0)
-  local from, sum = till - (span or WINDOW), 0
-  for _, one in ipairs(used) do
-    local begin = one.slot * SLOT
-    local finish = math.min(begin + SLOT, math.max(begin + 1, now)) -- the last one is not over yet
-    local part = (math.min(finish, till) - math.max(begin, from)) / (finish - begin)
-    sum = sum + math.max(0, part) * one[kind]
-  end
-  return math.max(0, math.floor(sum))
+  add_usage(usage, rate, now, requests, tokens)
 end
 
 -- A server that has forgotten is told by each of those who remember.
@@ -163,7 +139,11 @@ if epoch_before > 0 and epoch_before ~= rate.epoch then
       rate['limit_' .. kind], rate['heard_' .. kind] = before[kind].limit, now
     end
   end
-  count(math.max(0, before.requests.own - own('requests')), math.max(0, before.tokens.own - own('tokens')))
+  local missing = {}
+  for _, kind in ipairs(KINDS) do
+    missing[kind] = math.max(0, before[kind].granted - granted_within(usage, now, kind))
+  end
+  count(missing.requests, missing.tokens)
   if cap_before > 0 and (rate.cap == 0 or cap_before < rate.cap) then
     rate.cap, rate.level = cap_before, ceiling
   end
@@ -171,119 +151,32 @@ if epoch_before > 0 and epoch_before ~= rate.epoch then
   rate.settled = math.max(rate.settled, rate.epoch + lease / 2)
 end
 
--- What the endpoint says of its limits. Calls that were begun before anybody knew them are paid for then.
+-- What the endpoint reports of its limits. Calls that were begun before anybody knew them are paid for then.
 count(unpaced_requests, unpaced_tokens)
-local unpaid = {requests = unpaced_requests, tokens = unpaced_tokens}
-for kind, setting in pairs({requests = rpm, tokens = tpm}) do
-  local limit, heard = 'limit_' .. kind, 'heard_' .. kind
-  if said[kind].limit > 0 then
-    if rate[limit] == 0 and setting == 0 then
-      unpaid[kind] = math.min(rate['bucket_' .. kind], own(kind))
-    end
-    rate[limit], rate[heard] = said[kind].limit, now
-  elseif rate[heard] + LIMIT_KEPT <= now then
-    rate[limit] = 0
+local unpaid, limit = {requests = unpaced_requests, tokens = unpaced_tokens}, {}
+for _, kind in ipairs(KINDS) do
+  if report[kind].limit > 0 and rate['limit_' .. kind] == 0 and setting[kind] == 0 then
+    unpaid[kind] = math.min(rate['bucket_' .. kind], granted_within(usage, now, kind))
   end
-  if said[kind].windowed > 0 then
-    rate['windowed_' .. kind] = 1
-  end
+  learn_limit(rate, now, kind, report[kind])
+  limit[kind] = limit_in_force(rate, usage, now, kind, setting[kind], report[kind])
 end
-local function effective(setting, kind)
-  local taken, lasts, ago = said[kind].taken, said[kind].lasts, math.min(said[kind].ago, OLDEST)
-  local heard, foreign, till = rate['limit_' .. kind], rate['foreign_' .. kind], rate['foreign_' .. kind .. '_until']
-  local limit = heard > 0 and heard or setting
-  rate['bucket_' .. kind] = math.max(0, rate['bucket_' .. kind] - (now - rate.filled) / WINDOW * limit)
-  if now >= till then
-    foreign = 0
-  end
-  if taken > 0 then
-    -- It is not known whether the answer tells of when its call came or of when it ended.
-    local span, ours = WINDOW, nil
-    if rate['windowed_' .. kind] == 0 then
-      ours = rate['bucket_' .. kind] + math.min(ago, WINDOW / 2) / WINDOW * limit
-    else
-      if lasts < NEW_WINDOW then
-        span = WINDOW - lasts -- a fixed window began so long ago; one that slides is never back so soon
-      end
-      ours = math.max(own(kind, span), own(kind, span, ago / 2), own(kind, span, ago))
-    end
-    local unexplained = taken - ours
-    if unexplained > math.max(2, FOREIGN_FROM * limit) and unexplained * WINDOW / span >= 0.9 * foreign then
-      foreign, till = unexplained * WINDOW / span, now + math.min(lasts, WINDOW) + FOREIGN_KEPT
-    end
-  end
-  rate['foreign_' .. kind], rate['foreign_' .. kind .. '_until'] = foreign, till
-  if limit == 0 then
-    rate['bucket_' .. kind] = math.min(rate['bucket_' .. kind], own(kind))
-    return 0
-  end
-  local left = math.max(limit - FOREIGN_FACTOR * foreign, LEAST_SHARE * limit)
-  if setting > 0 then
-    left = math.min(setting, left)
-  end
-  return math.max(1, math.floor(left))
-end
-rpm = effective(rpm, 'requests')
-tpm = effective(tpm, 'tokens')
 rate.filled = now
 
-local request_interval, request_burst, token_interval, token_burst = 0, 0, 0, 0
-if rpm > 0 then
-  local burst = math.max(1, math.floor(rpm * BURST_SHARE))
-  request_interval = math.ceil((WINDOW + LATE) / (rpm - burst + 1))
-  request_burst = burst * request_interval
-end
-if tpm > 0 then
-  local burst = math.floor(tpm * BURST_SHARE)
-  token_interval = (WINDOW + LATE) / (tpm - burst)
-  token_burst = burst * token_interval
-end
-local paced = rpm > 0 or tpm > 0
-
-if unpaid.requests > 0 then
-  rate.requests = math.max(rate.requests, now) + unpaid.requests * request_interval
-end
-if unpaid.tokens > 0 then
-  rate.tokens = math.max(rate.tokens, now) + unpaid.tokens * token_interval
-end
+local per_request, per_token = request_pace(limit.requests), token_pace(limit.tokens)
+local paced = limit.requests > 0 or limit.tokens > 0
+rate.requests = tat_settled(per_request, rate.requests, now, unpaid.requests * per_request.interval)
+rate.tokens = tat_settled(per_token, rate.tokens, now, unpaid.tokens * per_token.interval)
 
 -- Settle what was used, block.
-if token_interval > 0 and settle > 0 then
-  rate.tokens = math.max(rate.tokens, now) + math.ceil(settle * token_interval)
-elseif token_interval > 0 and settle < 0 then
-  rate.tokens = math.max(0, rate.tokens + math.ceil(settle * token_interval))
-end
+rate.tokens = tat_settled(per_token, rate.tokens, now, math.ceil(settle * per_token.interval))
 count(0, settle)
 if block > 0 then
   rate.blocked = math.max(rate.blocked, now + block)
 end
 local is_blocked = rate.blocked > now
 
--- Calls in flight: halved when the endpoint has too much, growing while calls succeed.
-local most = ceiling
-if rate.cap > 0 then
-  most = math.min(ceiling, rate.cap)
-end
-if cut > 0 and now >= rate.cut then
-  if rate.calm > 0 or rate.level == 0 then
-    rate.level = most
-  end
-  most = math.max(1, most * CUT_FACTOR)
-  rate.calm = 0
-  rate.cut = now + CUT_WINDOW
-elseif cut == 0 and succeeded > 0 and most < ceiling then
-  local speed = most < SLOW_FROM * rate.level and FAST_GROWTH * ceiling or math.max(1, SLOW_GROWTH * rate.level)
-  most = math.min(ceiling, most + speed * math.min(1, (now - rate.grown) / 1000000))
-end
-if succeeded > 0 then
-  rate.grown = now
-  rate.calm = cut == 0 and 1 or rate.calm
-end
-if is_blocked then
-  rate.cut = math.max(rate.cut, rate.blocked)
-end
-rate.cap = most < ceiling and most or 0
-local concurrency = math.max(1, math.floor(most))
+local concurrency = adapt_concurrency(rate, now, ceiling, succeeded, congested > 0)
 
 -- Slots: everybody may have a share by weight. Below it, those who have waited longer for theirs go first; above it,
 -- everybody who is below. Otherwise whoever gives a slot back would take it again, and the others would starve.
@@ -307,32 +200,22 @@ if now < rate.settled or is_blocked then
   allowed = 0
 end
 
--- Rate permits: appointments, within AHEAD from now. Each may have a share by weight of these; whoever has none left and
+-- Permits, due within AHEAD from now. Each may have a share by weight of these; whoever has none left and
 -- has waited longer goes first.
 local delays, reserved, wait = {}, 0, NEVER
-local function due_at(cost)
-  local due = now
-  if request_interval > 0 then
-    due = math.max(due, rate.requests + request_interval - request_burst)
-  end
-  if token_interval > 0 then
-    due = math.max(due, rate.tokens + math.min(cost, token_burst) - token_burst)
-  end
-  return due
+local function permit_due(cost)
+  local requests_due = due_at(per_request, rate.requests, now, per_request.interval)
+  return math.max(requests_due, due_at(per_token, rate.tokens, now, cost))
 end
 local function grant(due, cost, tokens)
-  if request_interval > 0 then
-    rate.requests = math.max(rate.requests, due) + request_interval
-  end
-  if token_interval > 0 then
-    rate.tokens = math.max(rate.tokens, due) + cost
-  end
+  rate.requests = tat_after(per_request, rate.requests, due, per_request.interval)
+  rate.tokens = tat_after(per_token, rate.tokens, due, cost)
   delays[#delays + 1] = math.ceil(due - now)
   reserved = reserved + tokens
 end
 local rates_since = mine.ask > 0 and mine.rates_since or now
 if paced and ask > 0 and not is_blocked then
-  local step = math.max(1, request_interval, each * token_interval)
+  local step = math.max(1, per_request.interval, each * per_token.interval)
   local block_of = function(its_weight)
     return math.max(1, math.floor(AHEAD * its_weight / (asking_weight + weight) / step))
   end
@@ -348,8 +231,8 @@ if paced and ask > 0 and not is_blocked then
   end
   for i = 1, most_now do
     local tokens = i == 1 and first or each
-    local cost = math.ceil(tokens * token_interval)
-    local due = due_at(cost)
+    local cost = math.ceil(tokens * per_token.interval)
+    local due = permit_due(cost)
     local late = due + owed_rates * step - now - AHEAD
     if late > 0 then
       -- Asking again at once would give one; later, a block.
@@ -360,9 +243,9 @@ if paced and ask > 0 and not is_blocked then
     grant(due, cost, tokens)
   end
   if #delays == ask and asking_weight == 0 then
-    local cost = math.ceil(each * token_interval)
+    local cost = math.ceil(each * per_token.interval)
     for _ = 1, extra do
-      if due_at(cost) > now then
+      if permit_due(cost) > now then
         break
       end
       grant(now, cost, each)
@@ -395,33 +278,28 @@ if more == 0 and needed > 0 and over > 0 then
 end
 local contended = (others_want > 0 and free - more <= 0) and 1 or 0
 
-local values = {'used', ''}
-local slots = {}
-for i, one in ipairs(used) do
-  slots[i] = whole(one.slot) .. ' ' .. whole(one.requests) .. ' ' .. whole(one.tokens)
-end
-values[2] = table.concat(slots, ',')
+local values = {'used', write_usage(usage)}
 for _, name in ipairs(NAMES) do
   values[#values + 1] = name
-  values[#values + 1] = name == 'cap' and string.format('%.6f', rate.cap) or name == 'level' and string.format('%.6f', rate.level) or whole(rate[name])
+  values[#values + 1] = (name == 'cap' or name == 'level') and string.format('%.6f', rate[name]) or whole(rate[name])
 end
 redis.call('HSET', KEYS[1], unpack(values))
 local ahead = math.max(rate.requests, rate.tokens, rate.blocked) - now
 redis.call('PEXPIRE', KEYS[1], whole(math.max(0, ahead / 1000) + KEPT))
 
-local answer = {
+local reply = {
   more, keep, contended, paced and 1 or 0, math.ceil(wait), is_blocked and math.ceil(rate.blocked - now) or 0, concurrency,
   rate.epoch, math.ceil(rate.cap),
 }
 for _, kind in ipairs(KINDS) do
-  answer[#answer + 1] = math.ceil(math.max(0, rate[kind] - now))
-  answer[#answer + 1] = rate['limit_' .. kind]
-  answer[#answer + 1] = own(kind)
-  answer[#answer + 1] = rate['windowed_' .. kind]
-  answer[#answer + 1] = math.floor(rate['bucket_' .. kind])
+  reply[#reply + 1] = math.ceil(math.max(0, rate[kind] - now))
+  reply[#reply + 1] = rate['limit_' .. kind]
+  reply[#reply + 1] = granted_within(usage, now, kind)
+  reply[#reply + 1] = rate['windowed_' .. kind]
+  reply[#reply + 1] = math.floor(rate['bucket_' .. kind])
 end
 for i = 1, #delays do
-  answer[FIRST_DELAY + i - 1] = delays[i]
+  reply[FIRST_DELAY + i - 1] = delays[i]
 end
 
 if lease > 0 then
@@ -431,13 +309,13 @@ if lease > 0 then
   if #delays > 0 then
     entry.due = now + delays[#delays]
   end
-  local numbers = {whole(now)}
-  for i = 1, #answer do
-    numbers[i + 1] = whole(answer[i])
+  local texts = {whole(now)}
+  for i = 1, #reply do
+    texts[i + 1] = whole(reply[i])
   end
-  entry.answer = table.concat(numbers, ' ')
+  entry.reply = table.concat(texts, ' ')
   keep_entry(entry)
 else
   redis.call('HDEL', KEYS[2], holder) -- it leaves
 end
-return answer
+return reply

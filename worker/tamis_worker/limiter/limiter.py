@@ -1,8 +1,8 @@
 """The rate limit that all worker processes share: requests and tokens per minute, and calls in flight.
 
-One Lua script on Redis decides (`limit_script`, `limiter.lua`; the arithmetic is in `limit_arithmetic`), by the clock
-of the server. One coroutine per process, endpoint and model, the pump, speaks to it. What it is granted is used call by
-call without Redis (`holding`), and given to those who wait by the priority of their batches (`waiting_line`).
+One Lua script on Redis decides (`script`, `limiter.lua`; why the limit holds is said in `gcra`), by the clock of the
+server. One coroutine per process, endpoint and model, the pump, speaks to it. What it is granted is used call by call
+without Redis (`allotment`), and given to those who wait by the priority of their batches (`fair_queue`).
 
 Waiting is all that can happen to a caller. While Redis is away nothing is granted beyond what was granted already,
 which lasts less than a second, and the pump tries again by itself.
@@ -25,7 +25,7 @@ from tamis_schemas import Priority
 
 from ..event_loop.loop import end_tasks
 from .allotment import NO_DEMAND, Demand, LocalAllotment
-from .fair_queue import Waiter, WaitingLine
+from .fair_queue import FairQueue, Waiter
 from .rate_headers import RateHeaders
 from .script import SCRIPT, LimiterReply, LimiterRequest, Limits
 
@@ -33,7 +33,7 @@ __all__ = ["Limiter", "Limits", "Permit"]
 
 # All times are in seconds.
 FIRST_RETRY, LAST_RETRY = 0.05, 1.0
-REPLY_WITHIN = 5.0  # a server that takes longer is away; the same call is made again
+REPLY_WITHIN = 5.0  # a server that takes longer is away; the same request is sent again
 CLOSE_WITHIN = 2.0
 
 AWAY = (RedisError, OSError, TimeoutError)
@@ -62,10 +62,10 @@ class Limiter:
         # A process that starts anew under the same holder must not be taken for a repetition of the old one.
         self._names = (f"{tag}-{number}" for tag in [secrets.token_hex(4)] for number in count())
 
-        self._line = WaitingLine[Permit]()
-        self._holding = LocalAllotment(lease)
-        self._out: set[Permit] = set()
-        self._blocks_to_tell: list[asyncio.Future[None]] = []
+        self._queue = FairQueue[Permit]()
+        self._allotment = LocalAllotment(lease)
+        self._in_flight: set[Permit] = set()
+        self._blocks_to_send: list[asyncio.Future[None]] = []
 
         self._open = False
         self._pump: asyncio.Task[None] | None = None
@@ -92,15 +92,16 @@ class Limiter:
         await end_tasks(self._pump)
         if self._alarm is not None:
             self._alarm.cancel()
-        for waiter in self._line.drain():
+        for waiter in self._queue.drain():
             waiter.future.cancel()
-        self._out.clear()
+        self._in_flight.clear()
         try:
             async with asyncio.timeout(CLOSE_WITHIN):
-                await self._script(keys=self._keys, args=self._arguments(self._holding.farewell(next(self._names))))
+                last = self._allotment.release_all(next(self._names))
+                await self._script(keys=self._keys, args=self._arguments(last))
         except AWAY as error:
             log.warning("the limiter's permits come back when its lease is over: %s", error)
-        self._have_told(self._blocks_to_tell)
+        self._resolve(self._blocks_to_send)
 
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """A permit for one call that will take about `estimate` tokens; waits for it as long as it takes.
@@ -111,25 +112,25 @@ class Limiter:
         if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
         estimate = max(0, estimate)
-        if not self._line and self._holding.take(estimate, self._clock()):
+        if not self._queue and self._allotment.take(estimate, self._clock()):
             permit = Permit(estimate)
-            self._out.add(permit)
+            self._in_flight.add(permit)
             return permit
         waiter: Waiter[Permit] = Waiter(estimate, asyncio.get_running_loop().create_future())
-        self._line.join(waiter, batch, priority.weight)
+        self._queue.join(waiter, batch, priority.weight)
         self._attend()
         try:
             return await waiter.future
         except asyncio.CancelledError:
             if waiter.future.cancelled():
-                self._line.leave(waiter)
-            elif (permit := waiter.future.result()) in self._out:  # granted and cancelled in the same moment
+                self._queue.leave(waiter)
+            elif (permit := waiter.future.result()) in self._in_flight:  # granted and cancelled in the same moment
                 self.void(permit)
             raise
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:
-        """Those who wait as one of a batch wait with this priority from now on; who comes later says their own."""
-        self._line.reweigh(batch, priority.weight)
+        """Change the priority of a batch's calls that wait; later ones come with their own."""
+        self._queue.reweigh(batch, priority.weight)
         self._attend()
 
     async def release(self, permit: Permit, used: int | None) -> None:
@@ -138,67 +139,67 @@ class Limiter:
         None is also what to say of a call that failed: others are taken for a sign that the endpoint can bear more.
         Does not wait for Redis. A second release of one permit changes nothing.
         """
-        if permit not in self._out:
+        if permit not in self._in_flight:
             return
-        self._out.remove(permit)
-        self._holding.give(permit.estimate, used)
+        self._in_flight.remove(permit)
+        self._allotment.give(permit.estimate, used)
         self._serve()
 
     def void(self, permit: Permit) -> None:
-        """Give a permit back of which no use was made: there was no call."""
-        if permit not in self._out:
+        """Give a permit back that was not used: there was no call."""
+        if permit not in self._in_flight:
             return
-        self._out.remove(permit)
-        self._holding.void(permit.estimate)
+        self._in_flight.remove(permit)
+        self._allotment.void(permit.estimate)
         self._serve()
 
-    def heard(self, rate: RateHeaders, age: float = 0.0) -> None:
-        """Take the limits that an answer told into account, for all processes; its call began `age` seconds ago."""
-        self._holding.heard(rate, age)
+    def observe(self, rate: RateHeaders, age: float = 0.0) -> None:
+        """Take the limits that an answer reports into account, for all processes; its call began `age` seconds ago."""
+        self._allotment.observe(rate, age)
         self._attend()
 
     def congested(self) -> None:
-        """The endpoint answered that it has too much: fewer calls in flight, for all processes, at most once a second.
+        """Halve the calls in flight of all processes, at most once a second: the endpoint said that it has too much.
 
         Say it before the call's permit is released, so that no other call takes its place meanwhile.
         """
-        self._holding.congested()
+        self._allotment.congested()
         self._attend()
 
     async def block(self, seconds: float) -> None:
         """Grant nobody anything under this key for so long; returns when Redis knows. Never shortens a block."""
         if not self._open or seconds <= 0:
             return
-        self._holding.block(self._clock() + seconds)
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._blocks_to_tell.append(told)
+        self._allotment.block(self._clock() + seconds)
+        known: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._blocks_to_send.append(known)
         self._attend()
-        await told
+        await known
 
     @property
     def blocked(self) -> float:
         """Seconds for which the endpoint lets nobody call, as far as this process knows."""
-        return self._holding.blocked(self._clock()) if self._open else 0.0
+        return self._allotment.blocked(self._clock()) if self._open else 0.0
 
     @property
     def in_flight(self) -> int:
         """Calls of this process; may be asked from any thread."""
-        return len(self._out)
+        return len(self._in_flight)
 
     @property
     def concurrency(self) -> int:
         """Calls that may be in flight now, of all processes; may be asked from any thread."""
-        return self._holding.concurrency or self.limits.concurrency
+        return self._allotment.concurrency or self.limits.concurrency
 
     @property
     def share_of_requests(self) -> float | None:
         """Of what a minute allows, how much all processes were granted in the last one; None: no limit is known.
 
-        As Redis last said; may be asked from any thread.
+        As Redis last replied; may be asked from any thread.
         """
-        known = self._holding.requests
-        limits = [limit for limit in (known.limit, self.limits.rpm) if limit]
-        return known.own / min(limits) if limits else None
+        shared = self._allotment.requests
+        limits = [limit for limit in (shared.limit, self.limits.rpm) if limit]
+        return shared.granted / min(limits) if limits else None
 
     @property
     def ended(self) -> bool:
@@ -208,23 +209,23 @@ class Limiter:
     # Those who wait here
 
     def _demand(self) -> Demand:
-        line = self._line
-        head = line.head() if line else None
-        return NO_DEMAND if head is None else Demand(len(line), head.estimate, line.mean, line.weight)
+        queue = self._queue
+        head = queue.head() if queue else None
+        return NO_DEMAND if head is None else Demand(len(queue), head.estimate, queue.mean, queue.weight)
 
     def _serve(self) -> None:
         """Begin what may begin."""
-        if self._line:
-            now, holding, line = self._clock(), self._holding, self._line
-            while (waiter := line.head()) is not None and holding.take(waiter.estimate, now):
-                line.serve()
+        if self._queue:
+            now, allotment, queue = self._clock(), self._allotment, self._queue
+            while (waiter := queue.head()) is not None and allotment.take(waiter.estimate, now):
+                queue.serve()
                 if waiter.future.done():  # cancelled, and not awake yet
-                    holding.void(waiter.estimate)
+                    allotment.void(waiter.estimate)
                     continue
                 permit = Permit(waiter.estimate)
-                self._out.add(permit)
+                self._in_flight.add(permit)
                 waiter.future.set_result(permit)
-            if line and self._alarm is None and (due := holding.next_permit(now)) is not None:
+            if queue and self._alarm is None and (due := allotment.next_permit(now)) is not None:
                 self._alarm = asyncio.get_running_loop().call_at(due, self._permit_is_due)
         self._attend()
 
@@ -234,7 +235,7 @@ class Limiter:
 
     def _attend(self) -> None:
         """Wake the pump where it would speak to Redis too late."""
-        if self._planned > self._holding.due(self._clock(), self._demand()):
+        if self._planned > self._allotment.request_at(self._clock(), self._demand()):
             self._wake.set()
 
     # The pump
@@ -250,42 +251,42 @@ class Limiter:
                 # A fault of ours, not of Redis. Those who wait go on waiting, and the next turn may serve them;
                 # without this, they would wait for a pump that is dead.
                 log.exception("the limiter failed in one turn and goes on")
-                self._holding.tell()
+                self._allotment.mark_dirty()
 
     async def _until_due(self) -> None:
         while self._open:
             self._wake.clear()
             now = self._clock()
-            self._planned = self._holding.due(now, self._demand())
+            self._planned = self._allotment.request_at(now, self._demand())
             if self._planned <= now:
                 break
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._planned - now):
                     await self._wake.wait()
-        self._planned = -math.inf  # until the answer is there, waking it changes nothing
+        self._planned = -math.inf  # until the reply is there, waking it changes nothing
 
     async def _exchange(self) -> None:
-        """One round trip: tell, ask, and hand on what was granted."""
-        call = self._holding.call(next(self._names), self._clock(), self._demand(), self.limits)
-        blocks, self._blocks_to_tell = self._blocks_to_tell, []
+        """Make one round trip: report, ask, and hand on what was granted."""
+        request = self._allotment.next_request(next(self._names), self._clock(), self._demand(), self.limits)
+        blocks, self._blocks_to_send = self._blocks_to_send, []
         try:
-            reply = await self._reply_to(call)
+            reply = await self._reply_to(request)
         except BaseException:
-            self._holding.untold(call)
-            self._blocks_to_tell += blocks
+            self._allotment.request_lost(request)
+            self._blocks_to_send += blocks
             raise
-        self._holding.answered(call, reply, self._asked_at, self._clock())
-        self._have_told(blocks)
+        self._allotment.apply_reply(request, reply, self._asked_at, self._clock())
+        self._resolve(blocks)
         self._serve()
 
-    async def _reply_to(self, call: LimiterRequest) -> LimiterReply:
-        """The script's answer, however long Redis is away."""
+    async def _reply_to(self, request: LimiterRequest) -> LimiterReply:
+        """Return the script's reply, however long Redis is away."""
         pause = FIRST_RETRY
         while True:
             self._asked_at = self._clock()
             try:
                 async with asyncio.timeout(REPLY_WITHIN):
-                    numbers = await self._script(keys=self._keys, args=self._arguments(call))
+                    numbers = await self._script(keys=self._keys, args=self._arguments(request))
                 break
             except AWAY as error:
                 if not self._away:
@@ -298,12 +299,12 @@ class Limiter:
         self._away = False
         return LimiterReply.read(numbers)
 
-    def _arguments(self, call: LimiterRequest) -> list[str | int]:
-        now, holding = self._clock(), self._holding
-        return call.arguments(self._holder, self.limits, holding.own_block(now), holding.memory(now))
+    def _arguments(self, request: LimiterRequest) -> list[str | int]:
+        now, allotment = self._clock(), self._allotment
+        return request.arguments(self._holder, self.limits, allotment.own_block(now), allotment.shared_state(now))
 
-    def _have_told(self, blocks: list[asyncio.Future[None]]) -> None:
-        for told in blocks:
-            if not told.done():
-                told.set_result(None)
+    def _resolve(self, blocks: list[asyncio.Future[None]]) -> None:
+        for known in blocks:
+            if not known.done():
+                known.set_result(None)
         blocks.clear()

@@ -19,37 +19,37 @@ class Limiters:
         self._limits = limits
         self._holder = holder
         self._lease = lease
-        self._known: dict[str, Limiter] = {}
+        self._limiters: dict[str, Limiter] = {}
 
     async def of(self, model: str) -> Limiter:
-        """The limiter of a model."""
-        known = self._known.get(model)
-        if known is None:
+        """Return the limiter of a model."""
+        limiter = self._limiters.get(model)
+        if limiter is None:
             key = wire.limiter_key(self._endpoint, model)
-            known = Limiter(self._redis, key, self._limits, holder=self._holder, lease=self._lease)
-            self._known[model] = known  # before anything is awaited: a second caller must find it
-            await known.start()
-        return known
+            limiter = Limiter(self._redis, key, self._limits, holder=self._holder, lease=self._lease)
+            self._limiters[model] = limiter  # before anything is awaited: a second caller must find it
+            await limiter.start()
+        return limiter
 
     def known(self) -> dict[str, Limiter]:
-        """Those there are, by model; may be asked from any thread."""
-        return dict(self._known)
+        """Return the limiters that there are, by model; may be asked from any thread."""
+        return dict(self._limiters)
 
     def blocked(self) -> dict[str, float]:
-        """The models that the endpoint lets nobody ask for a while, and the seconds; may be asked from any thread."""
-        known = {model: limiter.blocked for model, limiter in list(self._known.items())}
-        return {model: seconds for model, seconds in known.items() if seconds > 0}
+        """Return the models that nobody may ask for a while, and the seconds; may be asked from any thread."""
+        blocked = {model: limiter.blocked for model, limiter in list(self._limiters.items())}
+        return {model: seconds for model, seconds in blocked.items() if seconds > 0}
 
     def ended(self) -> list[str]:
-        """The models whose limiter ended by itself; may be asked from any thread."""
-        return [model for model, limiter in list(self._known.items()) if limiter.ended]
+        """Return the models whose limiter ended by itself; may be asked from any thread."""
+        return [model for model, limiter in list(self._limiters.items()) if limiter.ended]
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:
-        """Those who wait as one of a batch wait with this priority from now on."""
-        for limiter in self._known.values():
+        """Change the priority of a batch's calls that wait."""
+        for limiter in self._limiters.values():
             limiter.reweigh(batch, priority)
 
     async def close(self) -> None:
         """Give back what is held."""
-        for limiter in self._known.values():
+        for limiter in self._limiters.values():
             await limiter.close()

@@ -1,4 +1,4 @@
-"""What an endpoint says of its limits, between two calls of the script: only what all processes do not know yet.
+"""What an endpoint says of its limits, between two requests to the script: only what all processes do not know yet.
 
 Each answer is looked at for about a microsecond; most say nothing new.
 """
@@ -13,11 +13,11 @@ from .script import NO_REPORT, LimitReport, LimitReports, SharedLimit
 MINUTE = 60.0
 LONGEST = 61.0  # a limit that takes longer to reset is not one per minute
 BUCKET_LIKE = 3.0  # as near is a bucket's word on when it is full again
-CONFIRM = 60.0  # what the endpoint still says of its limits is told again, before it is forgotten
+CONFIRM = 60.0  # what the endpoint still says of its limits is reported again, before it is forgotten
 
 
 class ObservedLimits:
-    """Of one process. What is known to all is an argument: it is what the script answered last."""
+    """The limits that one process observes; what all processes know of them already is an argument."""
 
     def __init__(self) -> None:
         self._requests = self._tokens = NO_REPORT
@@ -25,8 +25,8 @@ class ObservedLimits:
         self._confirmed_at = float("-inf")
 
     @property
-    def of_limits(self) -> bool:
-        """True where a limit was heard that has not been told."""
+    def has_new_limit(self) -> bool:
+        """True where a limit was observed that was not reported yet."""
         return bool(self._requests.limit or self._tokens.limit)
 
     def note(self, rate: RateHeaders, age: float, requests: SharedLimit, tokens: SharedLimit) -> None:
@@ -42,45 +42,46 @@ class ObservedLimits:
             )
 
     def lowers(self, requests: SharedLimit, tokens: SharedLimit) -> bool:
-        """True where a limit was heard that is lower than the known one."""
-        return 0 < self._requests.limit < (requests.limit or float("inf")) or 0 < self._tokens.limit < (
-            tokens.limit or float("inf")
+        """True where a limit was observed that is lower than the shared one."""
+        return any(
+            0 < report.limit < (shared.limit or float("inf"))
+            for report, shared in ((self._requests, requests), (self._tokens, tokens))
         )
 
-    def tell(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """What is to be told, once."""
-        heard = LimitReports(self._requests, self._tokens)
+    def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
+        """Return what is to be reported, once."""
+        reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now
-            heard = LimitReports(
-                replace(heard.requests, limit=heard.requests.limit or requests.limit),
-                replace(heard.tokens, limit=heard.tokens.limit or tokens.limit),
+            reports = LimitReports(
+                replace(reports.requests, limit=reports.requests.limit or requests.limit),
+                replace(reports.tokens, limit=reports.tokens.limit or tokens.limit),
             )
         self._requests = self._tokens = NO_REPORT
-        return heard
+        return reports
 
 
 def _noted(
-    said: LimitReport, limit: int, remaining: int | None, reset: float | None, age: float, known: SharedLimit
+    report: LimitReport, limit: int, remaining: int | None, reset: float | None, age: float, shared: SharedLimit
 ) -> LimitReport:
     if reset is not None and reset > LONGEST:
-        return said
-    if limit != known.limit and limit != said.limit:
-        said = replace(said, limit=limit)
+        return report
+    if limit not in (shared.limit, report.limit):
+        report = replace(report, limit=limit)
     if remaining is None:
-        return said
+        return report
     taken = limit - remaining
-    windowed = known.windowed or said.windowed
+    windowed = shared.windowed or report.windowed
     if not windowed and (reset is None or abs(reset - MINUTE * taken / limit) > BUCKET_LIKE):
         # All would be back at another time if it came back bit by bit.
         windowed = True
-        said = replace(said, windowed=True)
+        report = replace(report, windowed=True)
     if not windowed:
-        explained = known.bucket + age * limit / MINUTE
+        explained = shared.bucket + age * limit / MINUTE
     elif reset is None or reset >= NEW_WINDOW:
-        explained = known.own
+        explained = shared.granted
     else:  # a fixed window, whose end is so far away
-        explained = known.own * (MINUTE - reset) / MINUTE
-    if taken > explained + FOREIGN_FROM * limit and taken > said.taken:
-        said = replace(said, taken=taken, lasts=LONGEST if reset is None else reset, ago=age)
-    return said
+        explained = shared.granted * (MINUTE - reset) / MINUTE
+    if taken > explained + FOREIGN_FROM * limit and taken > report.taken:
+        report = replace(report, taken=taken, lasts=LONGEST if reset is None else reset, ago=age)
+    return report

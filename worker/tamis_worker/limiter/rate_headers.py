@@ -25,7 +25,7 @@ _SECONDS_OF = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 @dataclass(frozen=True, slots=True)
 class RateHeaders:
-    """One answer's word on the limits of requests and tokens."""
+    """What one answer says of the limits of requests and tokens."""
 
     limit_requests: int | None = None
     remaining_requests: int | None = None
@@ -36,7 +36,7 @@ class RateHeaders:
 
 
 def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
-    """What the headers say; None where they say nothing of limits. Any case where `headers` finds names in any case."""
+    """Read the headers, in any case where `headers` finds names in any case; None where they say nothing of limits."""
     get = headers.get
     limit_requests, remaining_requests = get("x-ratelimit-limit-requests"), get("x-ratelimit-remaining-requests")
     limit_tokens, remaining_tokens = get("x-ratelimit-limit-tokens"), get("x-ratelimit-remaining-tokens")
@@ -53,17 +53,17 @@ def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
 
 
 def duration(text: str | None) -> float | None:
-    """Seconds of a duration as these headers write it; None where it is none."""
+    """Return the seconds of a duration as these headers write it; None where it is none."""
     if not text or not text.isascii():
         return None
     number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)
     try:  # one unit or none, as nearly always; the pattern takes three times as long
         seconds = float(number) * unit
     except ValueError:
-        found = _DURATION.fullmatch(text.strip())
-        if found is None or found.lastgroup is None:
+        match = _DURATION.fullmatch(text.strip())
+        if match is None or match.lastgroup is None:
             return None
-        seconds = sum(float(value) * _SECONDS_OF[unit] for unit, value in found.groupdict().items() if value)
+        seconds = sum(float(value) * _SECONDS_OF[unit] for unit, value in match.groupdict().items() if value)
     return seconds if 0 <= seconds <= LONGEST_RESET else None
 
 

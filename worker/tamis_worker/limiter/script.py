@@ -1,36 +1,38 @@
-"""The conversation of one process with the shared limit: what is told and asked, and what is answered.
+"""The script that grants, the requests that a process sends to it, and the replies.
 
-`limiter.lua` decides, in one atomic step on Redis, by the clock of the server.
+`limiter.lua` decides, in one atomic step on Redis, by the clock of the server. Its formulas stand in `gcra.lua`,
+`aimd.lua` and `usage.lua`, and nowhere else.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
-from . import gcra as arithmetic
+from . import gcra
 
 MICROSECONDS = 1_000_000
-MOST_AT_ONCE = 500  # rate permits in one answer
-OLDEST = 60.0  # seconds; answers that took longer are taken to be as old
-LIMIT_KEPT = 300.0  # seconds after an endpoint was last heard to say what its limit is
+MOST_AT_ONCE = 500  # permits in one reply
+OLDEST = 60.0  # seconds; answers of the endpoint that took longer are taken to be as old
+LIMIT_KEPT = 300.0  # seconds after the endpoint last reported its limit
 
-_WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 20  # in the answer, counted from 1 as Lua does
+_WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 20  # in the reply, counted from 1 as Lua does
 _CONSTANTS = {
-    "WINDOW": arithmetic.WINDOW,
-    "LATE": arithmetic.LATE,
-    "BURST_SHARE": arithmetic.BURST_SHARE,
-    "AHEAD": round(arithmetic.AHEAD * MICROSECONDS),
-    "CUT_WINDOW": round(arithmetic.CUT_WINDOW * MICROSECONDS),
-    "CUT_FACTOR": arithmetic.CUT_FACTOR,
-    "FAST_GROWTH": arithmetic.FAST_GROWTH,
-    "SLOW_GROWTH": arithmetic.SLOW_GROWTH,
-    "SLOW_FROM": arithmetic.SLOW_FROM,
-    "FOREIGN_FACTOR": arithmetic.FOREIGN_FACTOR,
-    "FOREIGN_FROM": arithmetic.FOREIGN_FROM,
-    "FOREIGN_KEPT": round(arithmetic.FOREIGN_KEPT * MICROSECONDS),
-    "NEW_WINDOW": round(arithmetic.NEW_WINDOW * MICROSECONDS),
-    "LEAST_SHARE": arithmetic.LEAST_SHARE,
+    "WINDOW": gcra.WINDOW,
+    "LATE": gcra.LATE,
+    "BURST_SHARE": gcra.BURST_SHARE,
+    "AHEAD": round(gcra.AHEAD * MICROSECONDS),
+    "CUT_WINDOW": round(gcra.CUT_WINDOW * MICROSECONDS),
+    "CUT_FACTOR": gcra.CUT_FACTOR,
+    "FAST_GROWTH": gcra.FAST_GROWTH,
+    "SLOW_GROWTH": gcra.SLOW_GROWTH,
+    "SLOW_FROM": gcra.SLOW_FROM,
+    "FOREIGN_FACTOR": gcra.FOREIGN_FACTOR,
+    "FOREIGN_FROM": gcra.FOREIGN_FROM,
+    "FOREIGN_KEPT": round(gcra.FOREIGN_KEPT * MICROSECONDS),
+    "NEW_WINDOW": round(gcra.NEW_WINDOW * MICROSECONDS),
+    "LEAST_SHARE": gcra.LEAST_SHARE,
     "OLDEST": round(OLDEST * MICROSECONDS),
     "LIMIT_KEPT": round(LIMIT_KEPT * MICROSECONDS),
     "MOST_AT_ONCE": MOST_AT_ONCE,
@@ -38,17 +40,28 @@ _CONSTANTS = {
     "BLOCKED": _BLOCKED,
     "FIRST_DELAY": _FIRST_DELAY,
 }
-# The constants stand in one line, so that an error's line number is one more than that of the file.
-SCRIPT = (
-    " ".join(f"local {name} = {value!r}" for name, value in _CONSTANTS.items())
-    + "\n"
-    + Path(__file__).with_name("limiter.lua").read_text("utf-8")
+# Of a request, in the order in which the script takes them.
+_COUNTS = attrgetter(
+    *("slots", "want", "weight", "ask", "first", "each", "extra", "room", "lack"),
+    *("settle", "unpaced_requests", "unpaced_tokens", "succeeded", "congested"),
 )
+_PURE_PARTS = ("gcra.lua", "aimd.lua", "usage.lua")
+
+
+def _part(name: str) -> str:
+    return Path(__file__).with_name(name).read_text("utf-8")
+
+
+# The formulas alone: what they are computed from are their arguments.
+ARITHMETIC = "\n".join(
+    [" ".join(f"local {name} = {value!r}" for name, value in _CONSTANTS.items()), *map(_part, _PURE_PARTS)]
+)
+SCRIPT = ARITHMETIC + _part("limiter.lua")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one model at one endpoint, for all processes together. None: no limit of that kind."""
+    """The limits of one model at one endpoint, for all processes together. None: no limit of that kind."""
 
     rpm: int | None
     tpm: int | None
@@ -57,7 +70,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LimitReport:
-    """What an endpoint said of one of its limits that is new. Times are in seconds."""
+    """What is new in what an endpoint says of one of its limits. Times are in seconds."""
 
     limit: int = 0  # per minute; 0: nothing new
     taken: int = 0  # limit - remaining, where it is more than we explain; 0: nothing new
@@ -71,7 +84,7 @@ NO_REPORT = LimitReport()
 
 @dataclass(frozen=True, slots=True)
 class LimitReports:
-    """What an endpoint said since the last call of the script."""
+    """The reports since the last request."""
 
     requests: LimitReport = NO_REPORT
     tokens: LimitReport = NO_REPORT
@@ -79,18 +92,18 @@ class LimitReports:
 
 @dataclass(frozen=True, slots=True)
 class SharedLimit:
-    """What all processes know of one limit."""
+    """The state of one limit that all processes share."""
 
-    lead: float = 0.0  # seconds that are paid for already
+    lead: float = 0.0  # seconds by which the theoretical arrival time is ahead: they are paid for
     limit: int = 0  # the endpoint's own; 0: not known
-    own: int = 0  # granted in the last minute, to all processes
+    granted: int = 0  # in the last minute, to all processes
     windowed: bool = False  # see `LimitReport`
     bucket: int = 0  # if it is a bucket: what our own calls have taken out of it
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLimitState:
-    """What all shared when a process was last answered; also for a server that has forgotten it."""
+    """The state of both limits, as a reply says it; also sent, for a server that has forgotten it."""
 
     epoch: int = 0  # of the server's keys; another one means that they were wiped
     cap: int = 0  # on calls in flight; 0: none
@@ -100,7 +113,7 @@ class SharedLimitState:
 
 @dataclass(frozen=True, slots=True)
 class LimiterRequest:
-    """What is told and asked. Sent again unchanged where no reply comes: the script knows it by its name.
+    """What a process reports and asks. Sent again unchanged where no reply comes: the script knows it by its name.
 
     A *slot* is the right to have a call in flight, kept from call to call. A *permit* is the right to begin one, at
     its time, with its tokens.
@@ -121,64 +134,50 @@ class LimiterRequest:
     unpaced_requests: int = 0  # begun without a permit, where no rate is limited
     unpaced_tokens: int = 0
     succeeded: int = 0  # calls
-    cut: bool = False  # the endpoint said that it has too much
-    heard: LimitReports = field(default=LimitReports())
+    congested: bool = False  # the endpoint said that it has too much
+    reports: LimitReports = field(default=LimitReports())
 
-    def arguments(self, holder: str, limits: Limits, block: float, memory: SharedLimitState) -> list[str | int]:
-        """As the script takes them; `block` is how many seconds nobody is to be granted anything."""
-        heard = self.heard
+    def arguments(self, holder: str, limits: Limits, block: float, shared: SharedLimitState) -> list[str | int]:
+        """The arguments of the script; nobody is to be granted anything for `block` seconds."""
         return [
             holder,
             self.name,
             _microseconds(self.lease),
-            self.slots,
-            self.want,
-            self.weight,
-            self.ask,
-            self.first,
-            self.each,
-            self.extra,
-            self.room,
-            self.lack,
-            self.settle,
-            self.unpaced_requests,
-            self.unpaced_tokens,
-            self.succeeded,
-            int(self.cut),
+            *map(int, _COUNTS(self)),
             _microseconds(block),
             limits.rpm or 0,
             limits.tpm or 0,
             limits.concurrency,
-            *_said(heard.requests),
-            *_said(heard.tokens),
-            memory.epoch,
-            memory.cap,
-            *_known(memory.requests),
-            *_known(memory.tokens),
+            *_report_numbers(self.reports.requests),
+            *_report_numbers(self.reports.tokens),
+            shared.epoch,
+            shared.cap,
+            *_state_numbers(shared.requests),
+            *_state_numbers(shared.tokens),
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class LimiterReply:
-    """What is answered. Times are seconds from now."""
+    """What the script grants. Times are seconds from now."""
 
-    more: int  # slots, beyond those that were told
+    more: int  # slots, beyond those held
     keep: int | None  # slots that may be used again when a call ends; None: all
     contended: bool  # others wait for slots, and none is free
     paced: bool  # whether any rate is limited, so that permits are needed
     wait: float | None  # until asking for more permits makes sense; None: any time
     blocked: float  # nothing may begin for so long
     concurrency: int  # the limit in force for all processes together
-    memory: SharedLimitState
+    shared: SharedLimitState
     delays: tuple[float, ...]  # when the permits are due; negative: they were due before
 
     @classmethod
     def read(cls, numbers: Sequence[int]) -> "LimiterReply":
-        """From the script's answer."""
+        """Read the numbers that the script returns."""
         more, keep, contended, paced, wait, blocked, concurrency, epoch, cap = numbers[:9]
         requests, tokens = (
-            SharedLimit(lead / MICROSECONDS, limit, own, bool(windowed), bucket)
-            for lead, limit, own, windowed, bucket in (numbers[9:14], numbers[14:19])
+            SharedLimit(lead / MICROSECONDS, limit, granted, bool(windowed), bucket)
+            for lead, limit, granted, windowed, bucket in (numbers[9:14], numbers[14:19])
         )
         return cls(
             more=more,
@@ -188,7 +187,7 @@ class LimiterReply:
             wait=None if wait < 0 else wait / MICROSECONDS,
             blocked=blocked / MICROSECONDS,
             concurrency=concurrency,
-            memory=SharedLimitState(epoch, cap, requests, tokens),
+            shared=SharedLimitState(epoch, cap, requests, tokens),
             delays=tuple(delay / MICROSECONDS for delay in numbers[_FIRST_DELAY - 1 :]),
         )
 
@@ -197,9 +196,9 @@ def _microseconds(seconds: float) -> int:
     return math.ceil(seconds * MICROSECONDS)
 
 
-def _said(said: LimitReport) -> tuple[int, ...]:
-    return said.limit, said.taken, _microseconds(said.lasts), _microseconds(said.ago), int(said.windowed)
+def _report_numbers(report: LimitReport) -> tuple[int, ...]:
+    return report.limit, report.taken, _microseconds(report.lasts), _microseconds(report.ago), int(report.windowed)
 
 
-def _known(known: SharedLimit) -> tuple[int, ...]:
-    return _microseconds(known.lead), known.limit, known.own, int(known.windowed)
+def _state_numbers(state: SharedLimit) -> tuple[int, ...]:
+    return _microseconds(state.lead), state.limit, state.granted, int(state.windowed)

@@ -18,12 +18,12 @@ class _Learned:
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
-    """Whether a call can have taken so many tokens; what nobody can believe must not hold up everybody's calls."""
+    """Return whether a call can have taken so many tokens; an unbelievable count must not hold up everybody's calls."""
     return tokens <= TOKENS_OF_CHARACTER * characters + max_tokens + THOUGHTS
 
 
 class TokenEstimates:
-    """Of one process; per operation and model, because prompts and answers differ between them.
+    """The estimates of one process, per operation and model, because prompts and answers differ between them.
 
     An average, not an upper bound: what a call takes beyond it is settled afterwards, and over many calls the two are
     equal. The first calls count in full; from the fiftieth on the average moves by a fiftieth of each surprise.
@@ -33,9 +33,9 @@ class TokenEstimates:
         self._learned: dict[tuple[str, str], _Learned] = {}
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
-        """Tokens of a prompt of so many characters and its answer, which has `max_tokens` at most."""
-        known = self._learned.get((operation_name, model)) or _UNKNOWN
-        return round(characters * known.ratio + min(known.completion, max_tokens))
+        """Estimate the tokens of a prompt of so many characters and its answer, which has `max_tokens` at most."""
+        learned = self._learned.get((operation_name, model)) or _UNKNOWN
+        return round(characters * learned.ratio + min(learned.completion, max_tokens))
 
     def learn(
         self, operation_name: str, model: str, characters: int, prompt_tokens: int, completion_tokens: int
@@ -44,13 +44,13 @@ class TokenEstimates:
         if characters <= 0 or prompt_tokens <= 0:
             return
         key = (operation_name, model)
-        known = self._learned.get(key)
-        if known is None:
-            known = self._learned[key] = _Learned()
-        known.calls += 1
-        weight = 1 / min(known.calls, MEMORY)
-        known.ratio += weight * (prompt_tokens / characters - known.ratio)
-        known.completion += weight * (completion_tokens - known.completion)
+        learned = self._learned.get(key)
+        if learned is None:
+            learned = self._learned[key] = _Learned()
+        learned.calls += 1
+        weight = 1 / min(learned.calls, MEMORY)
+        learned.ratio += weight * (prompt_tokens / characters - learned.ratio)
+        learned.completion += weight * (completion_tokens - learned.completion)
 
 
 _UNKNOWN = _Learned()

@@ -14,7 +14,7 @@ FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for a brok
 
 @dataclass(frozen=True)
 class AliveFile:
-    """What a worker's watchdog saw last."""
+    """The last thing that a worker's watchdog saw."""
 
     pid: int
     at: float  # s, `time.monotonic`
@@ -30,7 +30,7 @@ class AliveFile:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """What stands there; None where there is no such file, or none of ours."""
+        """The content of the file; None where there is no such file, or none of ours."""
         try:
             return cls(**json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -45,21 +45,21 @@ class Health:
     line: str
 
 
-def health_of(found: AliveFile | None, now: float, *, within: float = FRESH) -> Health:
+def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> Health:
     """The health that a worker's file shows `now` seconds after the machine's start.
 
     A worker that holds back, while a server is in trouble, is well: starting it anew would mend nothing.
     """
-    if found is None:
+    if file is None:
         return Health(False, "no worker writes this file: start one with `tamis worker --alive-file FILE`")
-    if found.stalled is not None:
-        return Health(False, f"worker {found.pid} {found.stalled}")
-    age = now - found.at
+    if file.stalled is not None:
+        return Health(False, f"worker {file.pid} {file.stalled}")
+    age = now - file.at
     if not 0 <= age <= within:
         when = f"{age:.0f} s ago" if age >= 0 else "before this machine was started"
-        return Health(False, f"worker {found.pid} was last seen working {when}")
-    state = found.state if found.reason is None else f"{found.state}: {found.reason}"
-    return Health(True, f"worker {found.pid} is {state}")
+        return Health(False, f"worker {file.pid} was last seen working {when}")
+    state = file.state if file.reason is None else f"{file.state}: {file.reason}"
+    return Health(True, f"worker {file.pid} is {state}")
 
 
 def health_at(path: Path, *, within: float = FRESH) -> Health:

@@ -1,4 +1,4 @@
-"""A worker's presence: it holds its lease in the ledger, and says how it is there and in Redis.
+"""A worker's lease in the ledger, renewed as long as it lives, with a report of how it is there and in Redis.
 
 In Redis for the time that the ledger is away, when it is most wanted. The two are told apart from each other: a server
 that does not answer keeps nobody from hearing from the other.
@@ -28,36 +28,36 @@ log = logging.getLogger(__name__)
 
 
 class LeaseKeeper:
-    """Of one worker process, on its loop. `look` makes the report; `lease` in seconds."""
+    """The lease of one worker process, and what it reports with it; on the worker's loop."""
 
     def __init__(
         self,
         engine: AsyncEngine,
         redis: "Redis | None",
-        look: Callable[[], WorkerReport],
+        report: Callable[[], WorkerReport],
         backpressure: Backpressure,
         *,
         lease: float,
-        lapsed: Callable[[], Awaitable[None]],
+        on_expired: Callable[[], Awaitable[None]],
     ) -> None:
-        """`redis`: the broker's; None where the broker is another server.
+        """`redis`: the broker's; None where the broker is another server. `lease`: in seconds.
 
-        `lapsed` is awaited when the lease was over for a while and is held again: others may have taken what was here.
-        It may raise `LedgerUnavailable`, and is awaited again then.
+        `on_expired` is awaited when the lease was over for a while and is held again: others may have taken what was
+        here. It may raise `LedgerUnavailable`, and is awaited again then.
         """
-        self._lapsed = lapsed
+        self._on_expired = on_expired
         self._backpressure = backpressure
         self._engine = engine
         self._redis = redis
-        self._look = look
+        self._report = report
         self._lease = lease
         self._changed = asyncio.Event()
 
     async def begin(self) -> None:
         """Take the lease. Raises `LedgerUnavailable`."""
-        await heartbeat.renew(self._engine, self._look(), lease=self._lease)
+        await heartbeat.renew(self._engine, self._report(), lease=self._lease)
 
-    async def hold(self) -> None:
+    async def renew(self) -> None:
         """Renew the lease until cancelled, at once where something `changed`.
 
         A network that is cut says nothing: where a renewal takes longer than the lease, others take this worker for
@@ -73,12 +73,12 @@ class LeaseKeeper:
                     await self._changed.wait()
             self._changed.clear()
             began = loop.time()
-            told = f"Postgres has not answered for {self._lease:g} s"
-            overdue = loop.call_later(self._lease, self._backpressure.failed, Server.LEDGER, "heartbeat", told)
+            silence = f"Postgres has not answered for {self._lease:g} s"
+            overdue = loop.call_later(self._lease, self._backpressure.failed, Server.LEDGER, "heartbeat", silence)
             try:
-                await heartbeat.renew(self._engine, self._look(), lease=self._lease)
+                await heartbeat.renew(self._engine, self._report(), lease=self._lease)
                 if loop.time() - renewed > self._lease:
-                    await self._lapsed()
+                    await self._on_expired()
             except LedgerUnavailable as error:
                 self._backpressure.failed(Server.LEDGER, "heartbeat", error)
                 pause = min(AGAIN, usually)
@@ -90,13 +90,13 @@ class LeaseKeeper:
             finally:
                 overdue.cancel()
 
-    async def tell(self) -> None:
-        """Say in Redis how the worker is, until cancelled."""
+    async def publish(self) -> None:
+        """Publish in Redis how the worker is, until cancelled."""
         if self._redis is None:
             await asyncio.Event().wait()  # a background task does not end by itself
             return
         while True:
-            report = self._look()
+            report = self._report()
             try:
                 await self._redis.set(wire.worker_key(report.id), report.model_dump_json(), px=self._kept_for)
             except (RedisError, OSError) as error:  # the ledger says the same
@@ -104,12 +104,12 @@ class LeaseKeeper:
             await asyncio.sleep(self._lease / BEATS)
 
     def changed(self) -> None:
-        """What it does is not what it did: say so soon."""
+        """Have the lease renewed at once: what the worker does is not what it did."""
         self._changed.set()
 
     async def end(self) -> None:
-        """Give the lease up, and be gone."""
-        report = self._look()
+        """Give the lease up, in the ledger and in Redis."""
+        report = self._report()
         try:
             await heartbeat.end(self._engine, worker=report.id)
         except LedgerUnavailable as error:

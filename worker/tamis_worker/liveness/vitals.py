@@ -4,21 +4,22 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from celery import Celery
-from celery.worker import state
 
 from tamis_producer.ledger.worker_view import WorkerReport, WorkerState
 from tamis_producer.transport.broker import waiting_messages
 from tamis_schemas import BrokerUnavailable
 
-from ..celery_adapter.item_strategy import Deliveries
-from ..engine.backpressure import Trouble
+from ..celery_adapter.item_strategy import ItemStrategy
+from ..engine.backpressure import Backpressure
+from ..engine.capacity import Capacity
 from ..engine.group_commit import GroupCommit
+from ..event_loop.background_tasks import BackgroundTasks
 from ..limiter.limits import Limiters
 from .watchdog import Observation
 
@@ -32,15 +33,31 @@ class _Doing:
 
 
 class Vitals:
-    """Of one worker process. What is not said to be otherwise may be asked from any thread."""
+    """The signs of one worker process. What is not said to be otherwise may be asked from any thread."""
 
     def __init__(
-        self, worker_id: str, app: Celery, deliveries: Deliveries, *, concurrency: int, answer_within: float
+        self,
+        worker_id: str,
+        app: Celery,
+        deliveries: ItemStrategy,
+        background: BackgroundTasks,
+        commits: Sequence[GroupCommit[Any, Any]],
+        limiters: Limiters,
+        capacity: Capacity,
+        backpressure: Backpressure,
+        *,
+        concurrency: int,
+        answer_within: float,
     ) -> None:
         """`answer_within`: seconds that the broker has to say what waits."""
         self._worker_id = worker_id
         self._app = app
         self._deliveries = deliveries
+        self._background = background
+        self._commits = commits
+        self._limiters = limiters
+        self._capacity = capacity
+        self._backpressure = backpressure
         self._concurrency = concurrency
         self._answer_within = answer_within
         self._born = time.monotonic()
@@ -48,26 +65,6 @@ class Vitals:
         self._stopping: float | None = None
         self._doing = _Doing(WorkerState.WORKING)
         self._doing_since = self._born
-        self._tasks: Sequence[asyncio.Task[Any]] = ()
-        self._commits: Sequence[GroupCommit[Any, Any]] = ()
-        self._limiters: Limiters | None = None
-        self._trouble: Callable[[], Trouble | None] = lambda: None
-        self._aside: Callable[[], int] = lambda: 0
-
-    def attend(
-        self,
-        tasks: Iterable[asyncio.Task[Any]],
-        commits: Iterable[GroupCommit[Any, Any]],
-        limiters: Limiters,
-        trouble: Callable[[], Trouble | None],
-        aside: Callable[[], int] = lambda: 0,
-    ) -> None:
-        """Look after what runs as long as the process does; `aside`: items that wait for capacity of their tier."""
-        self._tasks = (*tasks,)
-        self._commits = (*commits,)
-        self._limiters = limiters
-        self._trouble = trouble
-        self._aside = aside
 
     async def pulse(self) -> None:
         """Count the loop's turns until cancelled."""
@@ -76,22 +73,22 @@ class Vitals:
             await asyncio.sleep(PULSE)
 
     def stop(self) -> None:
-        """The process was asked to stop; only the first time counts."""
+        """Note that the process was asked to stop; only the first time counts."""
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """What the watchdog judges by. Asks the broker, for a few seconds at most."""
+        """The observation that the watchdog judges by. Asks the broker, for a few seconds at most."""
         waiting = self._waiting()
         now = time.monotonic()
-        ended = [task.get_name() for task in self._tasks if task.done()]
+        ended = self._background.ended
         ended += [f"the {commit.name} writer" for commit in self._commits if commit.ended]
-        ended += [f"the limiter of {model}" for model in (self._limiters.ended() if self._limiters else ())]
+        ended += [f"the limiter of {model}" for model in self._limiters.ended()]
         return Observation(
             at=now,
             waiting=waiting,
-            taken=self._deliveries.taken + state.all_total_count[0],
-            in_flight=self._deliveries.held - self._deliveries.aside + len(state.reserved_requests),
-            holding_back=self._trouble() is not None,
+            taken=self._deliveries.taken,
+            in_flight=self._deliveries.in_flight,
+            holding_back=self._backpressure.trouble is not None,
             turns=self._turns,
             writing=max((commit.writing for commit in self._commits), default=0.0),
             ended=tuple(ended),
@@ -99,7 +96,7 @@ class Vitals:
         )
 
     def report(self) -> WorkerReport:
-        """What the worker says of itself."""
+        """The report of the worker about itself."""
         now = time.monotonic()
         doing, since = self._now_doing()
         if doing != self._doing:
@@ -120,14 +117,14 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """And since when, where that is known better than from the first report of it."""
+        """The present state, and since when, where that is known better than from the first report of it."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
-        if (trouble := self._trouble()) is not None:
+        if (trouble := self._backpressure.trouble) is not None:
             return _Doing(WorkerState.HOLDING_BACK, trouble.reason), trouble.since
-        if self._limiters is not None and self._deliveries.evaluating and (blocked := self._limiters.blocked()):
+        if self._deliveries.evaluating and (blocked := self._limiters.blocked()):
             return _Doing(WorkerState.WAITING, f"the endpoint lets nobody ask {', '.join(sorted(blocked))}"), None
-        if (aside := self._aside()) and aside >= self._deliveries.evaluating:
+        if (aside := self._capacity.waiting) and aside >= self._deliveries.evaluating:
             return _Doing(WorkerState.WAITING, "the endpoint has no capacity at the flex tier"), None
         return _Doing(WorkerState.WORKING), None
 

@@ -36,7 +36,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What is too long, in seconds."""
+    """The times that are too long, in seconds."""
 
     stalled_after: float  # without a message, or without a turn of the loop
     concurrency: int  # messages that it may hold
@@ -50,7 +50,7 @@ class Bounds:
 
 
 def stalled(seen: Sequence[Observation], bounds: Bounds) -> str | None:
-    """What is wrong with the process, in words that follow its name; None where nothing is, or nothing is known.
+    """The fault of the process, in words that follow its name; None where there is none, or nothing is known.
 
     `seen` are the looks so far, the last one last. Where too much time lies between two looks, the whole process was
     stopped: what was before does not count.

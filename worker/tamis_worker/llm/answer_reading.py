@@ -65,7 +65,7 @@ class _Reading:
         self._by_fold: dict[int, dict[str, list[str]]] = {}  # of names and values that the schema lists
 
     def deviations(self) -> tuple[str, ...]:
-        """What was noted."""
+        """The notes of this reading."""
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
@@ -84,7 +84,7 @@ class _Reading:
         """Whether the name is one that was asked for, and may hold an object: then it is no wrapper."""
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
-        return any(properties[one].get("type") not in _SCALARS for one in meant)
+        return any(properties[each].get("type") not in _SCALARS for each in meant)
 
     def of(self, value: object, schema: Schema, place: tuple[str | int, ...]) -> object:
         """A value in the shape of its schema; what cannot be brought into it, as it is."""
@@ -127,7 +127,7 @@ class _Reading:
         if texts is not None:
             return _only(texts, text)
         plain = (_plain(text, "number"), _plain(text, "boolean"))
-        meant = [one for read in plain if read is not None for one in listed if _equal(one, read)]
+        meant = [value for read in plain if read is not None for value in listed if _equal(value, read)]
         return _only(meant, text)
 
     def _of_object(self, value: dict[str, Any], schema: Schema, place: tuple[str | int, ...]) -> dict[str, Any]:
@@ -146,11 +146,11 @@ class _Reading:
         self, value: dict[str, Any], properties: Schema, *, closed: bool, place: tuple[str | int, ...]
     ) -> dict[str, Any]:
         """The object under the names that were asked for; without the others where no others may stand there."""
-        meant, given = self._texts(properties), _by_fold(value)
+        meant, answered = self._texts(properties), _by_fold(value)
         renamed: dict[str, Any] = {}
         for name, part in value.items():
             folded = _folded(name)
-            if name in properties or (folded in meant and not len(meant[folded]) == len(given[folded]) == 1):
+            if name in properties or (folded in meant and not len(meant[folded]) == len(answered[folded]) == 1):
                 renamed[name] = part  # of two names that differ in case alone nobody knows which one is meant
             elif folded in meant:
                 self._note(place, f"{_shown(name)} read as {_shown(meant[folded][0])}")
@@ -172,7 +172,7 @@ class _Reading:
         """The texts that a schema lists, by what they are folded to; a list is folded once."""
         by_fold = self._by_fold.get(id(listed))
         if by_fold is None:
-            by_fold = self._by_fold[id(listed)] = _by_fold(one for one in listed if isinstance(one, str))
+            by_fold = self._by_fold[id(listed)] = _by_fold(text for text in listed if isinstance(text, str))
         return by_fold
 
     def _note(self, place: tuple[str | int, ...], words: str) -> None:
@@ -206,12 +206,12 @@ def _equal(one: object, other: object) -> bool:
 
 def _only(meant: list[Any], otherwise: str) -> object:
     """The value that all of them are; `otherwise` where there is none, or where they differ."""
-    return meant[0] if meant and all(_equal(one, meant[0]) for one in meant) else otherwise
+    return meant[0] if meant and all(_equal(each, meant[0]) for each in meant) else otherwise
 
 
 def _flat(branches: list[Schema]) -> list[Schema]:
     """The branches of a union, unions in it written out."""
-    return [one for branch in branches for one in (_flat(branch["anyOf"]) if "anyOf" in branch else [branch])]
+    return [flat for branch in branches for flat in (_flat(branch["anyOf"]) if "anyOf" in branch else [branch])]
 
 
 def _folded(text: str) -> str:

@@ -7,35 +7,25 @@ the endpoint refuses it. While no other can be had, the one that is there is use
 import asyncio
 import logging
 import math
-import os
-import selectors
-import shlex
-import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import Protocol
 
-from tamis_producer.config.setting_files import LARGEST, text_of
+from tamis_producer.config.setting_files import text_of
 from tamis_schemas import ConfigurationError
 
-from .printed_key import PrintedKey, is_sendable, read_key
+from .key_command import NoKey, printed, reason, words_of
+from .printed_key import is_sendable, read_key
 
 NO_KEY = "none"  # sent to endpoints that ask for none: the package insists on a key
 LOOK_EVERY = 1.0  # s between two looks at a file
-PRINT_WITHIN = 30.0  # s that a command may take
 TTL = 3000.0  # s; tokens of Entra ID and Google live for an hour
 EARLY = 30.0  # s before its end that a key is renewed; of a short life a tenth
 SHORTEST_LIFE = 1.0  # s; a command whose keys are over at once is not run for every call
 REST = 5.0  # s in which a renewal that brought nothing new is not tried again
 
 log = logging.getLogger(__name__)
-
-
-class NoKey(Exception):
-    """There is no key to make a call with; the message says why, without anything that was printed."""
 
 
 class KeySource(Protocol):
@@ -76,14 +66,15 @@ class RenewedKey:
         self._learn = learn
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
+        self._due_at = self._over_at = math.inf  # by the clock; a due key is renewed while calls go on with it
         self._rests_until = -math.inf  # by the clock
         self._trouble: str | None = None  # why the last renewal brought no key
 
     async def current(self) -> str:
         """The key to make a call with. Raises `NoKey`."""
-        if not self._key or self._is_over():
+        if not self._key or self._clock() >= self._over_at:
             await self._renewed()
-        elif self._is_due():
+        elif self._clock() >= self._due_at:
             self._begin()
         if not self._key:
             raise NoKey(self._trouble or "there is no API key")
@@ -95,15 +86,7 @@ class RenewedKey:
             await self._renewed()
         return self._key if self._key != refused else None
 
-    def _is_over(self) -> bool:
-        """Whether the next call should wait for a renewal."""
-        raise NotImplementedError
-
-    def _is_due(self) -> bool:
-        """Whether a renewal should begin, while calls go on with the key that is there."""
-        raise NotImplementedError
-
-    async def _obtain(self) -> PrintedKey:
+    async def _obtain(self) -> str:
         """A key, the same as before or another. Raises `NoKey`."""
         raise NotImplementedError
 
@@ -120,7 +103,7 @@ class RenewedKey:
 
     async def _renew(self) -> None:
         try:
-            key = (await self._obtain()).text
+            key = await self._obtain()
         except NoKey as error:
             if self._trouble != str(error):  # once, not every few seconds
                 log.warning("the API key is not renewed: %s", error)
@@ -157,24 +140,17 @@ class FileKey(RenewedKey):
         """`key`: what the file held at the start; where that is nothing, the endpoint may ask for no key."""
         super().__init__(_checked(key or NO_KEY), rest=0.0, learn=learn, clock=clock)
         self._path = path
-        self._look_at = clock() + LOOK_EVERY
+        self._over_at = clock() + LOOK_EVERY
 
-    def _is_over(self) -> bool:
-        return self._clock() >= self._look_at
-
-    def _is_due(self) -> bool:
-        return False
-
-    async def _obtain(self) -> PrintedKey:
-        self._look_at = self._clock() + LOOK_EVERY
+    async def _obtain(self) -> str:
+        self._over_at = self._clock() + LOOK_EVERY
         try:
             text = await asyncio.to_thread(text_of, self._path)
         except (OSError, UnicodeError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-            raise NoKey(f"the file of TAMIS_LLM_API_KEY_FILE cannot be read: {why}") from None
+            raise NoKey(f"the file of TAMIS_LLM_API_KEY_FILE cannot be read: {reason(error)}") from None
         if not is_sendable(text):  # empty where it is just being written
             raise NoKey("the file of TAMIS_LLM_API_KEY_FILE holds no key")
-        return PrintedKey(text)
+        return text
 
 
 class CommandKey(RenewedKey):
@@ -185,27 +161,18 @@ class CommandKey(RenewedKey):
         command: str,
         *,
         ttl: float = TTL,
-        within: float = PRINT_WITHIN,
         learn: Callable[[str], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`command`: run without a shell. `ttl`: seconds that a key lives at most. `within`: see `printed`."""
+        """`command`: run without a shell. `ttl`: seconds that a key lives at most."""
         super().__init__("", rest=REST, learn=learn, clock=clock)
         self._command = words_of(command)
         self._ttl = ttl
-        self._within = within
         self._wall = wall
-        self._due_at = self._over_at = math.inf  # by the clock
 
-    def _is_over(self) -> bool:
-        return self._clock() >= self._over_at
-
-    def _is_due(self) -> bool:
-        return self._clock() >= self._due_at
-
-    async def _obtain(self) -> PrintedKey:
-        key = read_key(await printed(self._command, within=self._within))
+    async def _obtain(self) -> str:
+        key = read_key(await printed(self._command))
         if key is None:
             raise NoKey("TAMIS_LLM_API_KEY_COMMAND printed no key")
         lives = [self._ttl] if key.expires_in is None else [self._ttl, key.expires_in]
@@ -214,7 +181,7 @@ class CommandKey(RenewedKey):
         life = max(SHORTEST_LIFE, min(lives))
         self._over_at = self._clock() + life
         self._due_at = self._over_at - min(EARLY, life / 10)
-        return key
+        return key.text
 
 
 def key_source(
@@ -237,63 +204,6 @@ def key_source(
     if not key and command is not None:
         return CommandKey(command, ttl=ttl, learn=learn)
     return FixedKey(key or NO_KEY)
-
-
-def words_of(command: str) -> list[str]:
-    """The words of a command line, as a shell would split it. Raises `ConfigurationError` where there are none."""
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise ConfigurationError(f"TAMIS_LLM_API_KEY_COMMAND is no command line: {error}") from None
-    if not words:
-        raise ConfigurationError("TAMIS_LLM_API_KEY_COMMAND is empty")
-    return words
-
-
-async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
-    """What a command prints; its standard error is not looked at, for nobody knows what stands there.
-
-    Raises:
-        NoKey: it cannot be run, fails, takes longer than `within` seconds, or prints more than any key has.
-    """
-    try:
-        # Not the loop's own subprocess: uvloop forks, and what libraries do after a fork ends the child in a worker.
-        process = await asyncio.to_thread(
-            Popen, command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND cannot be run: {why}") from None
-    with process:
-        try:
-            output = await asyncio.to_thread(_output, process, within)
-        except BaseException:
-            with suppress(ProcessLookupError):  # and whatever it has started: a shell's child goes on without it
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-    if process.returncode != 0:
-        raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND ended with exit status {process.returncode}")
-    return output.decode("utf-8", "replace")
-
-
-def _output(process: "Popen[bytes]", within: float) -> bytes:
-    """All that a process prints until it has ended."""
-    assert process.stdout is not None  # noqa: S101 - it was asked for
-    ends = time.monotonic() + within
-    output = b""
-    with selectors.DefaultSelector() as arriving:
-        arriving.register(process.stdout, selectors.EVENT_READ)
-        while arriving.select(max(0.0, ends - time.monotonic())):
-            piece = os.read(process.stdout.fileno(), LARGEST)
-            output += piece
-            if len(output) > LARGEST:
-                raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND printed more than {LARGEST:,} bytes")
-            if not piece:
-                with suppress(TimeoutExpired):
-                    process.wait(max(0.0, ends - time.monotonic()))
-                    return output
-                break
-    raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND took longer than {within:g} s")
 
 
 def _checked(key: str) -> str:

@@ -1,6 +1,6 @@
-"""What went wrong with a call, from the exceptions of the `openai` package and from error answers.
+"""The error of a call, from the exceptions of the `openai` package and from error answers.
 
-| told by | kind |
+| sign | kind |
 |---|---|
 | no answer in time | timeout |
 | no connection, or a broken one | connection |
@@ -13,12 +13,10 @@ What every other call would meet as well is marked `everyone`: authentication, m
 about money.
 """
 
-import json
 import re
 import socket
 import ssl
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -31,10 +29,9 @@ from tamis_schemas.values.printable import printable_line
 
 from .chat import CallError, Obstacle
 from .dialect import Refusal
+from .error_answer import layers_of, refusal_of, text_in
 
 MAX_MESSAGE = 500  # characters
-LAYERS = 4  # of errors inside errors
-LARGEST_INNER = 10_000  # characters of an error that is held as JSON text
 
 CODES = {
     "context_length_exceeded": ErrorKind.CONTEXT_LENGTH,
@@ -102,17 +99,11 @@ _KEY = re.compile(
 )
 
 
-def of_exception(error: Exception, *, api_key: str, now: datetime | None = None) -> CallError:
-    """The error that an exception of the `openai` package, or of what it stands on, means.
-
-    Args:
-        error: what was raised.
-        api_key: taken out of the message.
-        now: what an HTTP date in Retry-After is relative to where the answer has no Date; None: the present.
-    """
+def of_exception(error: Exception, *, api_key: str) -> CallError:
+    """The error that an exception of the `openai` package, or of what it stands on, means; without the key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
-        return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key, now=now)
+        return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
     sent = not any(isinstance(link, UNCONNECTED) for link in _chain(error))
     if _is_timeout(error):
         return CallError(ErrorKind.TIMEOUT, "no answer in time", sent=sent)
@@ -124,18 +115,10 @@ def of_exception(error: Exception, *, api_key: str, now: datetime | None = None)
     return CallError(ErrorKind.CONNECTION, message, sent=sent, obstacle=obstacle)
 
 
-def of_answer(
-    status: int,
-    error: object,
-    *,
-    text: str,
-    headers: Mapping[str, str],
-    api_key: str,
-    now: datetime | None = None,
-) -> CallError:
+def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
     """The error that an error answer means; `error` is its error object, `text` stands in where there is none."""
     refusal = refusal_of(status, error, text)
-    names = (refusal.code, *(_field(layer, "type") for layer in _layers(error)))
+    names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
     kind = _kind(refusal, names)
     used_up = not QUOTA_CODES.isdisjoint(names)
     message = refusal.message if refusal.message.startswith(str(status)) else f"{status}: {refusal.message}"
@@ -149,7 +132,7 @@ def of_answer(
         kind,
         cleaned(message, api_key),
         status=status,
-        retry_after=retry_after(headers, now),
+        retry_after=retry_after(headers),
         everyone=of_key or kind in (ErrorKind.AUTHENTICATION, ErrorKind.MODEL_NOT_FOUND),
         no_capacity=kind is ErrorKind.RATE_LIMITED and _tells_of_no_capacity(status, (*names, refusal.message)),
     )
@@ -157,27 +140,11 @@ def of_answer(
 
 def of_redirect(status: int, origin: str) -> CallError:
     """The error that a redirection to somewhere else means: nobody has allowed prompt and key to go there."""
-    told = (
+    message = (
         f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
         "was sent; put TAMIS_LLM_BASE_URL right"
     )
-    return CallError(ErrorKind.MODEL_NOT_FOUND, told, status, everyone=True)
-
-
-def refusal_of(status: int, error: object, text: str) -> Refusal:
-    """An error answer in the words of OpenAI; fields that are missing are None.
-
-    Of an error that wraps another one, as gateways' do, the words of both.
-    """
-    layers = list(_layers(error))
-    words = dict.fromkeys(said for layer in layers if (said := _words(layer)))
-    codes = [code for layer in layers if (code := _field(layer, "code")) is not None]
-    return Refusal(
-        status,
-        ": ".join(words) or text,
-        param=next((param for layer in layers if (param := _field(layer, "param")) is not None), None),
-        code=next((code for code in codes if not code.isdecimal()), codes[0] if codes else None),
-    )
+    return CallError(ErrorKind.MODEL_NOT_FOUND, message, status, everyone=True)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
@@ -189,11 +156,11 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    asked = headers.get("retry-after")
-    seconds = _number(asked)
-    if seconds is not None or asked is None:
+    header = headers.get("retry-after")
+    seconds = _number(header)
+    if seconds is not None or header is None:
         return seconds
-    until = _date(asked)
+    until = _date(header)
     if until is None:
         return None
     since = _date(headers.get("date", "")) or now or datetime.now(UTC)
@@ -221,8 +188,8 @@ def _kind(refusal: Refusal, names: Iterable[str | None]) -> ErrorKind:
     return ErrorKind.SERVER if refusal.status >= 500 else ErrorKind.INVALID_REQUEST
 
 
-def _tells_of_no_capacity(status: int, said: Iterable[str | None]) -> bool:
-    return status == CAPACITY_EXCEEDED or any(_NO_CAPACITY.search(text) for text in said if text)
+def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
+    return status == CAPACITY_EXCEEDED or any(_NO_CAPACITY.search(text) for text in texts if text)
 
 
 def _is_timeout(error: BaseException) -> bool:
@@ -242,44 +209,6 @@ def _chain(error: BaseException) -> list[BaseException]:
     while links[-1].__cause__ is not None:
         links.append(links[-1].__cause__)
     return links
-
-
-def _layers(error: object, depth: int = LAYERS) -> Iterator[object]:
-    """An error, and what it wraps in its message or metadata, as an object or as JSON text."""
-    error = _parsed(error)
-    if isinstance(error, Mapping) and "message" not in error and error.get("error"):
-        error = _parsed(error["error"])
-    yield error
-    if isinstance(error, Mapping) and depth > 1:
-        inner, raw = _parsed(error.get("message")), _of(error.get("metadata"), "raw")
-        if isinstance(inner, Mapping):
-            yield from _layers(inner, depth - 1)
-        if raw:
-            yield from _layers(raw, depth - 1)
-
-
-def _words(layer: object) -> str:
-    """What a layer says itself."""
-    if not isinstance(layer, Mapping):
-        return layer if isinstance(layer, str) else ""
-    message = layer.get("message") or layer.get("detail")
-    return "" if message is None or isinstance(_parsed(message), Mapping) else str(message)
-
-
-def _parsed(held: object) -> object:
-    if isinstance(held, str) and held.lstrip()[:1] == "{":
-        with suppress(ValueError, RecursionError):
-            return json.loads(held[:LARGEST_INNER])
-    return held
-
-
-def _of(error: object, name: str) -> object:
-    return error.get(name) if isinstance(error, Mapping) else None
-
-
-def _field(error: object, name: str) -> str | None:
-    value = _of(error, name)
-    return None if value is None else str(value)
 
 
 def _number(text: str | None) -> float | None:

@@ -23,7 +23,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What to ask which model, and the shape its answer must have."""
+    """A question to a model, and the shape its answer must have."""
 
     model: str
     messages: tuple[Message, ...]
@@ -40,7 +40,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model wrote. It was not cut off and it is not empty; whether it is JSON is not known yet."""
+    """The words that the model wrote: not cut off and not empty; whether they are JSON is not known yet."""
 
     content: str
     model: str  # as the endpoint names it

@@ -1,4 +1,4 @@
-"""Completions: what an HTTP 200 came to, whatever an endpoint wrote into it. Pure.
+"""Completions: the reply in an HTTP 200, whatever an endpoint wrote into it. Pure.
 
 | the body | is |
 |---|---|
@@ -69,19 +69,19 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
     return _of_choice(choice, _name(received.get("model")), usage, tier, api_key)
 
 
-def read_usage(given: object) -> Usage:
+def read_usage(counts: object) -> Usage:
     """The tokens paid for; what an endpoint does not count, or nobody can believe, is 0."""
-    if not isinstance(given, dict):
+    if not isinstance(counts, dict):
         return Usage()
-    prompt, completion = _count(given, "prompt_tokens"), _count(given, "completion_tokens")
-    details = given.get("prompt_tokens_details")
-    cached = min(prompt, _first_count(details, READ_DETAILS) or _first_count(given, READ))
+    prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
+    details = counts.get("prompt_tokens_details")
+    cached = min(prompt, _first_count(details, READ_DETAILS) or _first_count(counts, READ))
     return Usage(
         prompt,
         completion,
         cached,
-        min(completion, _count(given.get("completion_tokens_details"), "reasoning_tokens")),
-        min(prompt - cached, _first_count(details, WRITE_DETAILS) or _first_count(given, WRITE)),
+        min(completion, _count(counts.get("completion_tokens_details"), "reasoning_tokens")),
+        min(prompt - cached, _first_count(details, WRITE_DETAILS) or _first_count(counts, WRITE)),
     )
 
 
@@ -105,8 +105,8 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     if finish_reason == "length":
         tokens = usage.completion_tokens
         if thoughts_alone:  # not EMPTY: what helps is a larger budget
-            told = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
-            return failed(ErrorKind.TRUNCATED, told)
+            why = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
+            return failed(ErrorKind.TRUNCATED, why)
         return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", content)
     if content.strip():
         thoughts = _thought_characters(message)
@@ -119,10 +119,10 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
     """Gateways answer 200 and say inside what went wrong, with a status as the code or without one."""
-    given = error if isinstance(error, dict) else {"message": error if isinstance(error, str) else str(error)}
-    code = str(given.get("code") or given.get("status"))
+    fields = error if isinstance(error, dict) else {"message": str(error)}
+    code = str(fields.get("code") or fields.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
-    reply = of_answer(status, given, text="no message", headers={}, api_key=api_key)
+    reply = of_answer(status, fields, text="no message", headers={}, api_key=api_key)
     return CallError(
         reply.kind, reply.message, reply.status, reply.retry_after, usage, everyone=reply.everyone, tier=tier
     )
@@ -132,8 +132,8 @@ def _unreadable(text: str, content_type: str, why: str, api_key: str) -> CallErr
     if text[:1] == "<" or "html" in content_type.lower():
         title = _TITLE.search(text[:HTML_HEAD])
         shown = f" with the title {cleaned(title[1], api_key)[:SHOWN]!r}" if title and title[1].strip() else ""
-        told = f"the endpoint answered a page of HTML{shown}; does TAMIS_LLM_BASE_URL end in /v1?"
-        return CallError(ErrorKind.SERVER, told, 200)
+        why = f"a page of HTML{shown}; does TAMIS_LLM_BASE_URL end in /v1?"
+        return CallError(ErrorKind.SERVER, f"the endpoint answered {why}", 200)
     if not text:
         return CallError(ErrorKind.SERVER, "the endpoint answered nothing", 200)
     if is_stream(text, content_type):
@@ -163,8 +163,8 @@ def _tool_calls(message: Mapping[str, Any]) -> list[str]:
     calls = message.get("tool_calls")
     called = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     called = called or [message.get("function_call")]  # as it was called before there were tools
-    given = [function.get("arguments") for function in called if isinstance(function, dict)]
-    return [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in given if text]
+    arguments = [function.get("arguments") for function in called if isinstance(function, dict)]
+    return [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in arguments if text]
 
 
 def _thinks(message: Mapping[str, Any]) -> bool:
@@ -182,13 +182,13 @@ def _first(choices: object) -> Mapping[str, Any] | None:
     return choice if isinstance(choice, dict) else None
 
 
-def _first_count(given: object, names: tuple[str, ...]) -> int:
-    return next((count for name in names if (count := _count(given, name))), 0)
+def _first_count(counts: object, names: tuple[str, ...]) -> int:
+    return next((count for name in names if (count := _count(counts, name))), 0)
 
 
-def _count(given: object, name: str) -> int:
+def _count(counts: object, name: str) -> int:
     """A number of tokens; many endpoints leave details out, give null, or a float."""
-    count = given.get(name) if isinstance(given, dict) else None
+    count = counts.get(name) if isinstance(counts, dict) else None
     if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
         return 0
     if count >= MOST_TOKENS:

@@ -2,7 +2,7 @@
 
 A request starts with everything: a strict schema, `max_tokens`, the temperature, the options. A refusal of one of these
 takes it away. A dialect only ever loses by refusals, so asking again ends: after three rungs, the budget's name, the
-temperature and the options. What answers teach stands in `lesson`.
+temperature and the options. What answers teach stands in `rung_state`.
 """
 
 import re
@@ -39,7 +39,7 @@ _UNSUPPORTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What an endpoint is known to take for a model."""
+    """The form of request that an endpoint is known to take for a model."""
 
     rung: Rung = Rung.BOUNDED  # the highest that was not refused
     budget: str = OLDER_BUDGET

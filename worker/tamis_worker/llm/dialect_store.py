@@ -1,4 +1,4 @@
-"""Where the workers keep what answers have taught them: by model, of one endpoint.
+"""The store in which workers keep the state of each model's rung, of one endpoint.
 
 The ledger's is `tamis_worker.ledger.dialects`; the one here is for a process alone. Both keep the same contract.
 """
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from .lesson import Learned
 from .rung import START, is_below
+from .rung_state import RungState
 
 LEASE = 30.0  # s that one call may find out alone; an endpoint that takes longer makes others wait no longer
 CLIMB_AFTER = 24 * 3600.0  # s until a rung below the start is tried for being too low
@@ -18,17 +18,17 @@ CLIMB_AFTER = 24 * 3600.0  # s until a rung below the start is tried for being t
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """What is known, and whether the call may find out more: no other one does so now."""
+    """The state of a rung, and whether the call may find out more: no other one does so now."""
 
-    learned: Learned
+    state: RungState
     granted: bool
 
 
 class DialectStore(Protocol):
     """Raises `LedgerUnavailable` where it cannot be reached."""
 
-    async def look(self, model: str) -> Learned | None:
-        """What is known of a model; None: nothing."""
+    async def look(self, model: str) -> RungState | None:
+        """The state of a model's rung; None: nothing is known."""
 
     async def lease(self, model: str, holder: str) -> Leased:
         """Ask to be the one call that finds out.
@@ -37,7 +37,7 @@ class DialectStore(Protocol):
         due to be tried again.
         """
 
-    async def exchange(self, model: str, seen: Learned, then: Learned) -> Learned:
+    async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
         """Put `then` in the place of what was seen, if that is still there; what is there now.
 
         The day until the rung is tried again begins anew.
@@ -56,7 +56,7 @@ def endpoint_name(base_url: str) -> str:
 
 @dataclass(slots=True)
 class _Row:
-    learned: Learned
+    state: RungState
     changed_at: float
     holder: str | None = None
     until: float = 0.0
@@ -70,7 +70,7 @@ class MemoryDialects:
     lease_for: float = LEASE
     rows: dict[str, _Row] = field(default_factory=dict)
 
-    async def look(self, model: str) -> Learned | None:
+    async def look(self, model: str) -> RungState | None:
         """See `DialectStore`."""
         row = self.rows.get(model)
         return None if row is None else self._now(row)
@@ -78,19 +78,19 @@ class MemoryDialects:
     async def lease(self, model: str, holder: str) -> Leased:
         """See `DialectStore`."""
         now = self.clock()
-        row = self.rows.setdefault(model, _Row(Learned(), now))
-        learned = self._now(row)
+        row = self.rows.setdefault(model, _Row(RungState(), now))
+        state = self._now(row)
         free = row.holder is None or row.until <= now or row.holder == holder
-        granted = free and (learned.due or not learned.proven)
+        granted = free and (state.due or not state.proven)
         if granted:
             row.holder, row.until = holder, now + self.lease_for
-        return Leased(learned, granted)
+        return Leased(state, granted)
 
-    async def exchange(self, model: str, seen: Learned, then: Learned) -> Learned:
+    async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
         """See `DialectStore`."""
         row = self.rows.setdefault(model, _Row(seen, self.clock()))
-        if row.learned == seen:
-            row.learned, row.changed_at = replace(then, due=False), self.clock()
+        if row.state == seen:
+            row.state, row.changed_at = replace(then, due=False), self.clock()
         return self._now(row)
 
     async def release(self, model: str, holder: str) -> None:
@@ -99,6 +99,6 @@ class MemoryDialects:
         if row is not None and row.holder == holder:
             row.holder = None
 
-    def _now(self, row: _Row) -> Learned:
+    def _now(self, row: _Row) -> RungState:
         old = self.clock() - row.changed_at >= CLIMB_AFTER
-        return replace(row.learned, due=old and is_below(row.learned.rung, START))
+        return replace(row.state, due=old and is_below(row.state.rung, START))

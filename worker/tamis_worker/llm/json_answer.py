@@ -65,7 +65,7 @@ def _value(text: str) -> object:
 
 
 def _without_fence(text: str) -> str:
-    """What stands in the code fence that is the whole text; the text itself where there is no fence."""
+    """The inside of the code fence that is the whole text; the text itself where there is no fence."""
     if not text.startswith("```"):
         return text
     fenced = _FENCED.fullmatch(text)

@@ -2,20 +2,22 @@
 
 What stays is what makes it the package: URL and headers as it builds them, its transport, the exceptions that it
 raises. What goes is what it does anew for every request: options, copies of options, URL, headers, types of the
-answer. `post(..., cast_to=object)` costs twice as much (docs/performance.md). And it follows no redirection to anywhere
-else, which the package does, with the prompt and the key.
+answer. `post(..., cast_to=object)` costs twice as much (docs/performance.md); it is taken where a release of the
+package lacks what `openai_internals` names. And it follows no redirection to anywhere else, which the package does,
+with the prompt and the key.
 """
 
 import json
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 import openai
-from openai._models import FinalRequestOptions  # no public way shows the headers that it would send
 
-PATH = "/chat/completions"
+from .openai_internals import PATH, RequestTemplate, broken_conditions, request_template, status_error, warn_of
+
 ERROR_BYTES = 64_000  # of an error answer; what it means stands at its beginning
 SAME_REQUEST = frozenset({307, 308})  # redirections after which the same is sent once more; others make a GET of it
 PORTS = {"http": 80, "https": 443}
@@ -38,6 +40,23 @@ class Redirected(Exception):
         super().__init__(f"{status}: {self.origin}")
 
 
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A successful answer, read whole."""
+
+    headers: httpx2.Headers
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    body: Mapping[str, Any]
+    content: bytes  # the body as JSON
+    key: str
+    headers: Mapping[str, str]  # beside the usual ones
+    timeouts: Mapping[str, float | None] | None  # seconds; None: the client's own
+
+
 class LeanClient(openai.AsyncOpenAI):
     """An `AsyncOpenAI` that asks one kind of question, without retries of its own."""
 
@@ -49,12 +68,13 @@ class LeanClient(openai.AsyncOpenAI):
         self._http = http
         self._max_bytes = max_bytes
         self._connect_within = timeout.connect
-        example = self._build_request(FinalRequestOptions.construct(method="post", url=PATH, json_data={}))
-        example.headers.pop("content-length", None)
-        self._sent_to = example.url
-        self._sent_key = api_key
-        self._sent_headers = example.headers
-        self._sent_extensions = example.extensions
+        self._endpoint = httpx2.URL(f"{str(self.base_url).rstrip('/')}{PATH}")
+        self._key = self._key_in_template = api_key
+        self._template: RequestTemplate | None = None
+        if broken := broken_conditions(self):
+            warn_of(broken)
+        else:
+            self._template = request_template(self)
 
     async def ask(
         self,
@@ -63,8 +83,8 @@ class LeanClient(openai.AsyncOpenAI):
         api_key: str | None = None,
         headers: Mapping[str, str] | None = None,
         silence: float | None = None,
-    ) -> httpx2.Response:
-        """The answer to one request, whole; of an error the first 64,000 bytes.
+    ) -> HttpAnswer:
+        """Return the answer to one request; of an error the first 64,000 bytes (all of it on the public path).
 
         Args:
             body: as JSON.
@@ -80,48 +100,82 @@ class LeanClient(openai.AsyncOpenAI):
             UnicodeEncodeError: a text holds half of a surrogate pair.
         """
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        if api_key is not None and api_key != self._sent_key:
-            self._sent_headers["authorization"] = f"Bearer {api_key}"
-            self._sent_key = api_key
-        extensions = self._sent_extensions
+        self._key = self._key if api_key is None else api_key
+        added = {name: value for name, value in (headers or {}).items() if name.lower() not in OWN_HEADERS}
+        timeouts: Mapping[str, float | None] | None = None
         if silence is not None:
-            times = {"connect": self._connect_within, "read": silence, "write": silence, "pool": silence}
-            extensions = {**extensions, "timeout": times}
-        request = httpx2.Request(
-            "POST", self._sent_to, headers=self._sent_headers, content=content, extensions=extensions
-        )
-        for name, value in (headers or {}).items():
-            if name.lower() not in OWN_HEADERS:
-                request.headers[name] = value
-        response = await self._answered(request)
-        if response.is_redirect:
-            request.url = self._moved_to(response)
-            response = await self._answered(request)
-            if response.is_redirect:
-                raise Redirected(response.status_code, _target(response))
-        if response.is_success:
-            return response
-        raise self._make_status_error_from_response(response)
-
-    async def _answered(self, request: httpx2.Request) -> httpx2.Response:
+            timeouts = {"connect": self._connect_within, "read": silence, "write": silence, "pool": silence}
+        question = _Question(body, content, self._key, added, timeouts)
         try:
-            response = await self._http.send(request, stream=True, follow_redirects=False)
-            await self._read(response)
+            return await self._sent(question, self._endpoint)
+        except openai.APIStatusError as error:
+            if not error.response.is_redirect:
+                raise
+            target = self._same_server(error.response)
+        try:
+            return await self._sent(question, target)
+        except openai.APIStatusError as error:
+            if error.response.is_redirect:
+                raise Redirected(error.status_code, _target(error.response)) from None
+            raise
+
+    async def _sent(self, question: _Question, url: httpx2.URL) -> HttpAnswer:
+        """The answer of one server; a redirection is an `APIStatusError`, too."""
+        if self._template is None:
+            response = await self._publicly(question, url)
+        else:
+            response = await self._leanly(self._template, question, url)
+        try:
+            content = await self._read(response)
+        except httpx2.TimeoutException as error:
+            raise openai.APITimeoutError(request=response.request) from error
+        except httpx2.HTTPError as error:
+            raise openai.APIConnectionError(request=response.request) from error
+        if response.is_success:
+            return HttpAnswer(response.headers, content)
+        headers = [(name, value) for name, value in response.headers.multi_items() if name != "content-encoding"]
+        read = httpx2.Response(response.status_code, headers=headers, content=content, request=response.request)
+        raise status_error(self, read)
+
+    async def _leanly(self, template: RequestTemplate, question: _Question, url: httpx2.URL) -> httpx2.Response:
+        if question.key != self._key_in_template:
+            template.headers["authorization"] = f"Bearer {question.key}"
+            self._key_in_template = question.key
+        extensions = template.extensions
+        if question.timeouts is not None:
+            extensions = {**extensions, "timeout": question.timeouts}
+        request = httpx2.Request("POST", url, headers=template.headers, content=question.content, extensions=extensions)
+        for name, value in question.headers.items():
+            request.headers[name] = value
+        try:
+            return await self._http.send(request, stream=True, follow_redirects=False)
         except httpx2.TimeoutException as error:
             raise openai.APITimeoutError(request=request) from error
         except httpx2.HTTPError as error:
             raise openai.APIConnectionError(request=request) from error
-        return response
 
-    def _moved_to(self, response: httpx2.Response) -> httpx2.URL:
-        """Where on the same server the same request is to be sent."""
+    async def _publicly(self, question: _Question, url: httpx2.URL) -> httpx2.Response:
+        headers = {**question.headers, "Authorization": f"Bearer {question.key}"}
+        timeout = self.timeout if question.timeouts is None else httpx2.Timeout(**question.timeouts)
+        stream = await self.post(
+            str(url),
+            cast_to=object,
+            body=question.body,
+            options={"headers": headers, "timeout": timeout, "follow_redirects": False},
+            stream=True,  # of the answer's bytes, so that `_read` bounds them
+            stream_cls=openai.AsyncStream[object],
+        )
+        return stream.response
+
+    def _same_server(self, response: httpx2.Response) -> httpx2.URL:
+        """Where on the same server the same request is to be sent. Raises `Redirected`."""
         target = _target(response)
-        if response.status_code not in SAME_REQUEST or target.userinfo or _origin(target) != _origin(self._sent_to):
+        if response.status_code not in SAME_REQUEST or target.userinfo or _origin(target) != _origin(self._endpoint):
             raise Redirected(response.status_code, target)
         return target
 
-    async def _read(self, response: httpx2.Response) -> None:
-        """Read as much of an answer as may be; its connection is given back, or closed where there is more."""
+    async def _read(self, response: httpx2.Response) -> bytes:
+        """As much of an answer as may be; its connection is given back, or closed where there is more."""
         limit = self._max_bytes if response.is_success else ERROR_BYTES
         parts: list[bytes] = []
         size = 0
@@ -133,7 +187,7 @@ class LeanClient(openai.AsyncOpenAI):
                     if response.is_success:
                         raise AnswerTooLarge(f"the answer has more than {limit:,} bytes (TAMIS_MAX_ANSWER_BYTES)")
                     break
-        response._content = b"".join(parts)[:limit]  # as `aread` does, which would read all of it
+        return b"".join(parts)[:limit]
 
 
 def _target(response: httpx2.Response) -> httpx2.URL:

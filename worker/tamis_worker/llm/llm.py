@@ -14,16 +14,18 @@ from tamis_schemas import ConfigurationError, ErrorKind
 
 from ..limiter.rate_headers import RateHeaders, read_rate_headers
 from .answer_reading import read_answer
-from .api_key import NO_KEY, FixedKey, KeySource, NoKey
-from .call_error import cleaned, of_exception, of_redirect, refusal_of
+from .api_key import NO_KEY, FixedKey, KeySource
+from .call_error import cleaned, of_exception, of_redirect
 from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .completion import read_completion
 from .dialect import Dialect, Refusal, after_refusal, body
+from .error_answer import refusal_of
 from .json_answer import Malformed
+from .key_command import NoKey
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
-from .lesson import Lesson, below, lesson_of
 from .model_list import ModelList, listed_models
 from .rung import Rung, is_below, lower
+from .rung_state import AFTER_OTHER_SHAPE, Adherence, adherence_of
 from .shared_dialects import DialectTurn, SharedDialects
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
@@ -37,19 +39,19 @@ SHOWN = 200  # characters of an answer that stands for all of a model's
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """What an answer has changed."""
+class LearnResult:
+    """The difference that an answer makes to the next call."""
 
-    anew: bool = False  # the question is worth asking anew: the next call asks in another way
+    ask_again: bool = False  # the question is worth asking anew: the next call asks in another way
     hopeless: str | None = None  # why the model is of no use to the batch, with one of its answers
 
 
-NOTHING = Learnt()
+NO_CHANGE = LearnResult()
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What one HTTP request came to."""
+    """The reply to one HTTP request, and the refusal in it."""
 
     reply: Reply
     refusal: Refusal | None = None  # where the request itself was refused, and nothing was paid
@@ -60,7 +62,7 @@ class Llm:
 
     How each model wants to be asked for each schema is found out from refusals and remembered: see `dialect`. By schema
     too, so that one schema that an endpoint refuses does not loosen the answers to all others. What answers teach holds
-    for the model, and for all workers: see `lesson` and `shared_dialects`.
+    for the model, and for all workers: see `rung_state` and `shared_dialects`.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Llm:
             raise ConfigurationError(f"TAMIS_LLM_BASE_URL: {base_url!r} does not begin with http:// or https://")
         self._keys = FixedKey(api_key or NO_KEY) if isinstance(api_key, str) else api_key
         self._timeout = timeout
-        self._taken: dict[tuple[str, str], Dialect] = {}  # what was not refused, by model and schema name
+        self._accepted: dict[tuple[str, str], Dialect] = {}  # what was not refused, by model and schema name
         self._dialects = dialects or SharedDialects()
         self._compiles_grammars = compiles_grammars
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
@@ -109,14 +111,14 @@ class Llm:
         await self._client.close()
 
     async def models(self, *, within: float, headers: Mapping[str, str] | None = None) -> ModelList | CallError:
-        """What the endpoint lists, which costs nothing, or why it lists nothing.
+        """The models that the endpoint lists, which costs nothing, or why it lists none.
 
         `within` are seconds; `headers` are sent beside the usual ones.
         """
         try:
             key = await self._keys.current()
         except NoKey as error:
-            return _without_key(error)
+            return _no_key(error)
         sent = {**(headers or {}), "Authorization": f"Bearer {key}"}
         try:
             async with asyncio.timeout(within):
@@ -126,10 +128,10 @@ class Llm:
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
         """How such a request is put to the endpoint, as far as that is known."""
-        taken = self._taken.get((request.model, request.schema_name), Dialect())
-        return replace(taken, rung=lower(taken.rung, self._dialects.learned(request.model).rung))
+        accepted = self._accepted.get((request.model, request.schema_name), Dialect())
+        return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
-    def finding_out(self, request: ChatRequest) -> DialectTurn:
+    def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         """The leave to ask: waited for before the permit for the call, and left when its answer was learned from.
 
         As long as no answer of the model could be used, one call at a time is made, by all workers together. The others
@@ -145,84 +147,84 @@ class Llm:
         """
         about = request.model, request.schema_name
         if self._compiles_grammars:
-            await self._heed_the_server(request.model)
-        learned = self._dialects.rung(request.model)
+            await self._bound_for_grammars(request.model)
+        highest = self._dialects.next_rung(request.model)
         while True:
-            taken = self._taken.setdefault(about, Dialect())
-            dialect = Dialect(
-                lower(taken.rung, learned), taken.budget, taken.left_out
-            )  # `replace` takes six times as long
+            accepted = self._accepted.setdefault(about, Dialect())
+            # `replace` takes six times as long.
+            dialect = Dialect(lower(accepted.rung, highest), accepted.budget, accepted.left_out)
             outcome = await self._call(request, dialect)
             if outcome.refusal is None:
                 return outcome.reply
             following = after_refusal(dialect, outcome.refusal, ("temperature", *request.options))
             if following is None:
                 return outcome.reply
-            if self._taken[about] == taken:  # else another call has found out meanwhile
-                rung = taken.rung if following.rung is dialect.rung else following.rung
-                self._taken[about] = replace(following, rung=rung)
+            if self._accepted[about] == accepted:  # else another call has found out meanwhile
+                rung = accepted.rung if following.rung is dialect.rung else following.rung
+                self._accepted[about] = replace(following, rung=rung)
 
-    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        """What a reply teaches of how to ask, told to all workers; `usable` says that the operation took it.
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
+        """Tell all workers what a reply teaches of how to ask; `usable` says that the operation took it.
 
-        What was cut off, refused or held back teaches nothing, except that a server which compiles grammars has to be
-        told of the longest text as well. An answer without content does where no other one could be used yet.
+        A reply that was cut off, refused or held back teaches nothing, except that a server which compiles grammars has
+        to be told of the longest text as well. An answer without content does where no other one could be used yet.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
-            return NOTHING
+            return NO_CHANGE
         if usable:
-            await self._dialects.heard(model, asked_on, Lesson.USABLE, shape=request.schema_name)
-            await self._heed_the_server(model)
-            return NOTHING
-        content, lesson = "", Lesson.OTHER_SHAPE
+            await self._dialects.record_answer(model, asked_on, Adherence.USABLE, shape=request.schema_name)
+            await self._bound_for_grammars(model)
+            return NO_CHANGE
+        content, adherence = "", Adherence.OTHER_SHAPE
         if isinstance(reply, Answer):
-            content, lesson = reply.content, _lesson(reply.content, request)
+            content, adherence = reply.content, _adherence(reply.content, request)
         elif reply.kind is ErrorKind.TRUNCATED:
-            await self._heed_the_server(model)
-            return Learnt(anew=asked_on is Rung.STRICT and self._dialects.learned(model).rung is Rung.BOUNDED)
-        elif reply.kind is not ErrorKind.EMPTY or self._dialects.learned(model).proven:
-            return NOTHING
+            await self._bound_for_grammars(model)
+            bounded_now = self._dialects.rung_state(model).rung is Rung.BOUNDED
+            return LearnResult(ask_again=asked_on is Rung.STRICT and bounded_now)
+        elif reply.kind is not ErrorKind.EMPTY or self._dialects.rung_state(model).proven:
+            return NO_CHANGE
         repair = any(message.role == "assistant" for message in request.messages)
-        learned = await self._dialects.heard(model, asked_on, lesson, shape=request.schema_name, repair=repair)
-        await self._heed_the_server(model)
-        if lesson is Lesson.OTHER_SHAPE and learned.proven and is_below(asked_on, learned.rung):
+        state = await self._dialects.record_answer(model, asked_on, adherence, shape=request.schema_name, repair=repair)
+        await self._bound_for_grammars(model)
+        if adherence is Adherence.OTHER_SHAPE and state.proven and is_below(asked_on, state.rung):
             self._step_down(request, asked_on)
         count = await self._dialects.hopeless(model)
         if count is not None:
-            shown = await self._shown(content)
-            told = f"{count} answers of {model} in a row could not be used, and none before; the last one: {shown!r}"
-            return Learnt(hopeless=told)
-        taken = self._taken[model, request.schema_name]
-        bad = lesson is not Lesson.FOLLOWED
-        return Learnt(anew=bad and lower(taken.rung, self._dialects.learned(model).rung) is not asked_on)
+            last = await self._without_key(content)
+            why = f"{count} answers of {model} in a row could not be used, and none before; the last one: {last!r}"
+            return LearnResult(hopeless=why)
+        bad = adherence is not Adherence.FOLLOWED
+        return LearnResult(ask_again=bad and self.dialect_of(request).rung is not asked_on)
 
-    async def _shown(self, content: str) -> str:
+    async def _without_key(self, content: str) -> str:
         """The beginning of a content for people, without the key."""
         key = ""
         with suppress(NoKey):
             key = await self._keys.current()
         return cleaned(content, key)[:SHOWN]
 
-    async def _heed_the_server(self, model: str) -> None:
+    async def _bound_for_grammars(self, model: str) -> None:
         """A server that compiles grammars leaves no bound open, if it is told: its model knows none."""
-        learned = self._dialects.learned(model)
-        if self._compiles_grammars and learned.rung is Rung.STRICT:
-            await self._dialects.change(model, replace(learned, rung=Rung.BOUNDED))
+        state = self._dialects.rung_state(model)
+        if self._compiles_grammars and state.rung is Rung.STRICT:
+            await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))
 
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
         """Others are answered well on a higher rung, which this schema is refused on: the step is its own."""
-        lower_rung = below(asked_on)
-        if lower_rung is not None and self._dialects.tried(request.model, asked_on).wears(Lesson.OTHER_SHAPE):
+        lower_rung = AFTER_OTHER_SHAPE.get(asked_on)
+        counts = self._dialects.answer_counts(request.model, asked_on)
+        if lower_rung is not None and counts.beyond_tolerance(Adherence.OTHER_SHAPE):
             about = request.model, request.schema_name
-            self._taken[about] = replace(self._taken[about], rung=lower_rung)
+            self._accepted[about] = replace(self._accepted[about], rung=lower_rung)
 
     async def _call(self, request: ChatRequest, dialect: Dialect) -> _Outcome:
         """One request; a second one where the key was refused and there is another."""
         try:
             key = await self._keys.current()
         except NoKey as error:
-            return _Outcome(_without_key(error))
+            return _Outcome(_no_key(error))
         outcome = await self._call_with(key, request, dialect)
         if isinstance(outcome.reply, CallError) and outcome.reply.kind is ErrorKind.AUTHENTICATION:
             other = await self._keys.instead_of(key)
@@ -240,17 +242,18 @@ class Llm:
                 response = await self._client.ask(
                     written, api_key=key, headers=request.headers, silence=request.timeout
                 )
-            if not self._dialects.learned(request.model).proven:
+            if not self._dialects.rung_state(request.model).proven:
                 self._compiles_grammars |= response.headers.get("server") == COMPILES_GRAMMARS
             rate = _rate(response.headers)
             content_type = response.headers.get("content-type", "")
             outcome = _outcome(read_completion(response.content, content_type=content_type, api_key=key))
         except openai.APIStatusError as error:
             rate = _rate(error.response.headers)
-            reply = of_exception(error, api_key=key)
+            refused = of_exception(error, api_key=key)
             # An error of a known kind is about something else, whatever words it uses.
-            refused = reply.kind is ErrorKind.INVALID_REQUEST
-            outcome = _Outcome(reply, refusal_of(error.status_code, error.body, error.message) if refused else None)
+            is_refusal = refused.kind is ErrorKind.INVALID_REQUEST
+            refusal = refusal_of(error.status_code, error.body, error.message) if is_refusal else None
+            outcome = _Outcome(refused, refusal)
         except Redirected as error:
             outcome = _Outcome(of_redirect(error.status, error.origin))
         except AnswerTooLarge as error:
@@ -261,31 +264,31 @@ class Llm:
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             outcome = _Outcome(of_exception(error, api_key=key))
         latency_ms = round((perf_counter() - started) * 1000)
-        told = replace(outcome.reply, latency_ms=latency_ms, rate=rate, rung=dialect.rung, body=written)
-        return _Outcome(told, outcome.refusal)
+        reply = replace(outcome.reply, latency_ms=latency_ms, rate=rate, rung=dialect.rung, body=written)
+        return _Outcome(reply, outcome.refusal)
 
 
-def _without_key(error: NoKey) -> CallError:
+def _no_key(error: NoKey) -> CallError:
     return CallError(ErrorKind.AUTHENTICATION, f"there is no API key: {error}", everyone=True, sent=False)
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """What a 200 came to; gateways refuse a request inside of one."""
+    """The outcome of a 200; gateways refuse a request inside of one."""
     if isinstance(reply, CallError) and reply.kind is ErrorKind.INVALID_REQUEST:
         return _Outcome(reply, Refusal(reply.status or 400, reply.message))
     return _Outcome(reply)
 
 
-def _lesson(content: str, request: ChatRequest) -> Lesson:
+def _adherence(content: str, request: ChatRequest) -> Adherence:
     try:
-        return lesson_of(read_answer(content, request.schema).value, request.schema)
+        return adherence_of(read_answer(content, request.schema).value, request.schema)
     except Malformed as reason:
-        return lesson_of(reason, request.schema)
+        return adherence_of(reason, request.schema)
 
 
 def _rate(headers: httpx2.Headers) -> RateHeaders | None:
     # Once through all of them: looking up each name takes as long as the whole of this.
-    found = {name.lower(): value for name, value in headers.raw if name[:12].lower() == b"x-ratelimit-"}
-    if not found:
+    rates = {name.lower(): value for name, value in headers.raw if name[:12].lower() == b"x-ratelimit-"}
+    if not rates:
         return None
-    return read_rate_headers({name.decode("latin-1"): value.decode("latin-1") for name, value in found.items()})
+    return read_rate_headers({name.decode("latin-1"): value.decode("latin-1") for name, value in rates.items()})

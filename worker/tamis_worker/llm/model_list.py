@@ -31,6 +31,6 @@ def names_in(body: bytes) -> ModelList:
     """The names in a list of models. Raises `ValueError` where it is none."""
     listed = json.loads(body)
     try:
-        return tuple(str(one["id"]) for one in listed["data"])
+        return tuple(str(entry["id"]) for entry in listed["data"])
     except (KeyError, TypeError) as error:
         raise ValueError("it is no list of models") from error

@@ -1,4 +1,4 @@
-"""What helps an endpoint to read the common beginning of many prompts once. Pure; none of it can change an answer.
+"""Options that help an endpoint to read the common beginning of many prompts once. Pure; none can change an answer.
 
 The common beginning of a batch's prompts is the schema of the answer and the system message.
 

@@ -67,7 +67,7 @@ def _as_subset(schema: Schema) -> Schema:
 
 
 def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
-    """The schema changed, and every schema inside it; nothing that is given is altered."""
+    """The schema changed, and every schema inside it; the schema passed in is not altered."""
     changed = dict(change(schema))
     for keyword in ("properties", "$defs"):
         if keyword in changed:

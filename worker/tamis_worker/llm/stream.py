@@ -11,8 +11,8 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; 
 
 def is_stream(text: str, content_type: str = "") -> bool:
     """True where a body is a stream; some endpoints send one without being asked, and some under another type."""
-    told = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
-    return told or text.startswith(("data:", "event:", "id:", ":"))
+    declared = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
+    return declared or text.startswith(("data:", "event:", "id:", ":"))
 
 
 def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
@@ -25,61 +25,71 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
     Raises:
         ValueError: an event is no JSON object, or the stream ends before the answer does.
     """
-    whole: dict[str, Any] = {}
-    message: dict[str, Any] = {}
-    parts: dict[str, list[str]] = {}
-    calls: dict[int, dict[str, Any]] = {}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
-    ended = False
+    completion = _Completion()
     for event in _events(text):
         if event == END:
-            ended = True
             break
         chunk = load(event)
         if not isinstance(chunk, Mapping):
             raise ValueError("an event is no JSON object")  # noqa: TRY004 - of the endpoint, like JSON that is none
-        whole |= {name: value for name, value in chunk.items() if name not in CHOICES and value is not None}
+        completion.add(chunk)
         if chunk.get("error"):
-            return {**whole, "error": chunk["error"]}
-        given = _first(chunk.get("choices"))
-        if given is None:
-            continue
-        choice["finish_reason"] = given.get("finish_reason") or choice["finish_reason"]
-        if given.get("error"):
-            choice["error"] = given["error"]
-        if isinstance(given.get("message"), Mapping):  # an answer that was whole, sent as one event
-            message |= given["message"]
-        delta = given.get("delta")
-        if isinstance(delta, Mapping):
-            _take(delta, message, parts, calls)
-    if not ended and choice["finish_reason"] is None:
-        raise ValueError("it ends before the answer does")
-    message |= {name: "".join(pieces) for name, pieces in parts.items()}
-    if calls:
-        message["tool_calls"] = [{"function": calls[place]} for place in sorted(calls)]
-    return {**whole, "choices": [choice] if message or choice["finish_reason"] else []}
+            return {**completion.whole, "error": chunk["error"]}
+    else:
+        if completion.choice["finish_reason"] is None:
+            raise ValueError("it ends before the answer does")
+    return completion.assembled()
 
 
-def _take(
-    delta: Mapping[str, Any], message: dict[str, Any], parts: dict[str, list[str]], calls: dict[int, dict[str, Any]]
-) -> None:
-    for name in TEXTS:
-        piece = delta.get(name)
-        if isinstance(piece, str):
-            parts.setdefault(name, []).append(piece)
-        elif isinstance(piece, list):
-            message[name] = [*message.get(name, []), *piece]
-    called = delta.get("tool_calls")
-    for call in called if isinstance(called, list) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if not isinstance(function, Mapping):
-            continue
-        place = call.get("index")
-        known = calls.setdefault(place if isinstance(place, int) else len(calls), {"arguments": ""})
-        if isinstance(function.get("arguments"), str):
-            known["arguments"] += function["arguments"]
-        elif function.get("arguments"):
-            known["arguments"] = function["arguments"]
+class _Completion:
+    """A completion as far as its chunks have come."""
+
+    def __init__(self) -> None:
+        self.whole: dict[str, Any] = {}
+        self._message: dict[str, Any] = {}
+        self.choice: dict[str, Any] = {"index": 0, "message": self._message, "finish_reason": None}
+        self._texts: dict[str, list[str]] = {}
+        self._calls: dict[int, dict[str, Any]] = {}
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        """Take what a chunk adds."""
+        self.whole |= {name: value for name, value in chunk.items() if name not in CHOICES and value is not None}
+        piece = _first(chunk.get("choices"))
+        if piece is None:
+            return
+        self.choice["finish_reason"] = piece.get("finish_reason") or self.choice["finish_reason"]
+        if piece.get("error"):
+            self.choice["error"] = piece["error"]
+        if isinstance(piece.get("message"), Mapping):  # an answer that was whole, sent as one event
+            self._message |= piece["message"]
+        if isinstance(delta := piece.get("delta"), Mapping):
+            self._add_delta(delta)
+
+    def assembled(self) -> dict[str, Any]:
+        """The completion as an endpoint would have answered it whole."""
+        self._message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
+        if self._calls:
+            self._message["tool_calls"] = [{"function": self._calls[place]} for place in sorted(self._calls)]
+        return {**self.whole, "choices": [self.choice] if self._message or self.choice["finish_reason"] else []}
+
+    def _add_delta(self, delta: Mapping[str, Any]) -> None:
+        for name in TEXTS:
+            piece = delta.get(name)
+            if isinstance(piece, str):
+                self._texts.setdefault(name, []).append(piece)
+            elif isinstance(piece, list):
+                self._message[name] = [*self._message.get(name, []), *piece]
+        called = delta.get("tool_calls")
+        for call in called if isinstance(called, list) else ():
+            function = call.get("function") if isinstance(call, Mapping) else None
+            if not isinstance(function, Mapping):
+                continue
+            place = call.get("index")
+            merged = self._calls.setdefault(place if isinstance(place, int) else len(self._calls), {"arguments": ""})
+            if isinstance(function.get("arguments"), str):
+                merged["arguments"] += function["arguments"]
+            elif function.get("arguments"):
+                merged["arguments"] = function["arguments"]
 
 
 def _events(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a model thought aloud before its answer, told apart from the answer.
+"""The thoughts that a model wrote before its answer, told apart from the answer.
 
 A server with the right parser keeps thoughts out of the content; others leave them in it:
 
@@ -42,7 +42,7 @@ class Malformed(ValueError):
 
 
 def without_thoughts(text: str) -> str:
-    """What stands behind the thoughts that a text begins with, stripped; the text itself where it begins with none.
+    """The text behind the thoughts that it begins with, stripped; the text itself where it begins with none.
 
     Raises:
         Malformed: where a thought is not closed, or nothing stands behind it.

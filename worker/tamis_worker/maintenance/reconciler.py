@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Swept:
-    """What one sweep found."""
+    """The repairs of one sweep."""
 
     given_up: int = 0
     released: int = 0

@@ -2,17 +2,7 @@
 
 from collections.abc import Callable
 
-from tamis_schemas import (
-    Answer,
-    Extract,
-    ExtractFields,
-    Filter,
-    Inclusion,
-    Item,
-    Judge,
-    Operation,
-    Score,
-)
+from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score
 from tamis_schemas.operations import OperationKind
 from tamis_schemas.records.item import shown_fields
 
@@ -23,21 +13,21 @@ from .answer_model import Decided, Failure, InvalidAnswer
 from .fitting import Fitted, fitted
 from .program import OperationProgram
 
-__all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "course", "fitted", "lacks_content", "may_ask_again"]
+__all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "fitted", "lacks_content", "may_ask_again", "program_of"]
 
 # How each operation is asked about an item; the first argument is the operation itself.
-COURSES: dict[type[OperationKind], Callable[..., OperationProgram]] = {
-    Filter: filter_.course,
-    Score: score.course,
-    Extract: extract.course,
-    ExtractFields: extract_fields.course,
-    Inclusion: inclusion.course,
-    Judge: judge.course,
-    Answer: answer.course,
+PROGRAMS: dict[type[OperationKind], Callable[..., OperationProgram]] = {
+    Filter: filter_.program,
+    Score: score.program,
+    Extract: extract.program,
+    ExtractFields: extract_fields.program,
+    Inclusion: inclusion.program,
+    Judge: judge.program,
+    Answer: answer.program,
 }
-COURSES_OVER_CHUNKS: dict[type[OperationKind], Callable[..., OperationProgram]] = {  # of those with `reads_chunks`
-    Extract: extract.course_over_chunks,
-    ExtractFields: extract_fields.course_over_chunks,
+PROGRAMS_OVER_CHUNKS: dict[type[OperationKind], Callable[..., OperationProgram]] = {  # of those with `reads_chunks`
+    Extract: extract.program_over_chunks,
+    ExtractFields: extract_fields.program_over_chunks,
 }
 
 
@@ -48,19 +38,19 @@ def lacks_content(operation: Operation, item: Item) -> bool:
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
     """True where further questions may follow from the first answers."""
-    return isinstance(operation, Answer) or citing.retrieved(operation, item) is not None
+    return isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
 
 
-def course(
+def program_of(
     operation: Operation, item: Item, *, shown: Item | None = None, recall_threshold: float = RECALL_THRESHOLD
 ) -> OperationProgram:
-    """The questions to ask about one item, and what their answers come to.
+    """The program of an operation for one item: the questions to ask, and what their answers come to.
 
     `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself. Of an item
     with chunks a model is asked about the recall of a value where an estimate of it is under the threshold.
     """
-    found = citing.retrieved(operation, item)
-    if found is not None:
-        sent = citing.chunks_as_fields(item, found) if shown is None else shown
-        return COURSES_OVER_CHUNKS[type(operation)](operation, found, sent, recall_threshold=recall_threshold)
-    return COURSES[type(operation)](operation, item, shown=item if shown is None else shown)
+    retrieved = citing.retrieved_for(operation, item)
+    if retrieved is not None:
+        sent = citing.chunks_as_fields(item, retrieved) if shown is None else shown
+        return PROGRAMS_OVER_CHUNKS[type(operation)](operation, retrieved, sent, recall_threshold=recall_threshold)
+    return PROGRAMS[type(operation)](operation, item, shown=item if shown is None else shown)

@@ -15,16 +15,9 @@ from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, Ite
 from tamis_schemas.operations.answer import Answer
 
 from ..llm.chat import Schema
-from .answer_model import (
-    REASONING_SCHEMA,
-    Decided,
-    InvalidAnswer,
-    StrictAnswer,
-    object_schema,
-    validated,
-)
+from .answer_model import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .answer_prompt import evaluation_messages, generation_messages, prepare_feedback
-from .program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered, asked
+from .program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered, ask
 
 # Every attempt beside the first: at temperature 0, side by side, they would be one answer paid for several times.
 VARIED_TEMPERATURE = 0.8
@@ -62,7 +55,7 @@ class _Scored:
     evaluation: AnswerEvaluation
 
 
-def course(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
+def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """Iterate until an answer reaches the threshold; else the best of all attempts, the first of equally good ones.
 
     An attempt that fails is kept with its kind of error; the next iteration has the last feedback that there was.
@@ -115,11 +108,11 @@ def _iteration(
     operation: Answer, item: Item, number: int, feedback: str | None
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], list[IterationData]]:
     """The attempts of one iteration, evaluated where they were generated."""
-    told = generation_messages(operation, item, feedback)
-    drafts = yield from asked(
+    messages = generation_messages(operation, item, feedback)
+    drafts = yield from ask(
         *(
             Question(
-                told,
+                messages,
                 schema_name="answer",
                 schema=GENERATION_SCHEMA,
                 parse=parse_answer,
@@ -129,7 +122,7 @@ def _iteration(
             for attempt in range(operation.parallel_attempts)
         )
     )
-    evaluations = yield from asked(
+    evaluations = yield from ask(
         *(
             Question(
                 evaluation_messages(operation, draft.value),
@@ -173,7 +166,7 @@ def _best(attempts: Iterable[IterationData]) -> _Scored | None:
         for attempt in attempts
         if attempt.answer is not None and attempt.evaluation is not None
     ]
-    return max(scored, key=lambda one: one.evaluation.score, default=None)
+    return max(scored, key=lambda attempt: attempt.evaluation.score, default=None)
 
 
 def _evaluation(operation: Answer, final: _Scored, history: list[IterationData], iterations: int) -> Decided:

@@ -1,9 +1,9 @@
-"""What an answer was read as, and how an unusable one is refused."""
+"""The models that answers are read as, and how an unusable one is refused."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult
 
@@ -14,6 +14,8 @@ REASONING_LENGTH = 320  # characters, some fifty words; a small model that rambl
 CONFIDENCE_SCHEMA: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
 
+UnitInterval: TypeAlias = Annotated[float, Field(ge=0, le=1)]  # a confidence or a score
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -21,7 +23,7 @@ class Decided:
 
     result: EvaluationResult | FieldsResult
     detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
-    evaluations: tuple[Evaluation, ...] = ()  # what the metrics say of it
+    evaluations: tuple[Evaluation, ...] = ()  # by the metrics
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What generator and evaluator are told: the prompts of spec 2, and a structure that no answer or record can forge."""
+"""The prompts of generator and evaluator (spec 2), in a structure that no answer or record can forge."""
 
 import re
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _EVALUATION_TITLE = re.compile(r"\s*(Answer to Evaluate:|Evaluation Criteria:)",
 
 
 def generation_messages(operation: Answer, item: Item, feedback: str | None = None) -> tuple[Message, ...]:
-    """What the generator is told: instruction, format, the item's source data where it has any, earlier feedback."""
+    """The generator's messages: instruction, format, the item's source data where it has any, earlier feedback."""
     sections = [
         _section("Instruction: ", operation.instruct, _GENERATION_TITLE),
         _section("Response Format: ", operation.resp_format, _GENERATION_TITLE),
@@ -49,7 +49,7 @@ def generation_messages(operation: Answer, item: Item, feedback: str | None = No
 
 
 def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
-    """What the evaluator is told: the answer and the criteria, nothing of how the answer came about."""
+    """The evaluator's messages: the answer and the criteria, nothing of how the answer came about."""
     user = "\n\n".join(
         [
             "Please evaluate the following answer against the specified criteria.",

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from tamis_schemas import Extraction, Item, Operation, Retrieved
 from tamis_schemas.records.chunk import CHUNKS, RETRIEVAL
 
 from ..llm.chat import Schema
 from ..quotes.folded_text import FoldedText
-from .answer_model import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, object_schema
+from .answer_model import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, UnitInterval, object_schema
 
 EVIDENCE_LENGTH = 300  # characters, some fifty words
 LISTED = 20  # extractions that are asked for, of a value
@@ -38,13 +36,13 @@ class Cited(StrictAnswer):
     chunk_number: int
     evidence: str
     value: Any
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: UnitInterval
 
 
-def retrieved(operation: Operation, item: Item) -> Retrieved | None:
-    """What was retrieved for an item that is to be extracted from; None: it is an item without chunks.
+def retrieved_for(operation: Operation, item: Item) -> Retrieved | None:
+    """The chunks that were retrieved for an item that is to be extracted from; None: it is an item without chunks.
 
-    Chunks are checked where items are submitted. What is no list of chunks is a field like any other.
+    Chunks are checked where items are submitted. A field that is no list of chunks is a field like any other.
     """
     if not operation.reads_chunks or CHUNKS not in item:
         return None
@@ -55,11 +53,11 @@ def retrieved(operation: Operation, item: Item) -> Retrieved | None:
 
 
 def chunk_name(number: int) -> str:
-    """What the chunk of a number is called where it is shown."""
+    """The name of a chunk where it is shown."""
     return f"chunk {number}"
 
 
-def chunks_as_fields(item: Item, found: Retrieved) -> dict[str, Any]:
+def chunks_as_fields(item: Item, retrieved: Retrieved) -> dict[str, Any]:
     """The item as it is shown: its chunks as fields of their own behind the others, one a number.
 
     A field that is called like a chunk is told apart by a backslash.
@@ -69,18 +67,18 @@ def chunks_as_fields(item: Item, found: Retrieved) -> dict[str, Any]:
         for name, value in item.items()
         if name not in (CHUNKS, RETRIEVAL)
     }
-    return shown | {chunk_name(number): chunk.text for number, chunk in enumerate(found.numbered, 1)}
+    return shown | {chunk_name(number): chunk.text for number, chunk in enumerate(retrieved.numbered, 1)}
 
 
-def shown_chunks(shown: Item, found: Retrieved) -> dict[str, Any]:
-    """Of an item as it is shown its chunks alone, in their order."""
-    names = (chunk_name(number) for number in range(1, len(found.numbered) + 1))
+def shown_chunks(shown: Item, retrieved: Retrieved) -> dict[str, Any]:
+    """The chunks alone of an item as it is shown, in their order."""
+    names = (chunk_name(number) for number in range(1, len(retrieved.numbered) + 1))
     return {name: shown[name] for name in names if name in shown}
 
 
 def extractions_schema(value: Schema) -> Schema:
     """A list of extractions; the words come before the value that is taken from them."""
-    one = object_schema(
+    extraction = object_schema(
         {
             "chunk_number": {"type": "integer", "minimum": 1},
             "evidence": {"type": "string", "maxLength": EVIDENCE_LENGTH},
@@ -88,11 +86,11 @@ def extractions_schema(value: Schema) -> Schema:
             "confidence": CONFIDENCE_SCHEMA,
         }
     )
-    return {"type": "array", "items": one, "maxItems": LISTED}
+    return {"type": "array", "items": extraction, "maxItems": LISTED}
 
 
-def read(
-    given: Mapping[str, list[Cited]], found: Retrieved, judged: Callable[[str, str, Any], Any]
+def read_extractions(
+    cited_by_field: Mapping[str, list[Cited]], retrieved: Retrieved, judged: Callable[[str, str, Any], Any]
 ) -> dict[str, tuple[Extraction, ...]]:
     """The extractions by field, each of a chunk that exists and with a value as `judged(field, place, value)` has it.
 
@@ -101,30 +99,23 @@ def read(
     Raises:
         InvalidAnswer: naming the place of what is wrong.
     """
-    available = len(found.numbered)
-    if sum(map(len, given.values())) > MOST_OF_ALL:
+    available = len(retrieved.numbered)
+    if sum(map(len, cited_by_field.values())) > MOST_OF_ALL:
         raise InvalidAnswer(f"extractions: more than {MOST_OF_ALL} in all")
     by_field: dict[str, tuple[Extraction, ...]] = {}
-    for name, listed in given.items():
+    for name, citations in cited_by_field.items():
         path = f"extractions.{name}" if name else "extractions"
-        if len(listed) > MOST:
-            raise InvalidAnswer(f"{path}: {len(listed)} of them; list at most {LISTED}")
+        if len(citations) > MOST:
+            raise InvalidAnswer(f"{path}: {len(citations)} of them; list at most {LISTED}")
         kept = []
-        for place, one in enumerate(listed):
-            value = None if one.value is None else judged(name, f"{path}.{place}.value", one.value)
+        for place, cited in enumerate(citations):
+            value = None if cited.value is None else judged(name, f"{path}.{place}.value", cited.value)
             if value is None:
                 continue
-            if not 1 <= one.chunk_number <= available:
-                raise InvalidAnswer(
-                    f"{path}.{place}.chunk_number: {one.chunk_number} is no chunk, there are {available}"
-                )
-            kept.append(
-                Extraction(
-                    value=value,
-                    chunk_number=one.chunk_number,
-                    evidence=one.evidence.strip()[:KEPT] or None,
-                    confidence=one.confidence,
-                )
-            )
+            number = cited.chunk_number
+            if not 1 <= number <= available:
+                raise InvalidAnswer(f"{path}.{place}.chunk_number: {number} is no chunk, there are {available}")
+            evidence = cited.evidence.strip()[:KEPT] or None
+            kept.append(Extraction(value=value, chunk_number=number, evidence=evidence, confidence=cited.confidence))
         by_field[name] = tuple(kept)
     return by_field

@@ -27,7 +27,7 @@ QUALITY_OF: Final = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found about the evidence of one classification."""
+    """A verdict on the evidence of one classification."""
 
     is_valid: bool
     quality_score: float
@@ -37,7 +37,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class CitedNoun:
-    """What a reasoning cites by number: one Email, many emails."""
+    """The noun that a reasoning cites by number: one Email, many emails."""
 
     one: str = "Email"
     many: str = "emails"
@@ -97,10 +97,10 @@ def quality(score: float | None, evidence_type: EvidenceType) -> float:
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
 
 
-def evidence_type_of(given: object) -> EvidenceType:
+def evidence_type_of(name: object) -> EvidenceType:
     """The type of evidence of this name, whatever its case; unknown where it is none of the scale."""
     try:
-        return EvidenceType(str(given).strip().lower())
+        return EvidenceType(str(name).strip().lower())
     except ValueError:
         return EvidenceType.UNKNOWN
 

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class EvidenceEvaluation(TypedDict):
-    """What the judge says of one classification, as the dictionary of spec 5."""
+    """The judge's evaluation of one classification, as the dictionary of spec 5."""
 
     is_valid: bool
     quality_score: float  # from 0 to 1
@@ -59,7 +59,7 @@ async def evaluate_evidence_quality_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> EvidenceEvaluation:
-    """What the judge says of one classification; neutral where the judge fails.
+    """Evaluate the evidence of one classification; neutral where the judge fails.
 
     Args:
         classification: with `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) where known.
@@ -97,7 +97,7 @@ async def evaluate_evidence_quality_batch_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> list[EvidenceEvaluation]:
-    """What the judge says of each classification, in their order; `max_workers` of them are judged at a time.
+    """Evaluate each classification, in their order; `max_workers` of them are judged at a time.
 
     Raises:
         InvalidParameters: where `max_workers` is less than 1.
@@ -159,8 +159,8 @@ def adjust_confidence_with_evidence_quality(
     return classification
 
 
-def _required_number(given: Mapping[str, Any], name: str) -> float:
-    value = given.get(name)
+def _required_number(values: Mapping[str, Any], name: str) -> float:
+    value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidParameters(f"{name}: {value!r} is no number; a model may have given it as text, or not at all")
     return float(value)
@@ -178,7 +178,7 @@ class _Judge:
     threads: Executor  # for a synchronous client, which would stop the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """What is to be said of one classification: its hallucination, else the judge's evaluation of it."""
+        """The evaluation of one classification: its hallucination, else the judge's word on it."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
@@ -192,7 +192,7 @@ class _Judge:
                 batch_size=self.batch_size,
                 noun=self.noun,
             )
-            evidence = await self._asked(prompt)
+            evidence = await self._ask(prompt)
         return EvidenceEvaluation(
             is_valid=evidence.is_valid,
             quality_score=evidence.quality_score,
@@ -200,7 +200,7 @@ class _Judge:
             issue=evidence.issue,
         )
 
-    async def _asked(self, prompt: str) -> Evidence:
+    async def _ask(self, prompt: str) -> Evidence:
         try:
             return read_reply(await reply_of(self.client, prompt, self.threads))
         except PROGRAMMING_ERRORS:

@@ -5,9 +5,7 @@ empty one too, is null whatever type was asked for (`not_present`).
 """
 
 from math import isfinite
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from tamis_schemas import EvaluationResult, Item, Retrieved
 from tamis_schemas.operations.extract import Extract
@@ -15,17 +13,9 @@ from tamis_schemas.operations.extract import Extract
 from ..llm.chat import Message, Schema
 from ..quotes.not_present import means_not_present
 from . import citing
-from .answer_model import (
-    Decided,
-    InvalidAnswer,
-    StrictAnswer,
-    explained_schema,
-    explanation,
-    validated,
-)
-from .cited_course import Sourced, Wanted, tokens
-from .cited_course import course as cited_course
-from .program import OperationProgram, Question, asks_once
+from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, explained_schema, explanation, validated
+from .cited_program import ExtractionRequest, SourcedResult, asks_over_chunks
+from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
@@ -42,37 +32,23 @@ SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source 
 class _Answer(StrictAnswer):
     reasoning: str | None = None
     value: Any  # any JSON value; `_value` says what is wrong with it better than a union of types would
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: UnitInterval
 
 
 class _CitingAnswer(_Answer):
     extractions: list[citing.Cited]
 
 
-def course_over_chunks(
-    operation: Extract, found: Retrieved, shown: Item, *, recall_threshold: float
-) -> OperationProgram:
-    """The extraction of an item with chunks: with what is cited, and what the metrics say of it."""
-    question = Question(
-        messages(operation, shown, cites=True),
-        operation.operation,
-        response_schema(operation, cites=True),
-        lambda data: parse_citing(operation, found, data),
-        tokens=tokens(1),
-    )
-    by_presence = frozenset({""} if operation.output_type == "enum" else ())
-    wanted = Wanted(operation.instruction, {"": ""}, single=True, by_presence=by_presence)
-    return cited_course(question, wanted, found, shown, recall_threshold=recall_threshold)
-
-
 def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
     """System and user message for one item; an enum's values are listed after the instruction."""
-    asked = escape_headings(operation.instruction)
+    instruction = escape_headings(operation.instruction)
     if operation.enum_values:
-        asked = "\n".join([asked, "", "Allowed values:", *(f"- {value}" for value in operation.enum_values)])
+        instruction = "\n".join(
+            [instruction, "", "Allowed values:", *(f"- {value}" for value in operation.enum_values)]
+        )
     return (
         Message("system", SYSTEM_CITING if cites else SYSTEM),
-        Message("user", user_message(source_data(item), f"## Instruction\n{asked}")),
+        Message("user", user_message(source_data(item), f"## Instruction\n{instruction}")),
     )
 
 
@@ -88,16 +64,26 @@ def parse(operation: Extract, data: object) -> Decided:
     return Decided(_result(operation, validated(_Answer, data)))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)
 
 
-def parse_citing(operation: Extract, found: Retrieved, data: object) -> Sourced:
+def parse_citing(operation: Extract, retrieved: Retrieved, data: object) -> SourcedResult:
     """The result, and the extractions that it stands on. Raises `InvalidAnswer`."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
-    return Sourced(
-        result, citing.read({"": answer.extractions}, found, lambda _, place, v: _value(operation, v, place))
-    )
+
+    def judged(_: str, place: str, value: Any) -> Any:
+        return _value(operation, value, place)
+
+    return SourcedResult(result, citing.read_extractions({"": answer.extractions}, retrieved, judged))
+
+
+def _request(operation: Extract) -> ExtractionRequest:
+    by_presence = frozenset({""} if operation.output_type == "enum" else ())
+    return ExtractionRequest(operation.instruction, {"": ""}, single=True, by_presence=by_presence)
+
+
+program_over_chunks = asks_over_chunks(messages, response_schema, parse_citing, _request)
 
 
 def _result(operation: Extract, answer: _Answer) -> EvaluationResult:
@@ -127,8 +113,8 @@ def _value(operation: Extract, value: Any, place: str = "value") -> str | bool |
             return None
         case "text", str(text):
             return text.strip()
-        case "boolean", bool(answered):
-            return answered
+        case "boolean", bool(truth):
+            return truth
         case "number", int(number) | float(number) if not isinstance(value, bool) and isfinite(number):
             return number
         case "enum", str(text) if text in allowed:
@@ -139,7 +125,7 @@ def _value(operation: Extract, value: Any, place: str = "value") -> str | bool |
 
 
 def _shown(value: Any) -> str:
-    """What was answered, in few words: an answer may be long, and nested deeply."""
+    """The answer in few words: it may be long, and nested deeply."""
     match value:
         case dict():
             return "an object"

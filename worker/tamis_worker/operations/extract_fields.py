@@ -1,8 +1,6 @@
 """Extract fields: several values at once, after a JSON schema (spec 1); null for what the source data does not hold."""
 
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from tamis_schemas import Item, Retrieved
 from tamis_schemas.answers.results import FieldsResult
@@ -15,14 +13,14 @@ from .answer_model import (
     Decided,
     InvalidAnswer,
     StrictAnswer,
+    UnitInterval,
     explained_schema,
     explanation,
     object_schema,
     validated,
 )
-from .cited_course import Sourced, Wanted, tokens
-from .cited_course import course as cited_course
-from .program import OperationProgram, Question, asks_once
+from .cited_program import ExtractionRequest, SourcedResult, asks_over_chunks
+from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
 _TASK = """\
@@ -38,40 +36,21 @@ SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source 
 class _Answer(StrictAnswer):
     reasoning: str | None = None
     fields: dict[str, Any]  # judged by the caller's schema
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: UnitInterval
 
 
 class _CitingAnswer(_Answer):
     extractions: dict[str, list[citing.Cited]]
 
 
-def course_over_chunks(
-    operation: ExtractFields, found: Retrieved, shown: Item, *, recall_threshold: float
-) -> OperationProgram:
-    """The extraction of an item with chunks: with what is cited for each field, and what the metrics say of it."""
-    names = list(operation.json_schema["properties"])
-    question = Question(
-        messages(operation, shown, cites=True),
-        operation.operation,
-        response_schema(operation, cites=True),
-        lambda data: parse_citing(operation, found, data),
-        tokens=tokens(len(names)),
-    )
-    given = operation.field_instructions or {}
-    wanted = Wanted(
-        operation.instructions,
-        {name: given.get(name, "") for name in names},
-        by_presence=frozenset(n for n in names if field_schema.is_of_listed_values(operation.json_schema, n)),
-    )
-    return cited_course(question, wanted, found, shown, recall_threshold=recall_threshold)
-
-
 def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
     """System and user message for one item; field instructions stand in the order of the schema's properties."""
     sections = [source_data(item), f"## Overall Instructions\n{escape_headings(operation.instructions)}"]
-    given = operation.field_instructions or {}
+    instructions = operation.field_instructions or {}
     lines = [
-        f"- {one_line(name)}: {one_line(given[name])}" for name in operation.json_schema["properties"] if name in given
+        f"- {one_line(name)}: {one_line(instructions[name])}"
+        for name in operation.json_schema["properties"]
+        if name in instructions
     ]
     if lines:
         sections.append("\n".join(["## Field Instructions", *lines]))
@@ -94,10 +73,10 @@ def parse(operation: ExtractFields, data: object) -> Decided:
     return Decided(_result(operation, validated(_Answer, data)))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)
 
 
-def parse_citing(operation: ExtractFields, found: Retrieved, data: object) -> Sourced:
+def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -> SourcedResult:
     """The result, and the extractions that each of its fields stands on. Raises `InvalidAnswer`."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
@@ -109,7 +88,17 @@ def parse_citing(operation: ExtractFields, found: Retrieved, data: object) -> So
     def judged(name: str, place: str, value: Any) -> Any:
         return field_schema.judged_source(operation.json_schema, name, place, value)
 
-    return Sourced(result, citing.read(in_order, found, judged))
+    return SourcedResult(result, citing.read_extractions(in_order, retrieved, judged))
+
+
+def _request(operation: ExtractFields) -> ExtractionRequest:
+    names, instructions = list(operation.json_schema["properties"]), operation.field_instructions or {}
+    listed = (name for name in names if field_schema.is_of_listed_values(operation.json_schema, name))
+    fields = {name: instructions.get(name, "") for name in names}
+    return ExtractionRequest(operation.instructions, fields, by_presence=frozenset(listed))
+
+
+program_over_chunks = asks_over_chunks(messages, response_schema, parse_citing, _request)
 
 
 def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:

@@ -65,15 +65,15 @@ def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
     return value
 
 
-def judged(schema: JsonSchema, given: dict[str, Any]) -> dict[str, Any]:
+def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
     """The fields of an answer as the caller's schema asks for them, null for each that is not present.
 
     Raises:
         InvalidAnswer: naming the path of the first field that is not what was asked for, and why.
     """
-    _check_values(given, "fields", 0)
+    _check_values(answered, "fields", 0)
     judges = _judges(json.dumps(schema))
-    fields: dict[str, Any] = _with_nulls(given, [judges.asked])
+    fields: dict[str, Any] = _with_nulls(answered, [judges.schema])
     _refuse(judges.shape, fields)
     present = without_nulls(fields)
     if judges.whole.is_valid(present):
@@ -132,9 +132,9 @@ def _of_source(part: Schema) -> Schema:
 
 
 def _branches(part: Schema) -> list[Schema]:
-    """Of a schema as it is asked for what it allows, unions written out."""
+    """The branches of a schema as it is asked for, unions written out."""
     inner = part.get("anyOf")
-    return [part] if inner is None else [found for one in inner for found in _branches(one)]
+    return [part] if inner is None else [branch for each in inner for branch in _branches(each)]
 
 
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
@@ -148,11 +148,11 @@ def _with_nulls(value: Any, branches: list[Schema]) -> Any:
         case dict():
             named = [branch.get("properties", {}) for branch in branches]
             return {
-                name: _with_nulls(part, [one for n in named if name in n for one in _branches(n[name])])
+                name: _with_nulls(part, [branch for n in named if name in n for branch in _branches(n[name])])
                 for name, part in value.items()
             }
         case list():
-            items = [one for branch in branches if "items" in branch for one in _branches(branch["items"])]
+            items = [item for branch in branches if "items" in branch for item in _branches(branch["items"])]
             return [_with_nulls(part, items) if isinstance(part, dict) else part for part in value]
     return value
 
@@ -190,7 +190,7 @@ def _described(schema: JsonSchema, body: Schema) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class _Judges:
-    asked: Schema
+    schema: Schema
     shape: Validator  # every property there and no other, of its type or null
     whole: Validator  # the caller's schema, for the properties that are there
     bounds: Validator  # the shape, with the bounds of its values
@@ -204,10 +204,10 @@ def _judges(text: str) -> _Judges:
     nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
     definitions = {keyword: schema[keyword] for keyword in ("$defs", "definitions") if keyword in schema}
     bounds = _Writing(schema, bounds=True).of_object(schema)
-    asked = requested(schema)
+    shape = requested(schema)
     return _Judges(
-        asked=asked,
-        shape=Draft202012Validator(asked, registry=nothing),
+        schema=shape,
+        shape=Draft202012Validator(shape, registry=nothing),
         whole=kind(schema, registry=nothing),
         bounds=kind(bounds | definitions, registry=nothing),
         conditions=kind(nothing_required(schema), registry=nothing),
@@ -222,7 +222,7 @@ def _refuse(judge: Validator, fields: dict[str, Any]) -> None:
 
 
 def _wrong(error: ValidationError) -> str:
-    """What is wrong, in words that a model can do better by."""
+    """The error in words that a model can do better by."""
     match error.validator, error.validator_value:
         case "required", _:
             return f"{error.message}; answer null where the information is not present"

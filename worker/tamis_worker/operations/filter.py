@@ -1,13 +1,9 @@
 """Filter: yes or no (spec 1). Always True or False; an answer that is neither is an error."""
 
-from typing import Annotated
-
-from pydantic import Field
-
 from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..llm.chat import Message, Schema
-from .answer_model import Decided, StrictAnswer, explained_schema, explanation, validated
+from .answer_model import Decided, StrictAnswer, UnitInterval, explained_schema, explanation, validated
 from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
@@ -22,7 +18,7 @@ You must provide an answer (True or False) even when uncertain—use low confide
 class _Answer(StrictAnswer):
     reasoning: str | None = None
     value: bool
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: UnitInterval
 
 
 def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
@@ -45,4 +41,4 @@ def parse(operation: Filter, data: object) -> Decided:
     return Decided(EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)

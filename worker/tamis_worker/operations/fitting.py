@@ -1,8 +1,8 @@
 """Fitting: an item as it is sent to a model, cut where it is too long, and a record of what was cut. Pure.
 
 The longest fields give way first: a title stays whole as long as there is a full text to shorten. A cut field ends at
-the end of a word, with a note that tells the model that text is missing. What is looked up afterwards, a quote for one,
-is looked up in the item itself.
+the end of a word, with a note that tells the model that text is missing. Quotes are looked up in
+the item itself.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tamis_schemas import Cut, Item, Judge, Operation
 from tamis_schemas.records.item import shown_fields
 
 from ..quotes.one_line import shown_value
-from .citing import chunks_as_fields, retrieved
+from .citing import chunks_as_fields, retrieved_for
 
 LAST_WORD = 200  # characters from the end of a cut in which the end of a word is looked for; CJK text has none
 BETWEEN = len(": ") + len("\n")  # characters around a field's name on its line
@@ -37,8 +37,8 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     and so not counted, are what `shown_fields` leaves out, and of an item to judge all but its value and reasoning.
     The chunks of an item to extract from are fields of their own, each shown once.
     """
-    found = retrieved(operation, item)
-    whole = item if found is None else chunks_as_fields(item, found)
+    retrieved = retrieved_for(operation, item)
+    whole = item if retrieved is None else chunks_as_fields(item, retrieved)
     fields = shown_fields(whole)
     if isinstance(operation, Judge):
         fields = {name: value for name, value in fields.items() if name in JUDGED}
@@ -47,7 +47,8 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     texts = {name: shown_value(value) for name, value in fields.items()}
     named = {name: len(name) + BETWEEN for name in texts}
     left_out = _beyond(named, limit)
-    level = _level([len(texts[name]) for name in texts if name not in left_out], limit - _sum(named, left_out))
+    lengths = [len(text) for name, text in texts.items() if name not in left_out]
+    level = _level(lengths, limit - sum(length for name, length in named.items() if name not in left_out))
     shown, cut = dict(whole), {}
     for name, text in texts.items():
         if name in left_out:
@@ -80,10 +81,6 @@ def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
         else:
             taken += length
     return frozenset(out)
-
-
-def _sum(named: Mapping[str, int], left_out: frozenset[str]) -> int:
-    return sum(length for name, length in named.items() if name not in left_out)
 
 
 def _level(lengths: list[int], room: int) -> int:

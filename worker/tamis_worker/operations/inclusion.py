@@ -11,9 +11,6 @@ reads the common beginning of the prompts once, and a record has nothing of ours
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
-
-from pydantic import Field
 
 from tamis_schemas import (
     Criterion,
@@ -30,18 +27,19 @@ from tamis_schemas.answers.results import CriterionVerdict
 
 from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line
-from ..quotes.quotes import QuotedRecord, lowered
+from ..quotes.quotes import QuotedRecord, confidence_after
 from .answer_model import (
     CONFIDENCE_SCHEMA,
     REASONING_SCHEMA,
     Decided,
     InvalidAnswer,
     StrictAnswer,
+    UnitInterval,
     object_schema,
     validated,
 )
 from .inclusion_status import conclude
-from .program import OperationProgram, single
+from .program import OperationProgram, single_question
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
@@ -91,14 +89,18 @@ class _Answer(StrictAnswer):
     rationale: str
     verdicts: dict[str, _Verdict]
     status: str
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: UnitInterval
 
 
-def course(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
+def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
     """One question; the quotes of its answer are looked for in the whole item, not only in what is shown."""
-    read = partial(parse, operation, item)
-    shape, tokens = response_schema(operation), answer_tokens(operation)
-    return single(messages(operation, shown), operation.operation, shape, read, tokens=tokens)
+    return single_question(
+        messages(operation, shown),
+        operation.operation,
+        response_schema(operation),
+        partial(parse, operation, item),
+        tokens=answer_tokens(operation),
+    )
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
@@ -129,31 +131,31 @@ def parse(operation: Inclusion, item: Item, data: object) -> Decided:
     """The decision that an answer about this record gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
     criteria = operation.criteria.labelled()
-    given = _verdicts(criteria, answer.verdicts)
+    judged = _verdicts(criteria, answer.verdicts)
     try:
-        said = InclusionStatus(answer.status)
+        model_status = InclusionStatus(answer.status)
     except ValueError as error:
         raise InvalidAnswer(f"status: {answer.status!r} is none of include, exclude, uncertain") from error
     record = QuotedRecord(item)
-    texts = {label: answer.verdicts[label].quote for label in given}
+    texts = {label: answer.verdicts[label].quote for label in judged}
     verdicts = {
         label: CriterionVerdict(verdict=verdict, quote=None if (text := texts[label]) is None else record.find(text))
-        for label, verdict in given.items()
+        for label, verdict in judged.items()
     }
     quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
-    confidence = lowered(answer.confidence, quotes)
+    confidence = confidence_after(answer.confidence, quotes)
     flagged = not all(quote.found for quote in quotes)
-    came_to = conclude(said, criteria, verdicts, operation.unclear, operation.unverified)
-    status = came_to.status
+    conclusion = conclude(model_status, criteria, verdicts, operation.unclear, operation.unverified)
+    status = conclusion.status
     decision = InclusionDecision(
         status=status,
         confidence=confidence,
         rationale=answer.rationale,
         verdicts=verdicts,
-        criteria=[c.text for c in came_to.deciding],
-        exclusion_reason=came_to.deciding[0].reason if status is InclusionStatus.EXCLUDE else None,
-        model_status=None if said is status else said,
-        uncertain_reason=came_to.uncertain_reason,
+        criteria=[c.text for c in conclusion.deciding],
+        exclusion_reason=conclusion.deciding[0].reason if status is InclusionStatus.EXCLUDE else None,
+        model_status=None if model_status is status else model_status,
+        uncertain_reason=conclusion.uncertain_reason,
         model_confidence=answer.confidence if flagged else None,
         flagged=flagged,
     )
@@ -174,20 +176,20 @@ def _instruction(criteria: SearchCriteria) -> str:
     return "\n\n".join(parts)
 
 
-def _examples(given: Sequence[WorkedExample]) -> list[str]:
+def _examples(examples: Sequence[WorkedExample]) -> list[str]:
     """The section of the examples, each a paragraph with a field a line; nothing where there are none."""
-    made = [
+    paragraphs = [
         "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
-        for number, example in enumerate(given, 1)
+        for number, example in enumerate(examples, 1)
     ]
-    return [EXAMPLES, *made] if made else []
+    return [EXAMPLES, *paragraphs] if paragraphs else []
 
 
-def _verdicts(criteria: list[Criterion], given: dict[str, _Verdict]) -> dict[str, Verdict]:
+def _verdicts(criteria: list[Criterion], answered: dict[str, _Verdict]) -> dict[str, Verdict]:
     labels = [c.label for c in criteria]
-    if set(given) != set(labels):
-        raise InvalidAnswer(f"verdicts: given for {sorted(given)}, asked for {sorted(labels)}")
+    if set(answered) != set(labels):
+        raise InvalidAnswer(f"verdicts: given for {sorted(answered)}, asked for {sorted(labels)}")
     try:
-        return {label: Verdict(given[label].verdict) for label in labels}
+        return {label: Verdict(answered[label].verdict) for label in labels}
     except ValueError as error:
         raise InvalidAnswer(f"verdicts: {error}") from error

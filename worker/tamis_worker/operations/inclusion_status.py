@@ -1,6 +1,6 @@
-"""What a model's status comes to, given its own verdicts, their quotes and the policies. Pure.
+"""The status of a record, by the model's status, its verdicts, their quotes and the policies. Pure.
 
-| said | a criterion failed | none failed, one is unclear | none failed, none is unclear |
+| model | a criterion failed | none failed, one is unclear | none failed, none is unclear |
 |---|---|---|---|
 | include | uncertain | include | include |
 | exclude | exclude, where one of them is verified; else uncertain | uncertain | uncertain |
@@ -19,14 +19,7 @@ silent. Under the policy `exclude` for unverified exclusions every failed criter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tamis_schemas import (
-    Criterion,
-    InclusionStatus,
-    UncertainReason,
-    UnclearPolicy,
-    UnverifiedPolicy,
-    Verdict,
-)
+from tamis_schemas import Criterion, InclusionStatus, UncertainReason, UnclearPolicy, UnverifiedPolicy, Verdict
 from tamis_schemas.answers.results import CriterionVerdict
 
 Verdicts = Mapping[str, CriterionVerdict]  # by label
@@ -46,31 +39,33 @@ class Conclusion:
 
 
 def conclude(
-    said: InclusionStatus,
+    model_status: InclusionStatus,
     criteria: Sequence[Criterion],
     verdicts: Verdicts,
     unclear: UnclearPolicy,
     unverified: UnverifiedPolicy,
 ) -> Conclusion:
-    """What the status said comes to. Criteria stay in their order: inclusion criteria first."""
-    failed = [one for one in criteria if _fails(one, verdicts[one.label].verdict, unclear)]
-    quotes = [given.quote for given in verdicts.values() if given.quote is not None]
+    """The conclusion from the model's status. Criteria stay in their order: inclusion criteria first."""
+    failed = [each for each in criteria if _fails(each, verdicts[each.label].verdict, unclear)]
+    quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
     invents = bool(quotes) and not any(quote.found for quote in quotes)
     any_stands = unverified is UnverifiedPolicy.EXCLUDE
-    standing = [one for one in failed if any_stands or _verified(verdicts[one.label], invents=invents)]
-    open_ = [one for one in criteria if verdicts[one.label].verdict is Verdict.UNCLEAR]
+    standing = [each for each in failed if any_stands or _verified(verdicts[each.label], invents=invents)]
+    open_ = [each for each in criteria if verdicts[each.label].verdict is Verdict.UNCLEAR]
     refers = bool(open_) and unclear is UnclearPolicy.REFER
-    match said:
+    match model_status:
         case InclusionStatus.UNCERTAIN:
-            return Conclusion(said, tuple(open_))
+            return Conclusion(model_status, tuple(open_))
         case _ if refers:
             return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.UNCLEAR)
         case InclusionStatus.INCLUDE if not failed:
-            return Conclusion(said, tuple(one for one in criteria if _met(one, verdicts[one.label].verdict)))
+            return Conclusion(
+                model_status, tuple(each for each in criteria if _met(each, verdicts[each.label].verdict))
+            )
         case InclusionStatus.EXCLUDE if standing:
-            return Conclusion(said, tuple(standing))
+            return Conclusion(model_status, tuple(standing))
         case InclusionStatus.EXCLUDE if failed:
-            left = tuple(one for one in criteria if one in failed or one in open_)
+            left = tuple(each for each in criteria if each in failed or each in open_)
             return Conclusion(InclusionStatus.UNCERTAIN, left, UncertainReason.UNVERIFIED)
         case _:
             return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.CONTRADICTED)
@@ -82,13 +77,13 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
     return verdict.denies or (verdict is Verdict.UNCLEAR and unclear is UnclearPolicy.EXCLUDE)
 
 
-def _verified(given: CriterionVerdict, *, invents: bool) -> bool:
+def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
     """True of a failed criterion whose verdict may be relied upon: by words of the record, or without any."""
-    if given.verdict is Verdict.UNCLEAR:
+    if verdict.verdict is Verdict.UNCLEAR:
         return True
-    if given.quote is None:
-        return given.verdict is Verdict.SILENT and not invents
-    return given.quote.found
+    if verdict.quote is None:
+        return verdict.verdict is Verdict.SILENT and not invents
+    return verdict.quote.found
 
 
 def _met(criterion: Criterion, verdict: Verdict) -> bool:

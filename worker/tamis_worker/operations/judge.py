@@ -14,14 +14,7 @@ from tamis_schemas.answers.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
 
 from ..llm.chat import Message, Schema
-from .answer_model import (
-    REASONING_SCHEMA,
-    Decided,
-    InvalidAnswer,
-    StrictAnswer,
-    object_schema,
-    validated,
-)
+from .answer_model import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .evidence import (
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,
@@ -45,7 +38,7 @@ from .evidence_judge import (
 )
 from .judge_client import JudgeClient
 from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
-from .program import EvaluationFailed, OperationProgram, Question, answered
+from .program import EvaluationFailed, OperationProgram, Question, ask_one
 
 __all__ = [
     "JUDGE_SYSTEM_PROMPT",
@@ -56,13 +49,13 @@ __all__ = [
     "EvidenceEvaluation",
     "JudgeClient",
     "adjust_confidence_with_evidence_quality",
-    "course",
     "evaluate_evidence_quality",
     "evaluate_evidence_quality_async",
     "evaluate_evidence_quality_batch",
     "evaluate_evidence_quality_batch_async",
     "messages",
     "parse",
+    "program",
     "response_schema",
     "should_block_classification",
 ]
@@ -98,7 +91,7 @@ class _Answer(StrictAnswer):
     is_valid: bool
 
 
-def course(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
+def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """First, without a call, the check of what is cited; then the judge is asked once.
 
     `shown` is the item as it is sent; None: whole. What is cited is checked in the item itself.
@@ -106,11 +99,12 @@ def course(operation: Judge, item: Item, *, shown: Item | None = None) -> Operat
     Raises:
         EvaluationFailed: NO_CONTENT where the item is no classification, else the kind of the judge's failure.
     """
-    given = _classification(item)
+    classification = _classification(item)
     noun = CitedNoun.of(operation.noun, operation.plural)
-    evidence = hallucination(given.reasoning, [given.email_numbers, given.cited], given.batch_size, noun)
+    cited = [classification.email_numbers, classification.cited]
+    evidence = hallucination(classification.reasoning, cited, classification.batch_size, noun)
     if evidence is None:
-        evidence = yield from answered(
+        evidence = yield from ask_one(
             Question(
                 messages(operation, item if shown is None else shown),
                 schema_name="judge",
@@ -119,19 +113,19 @@ def course(operation: Judge, item: Item, *, shown: Item | None = None) -> Operat
                 temperature=JUDGE_TEMPERATURE,
             )
         )
-    return _evaluation(operation, given.confidence, evidence)
+    return _evaluation(operation, classification.confidence, evidence)
 
 
 def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
     """System and user message for one classification. Raises `EvaluationFailed` where the item is none."""
-    given = _classification(item)
+    classification = _classification(item)
     prompt = judge_prompt(
-        value=given.value,
-        confidence=given.confidence,
-        reasoning=given.reasoning,
-        context=given.context,
+        value=classification.value,
+        confidence=classification.confidence,
+        reasoning=classification.reasoning,
+        context=classification.context,
         guidelines=operation.guidelines,
-        batch_size=given.batch_size,
+        batch_size=classification.batch_size,
         noun=CitedNoun.of(operation.noun, operation.plural),
     )
     return (Message("system", JUDGE_SYSTEM_PROMPT), Message("user", prompt))
@@ -166,14 +160,14 @@ def parse(data: object) -> Evidence:
 
 def _classification(item: Item) -> _Classification:
     try:
-        given = _Classification.model_validate(dict(item))
+        classification = _Classification.model_validate(dict(item))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         problem = f"{first['loc'][0]}: {first['msg']}"
         raise EvaluationFailed(ErrorKind.NO_CONTENT, f"{problem}; {_WANTED}") from error
-    if given.value is None or (isinstance(given.value, str) and not given.value.strip()):
+    if classification.value is None or (isinstance(classification.value, str) and not classification.value.strip()):
         raise EvaluationFailed(ErrorKind.NO_CONTENT, f"value: missing or blank; {_WANTED}")
-    return given
+    return classification
 
 
 def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Decided:

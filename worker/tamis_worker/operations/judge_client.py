@@ -33,7 +33,7 @@ class JudgeClient(Protocol):
 
 
 async def reply_of(client: JudgeClient, user_prompt: str, threads: Executor) -> object:
-    """What the judge replies; a plain function is called on one of the threads. Raises whatever the client raises."""
+    """The reply of the judge; a plain function is called on one of the threads. Raises whatever the client raises."""
     call = partial(client.call_json, JUDGE_SYSTEM_PROMPT, user_prompt, temperature=JUDGE_TEMPERATURE)
     if iscoroutinefunction(call):  # called on a thread, its coroutine is left behind where nobody waits any more
         return await call()
@@ -42,7 +42,7 @@ async def reply_of(client: JudgeClient, user_prompt: str, threads: Executor) -> 
 
 
 def _called(call: Callable[[], object]) -> object:
-    """What the call returns. A StopIteration, which no future takes, is raised as it is by a coroutine."""
+    """Make the call; raise a StopIteration, which no future takes, as a coroutine does."""
     try:
         return call()
     except StopIteration as error:

@@ -1,4 +1,4 @@
-"""What the judge is told: the prompt of spec 5, and a structure that no classification can forge."""
+"""The prompt of the judge (spec 5), in a structure that no classification can forge."""
 
 import re
 from typing import Final

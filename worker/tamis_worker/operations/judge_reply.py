@@ -1,4 +1,4 @@
-"""What a judge replied, read tolerantly: for the functions of spec 5, which cannot ask again."""
+"""A judge's reply, read tolerantly: for the functions of spec 5, which cannot ask again."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -30,27 +30,27 @@ def read_reply(reply: object) -> Evidence:
     )
 
 
-def _score(given: object) -> float | None:
-    if given is None:
+def _score(value: object) -> float | None:
+    if value is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise InvalidAnswer(f"quality_score: {given!r} is no number")
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InvalidAnswer(f"quality_score: {value!r} is no number")
     try:
-        score = float(given)
+        score = float(value)
     except (ValueError, OverflowError) as error:
-        raise InvalidAnswer(f"quality_score: {str(given)[:40]!r} is no number") from error
+        raise InvalidAnswer(f"quality_score: {str(value)[:40]!r} is no number") from error
     if not isfinite(score):
         raise InvalidAnswer(f"quality_score: {score!r} is no number")
     return score
 
 
-def _truth(given: object, *, otherwise: bool) -> bool:
-    match given:
+def _truth(value: object, *, otherwise: bool) -> bool:
+    match value:
         case None:
             return otherwise
         case bool():
-            return given
-        case str() if given.strip().lower() in ("true", "false"):
-            return given.strip().lower() == "true"
+            return value
+        case str() if value.strip().lower() in ("true", "false"):
+            return value.strip().lower() == "true"
         case _:
-            raise InvalidAnswer(f"is_valid: {given!r} is neither true nor false")
+            raise InvalidAnswer(f"is_valid: {value!r} is neither true nor false")

@@ -1,8 +1,8 @@
-"""A dialogue: an operation's questions about one item, asked by whoever runs its course.
+"""An operation's program: its questions about one item, and what their answers come to.
 
-A course is a generator. It yields the questions that may be asked side by side, is sent one reading per question in the
-same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries and
-the repair of unusable answers belong to whoever asks.
+A program is a generator. It yields the questions that may be asked side by side, is sent one result per question in
+the same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries
+and the repair of unusable answers belong to whoever asks.
 """
 
 from collections.abc import Callable, Generator
@@ -22,7 +22,7 @@ Asking = TypeVar("Asking", bound=OperationKind)
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """What to ask, the shape of the answer, and how it is read."""
+    """A question to the model, the shape of its answer, and how it is read."""
 
     messages: tuple[Message, ...]
     schema_name: str
@@ -35,7 +35,7 @@ class Question(Generic[T]):
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """What the question's `parse` made of the answer."""
+    """The answer as the question's `parse` has read it."""
 
     value: T
 
@@ -48,12 +48,12 @@ class Unanswered:
     message: str
 
 
-QuestionResult: TypeAlias = Answered[Any] | Unanswered  # one course asks questions of several types
+QuestionResult: TypeAlias = Answered[Any] | Unanswered  # one program asks questions of several types
 OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]
 
 
 class EvaluationFailed(Exception):
-    """A course ended without an evaluation: the item's error, by its kind."""
+    """A program ended without an evaluation: the item's error, by its kind."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         self.kind = kind
@@ -61,29 +61,29 @@ class EvaluationFailed(Exception):
         super().__init__(f"{kind}: {message}")
 
 
-def asked(
+def ask(
     *questions: Question[T],
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], tuple[Answered[T] | Unanswered, ...]]:
-    """The readings of questions asked side by side, in their order. No questions: no readings, and nothing is asked."""
+    """Ask questions side by side; return their results in the same order. Without questions nothing is asked."""
     if not questions:
         return ()
-    readings = yield questions
-    if len(readings) != len(questions):
-        raise ValueError(f"{len(questions)} questions, but {len(readings)} readings")
-    return readings
+    results = yield questions
+    if len(results) != len(questions):
+        raise ValueError(f"{len(questions)} questions, but {len(results)} results")
+    return results
 
 
-def answered(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
-    """What one question was answered with. Raises `EvaluationFailed` with the kind of its error where it was not."""
-    (reading,) = yield from asked(question)
-    match reading:
+def ask_one(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
+    """Ask one question; return its answer. Raises `EvaluationFailed` with the kind of its error where there is none."""
+    (result,) = yield from ask(question)
+    match result:
         case Answered(value=value):
             return value
         case Unanswered(kind=kind, message=message):
             raise EvaluationFailed(kind, message)
 
 
-def single(
+def single_question(
     messages: tuple[Message, ...],
     schema_name: str,
     schema: Schema,
@@ -91,8 +91,8 @@ def single(
     *,
     tokens: int = 0,
 ) -> OperationProgram:
-    """The course of an operation whose one question gives the evaluation."""
-    return (yield from answered(Question(messages, schema_name, schema, parse, tokens=tokens)))
+    """The program of an operation whose one question gives the evaluation."""
+    return (yield from ask_one(Question(messages, schema_name, schema, parse, tokens=tokens)))
 
 
 def asks_once(
@@ -100,10 +100,10 @@ def asks_once(
     response_schema: Callable[[Asking], Schema],
     parse: Callable[[Asking, object], Decided],
 ) -> Callable[..., OperationProgram]:
-    """The course, for `COURSES`, of an operation that asks one question about an item; its answer is the evaluation."""
+    """The program of an operation that asks one question about an item, whose answer is the evaluation."""
 
-    def course(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
+    def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
-        return single(messages(operation, shown), name, shape, partial(parse, operation))
+        return single_question(messages(operation, shown), name, shape, partial(parse, operation))
 
-    return course
+    return program

@@ -1,15 +1,13 @@
 """The question behind `context_recall_llm`: do the chunks hold all that was asked for? One question for all fields."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from tamis_schemas import Item, RecallAnswer
 
 from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line, shown_value
-from .answer_model import InvalidAnswer, StrictAnswer, object_schema, validated
+from .answer_model import InvalidAnswer, StrictAnswer, UnitInterval, object_schema, validated
 from .program import Question
 from .prompt import DATA_RULE, escape_headings, source_data, user_message
 
@@ -44,7 +42,7 @@ _SCHEMA: Schema = object_schema(
 
 class _Answer(StrictAnswer):
     missing: list[str]
-    score: Annotated[float, Field(ge=0, le=1)]
+    score: UnitInterval
 
 
 class _Answers(StrictAnswer):
@@ -52,25 +50,25 @@ class _Answers(StrictAnswer):
 
 
 def recall_question(
-    asked_for: str, fields: Mapping[str, str], values: Mapping[str, Any], chunks: Item, *, single: bool
+    instruction: str, fields: Mapping[str, str], values: Mapping[str, Any], chunks: Item, *, single: bool
 ) -> Question[dict[str, RecallAnswer]]:
-    """What to ask about these fields, and how the answer is read: by field.
+    """The question about the recall of these fields; its answer is read by field.
 
-    `asked_for` are the caller's words; `fields` says of each field what was asked for it, and `values` what was
-    extracted; where a `single` value was, there is one field, of the empty name. `chunks` are as they are shown.
+    `instruction` is the caller's; `fields` holds the instruction for each field, and `values` what was extracted; where
+    a `single` value was, there is one field, of the empty name. `chunks` are as they are shown.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:
         value = values.get(name)
-        told = "nothing was found" if value is None else shown_value(value)[:VALUE_LENGTH]
-        shown[f"extracted value of {one_line(name)}" if name else "extracted value"] = told
-    instruction = f"## Instruction\n{escape_headings(asked_for)}"
+        extracted = "nothing was found" if value is None else shown_value(value)[:VALUE_LENGTH]
+        shown[f"extracted value of {one_line(name)}" if name else "extracted value"] = extracted
+    section = f"## Instruction\n{escape_headings(instruction)}"
     lines = [f"- {one_line(f'{name}: {words}' if words else name)}" for name, words in fields.items()]
     parts = ["\n".join(["## Fields", *lines])] if not single else []
     return Question(
         (
             Message("system", SYSTEM),
-            Message("user", user_message(source_data(shown), instruction, *parts)),
+            Message("user", user_message(source_data(shown), section, *parts)),
         ),
         schema_name="context_recall",
         schema=_SCHEMA if single else object_schema({"fields": object_schema(dict.fromkeys(fields, _SCHEMA))}),
@@ -86,10 +84,10 @@ def _of_one(data: object) -> dict[str, RecallAnswer]:
 
 def _of_fields(names: set[str], data: object) -> dict[str, RecallAnswer]:
     """Raises `InvalidAnswer`."""
-    given = validated(_Answers, data).fields
-    if set(given) != names:
-        raise InvalidAnswer(f"fields: given for {sorted(given)}, asked for {sorted(names)}")
-    return {name: _kept(answer) for name, answer in given.items()}
+    answers = validated(_Answers, data).fields
+    if set(answers) != names:
+        raise InvalidAnswer(f"fields: given for {sorted(answers)}, asked for {sorted(names)}")
+    return {name: _kept(answer) for name, answer in answers.items()}
 
 
 def _kept(answer: _Answer) -> RecallAnswer:

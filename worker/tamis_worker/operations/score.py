@@ -1,22 +1,12 @@
 """Score: a number on a scale (spec 1). Always a float of the scale; an answer that is none is an error."""
 
 from functools import lru_cache
-from typing import Annotated
-
-from pydantic import Field
 
 from tamis_schemas import EvaluationResult, Item
 from tamis_schemas.operations.score import Score
 
 from ..llm.chat import Message, Schema
-from .answer_model import (
-    Decided,
-    InvalidAnswer,
-    StrictAnswer,
-    explained_schema,
-    explanation,
-    validated,
-)
+from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, explained_schema, explanation, validated
 from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
 
@@ -32,7 +22,7 @@ _ALWAYS = "You must provide a score even when uncertain—use low confidence to 
 class _Answer(StrictAnswer):
     reasoning: str | None = None
     value: float
-    confidence: Annotated[float, Field(ge=0, le=1)]
+    confidence: UnitInterval
 
 
 def messages(operation: Score, item: Item) -> tuple[Message, ...]:
@@ -63,7 +53,7 @@ def parse(operation: Score, data: object) -> Decided:
     return Decided(EvaluationResult(value=value, confidence=answer.confidence, reasoning=reasoning))
 
 
-course = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse)
 
 
 def written(value: float) -> str:

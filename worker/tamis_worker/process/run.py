@@ -9,14 +9,15 @@ from celery import Celery, signals
 
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.transport.broker import make_app
-from tamis_schemas.batches import wire
 
+from ..celery_adapter.worker import work
 from ..config.settings import WorkerSettings
 from ..liveness.alive_file import AliveFile
 from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
 from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
-from .runtime import SETTLING, STOP_GRACE, Runtime
+from .evaluation_stack import SETTLING
+from .runtime import STOP_GRACE, Runtime
 from .tasks import register
 
 log = logging.getLogger(__name__)
@@ -62,36 +63,26 @@ def _work(
     log_level: str,
 ) -> int:
     gc.freeze()  # what is there by now stays to the end
-    runtime.start()
     watchdog = _watchdog(runtime, settings, alive_file)
-    try:
-        worker = app.Worker(
-            hostname=f"tamis-{runtime.worker_id}",
-            pool="threads",
-            concurrency=1,  # for aggregates; items need no thread, see `deliveries`
-            prefetch_multiplier=settings.concurrency,
-            queues=[*wire.ITEM_QUEUES, wire.CONTROL_QUEUE],
-            without_gossip=True,
-            without_mingle=True,
-            task_events=True,
-            loglevel=log_level,
-        )
+    try:  # the watchdog looks until everything is closed
+        with runtime.running():
 
-        def ready(**_: object) -> None:
-            log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
-            watchdog.start()
-            if ready_file is not None:
-                ready_file.touch()
+            def ready(**_: object) -> None:
+                log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
+                watchdog.start()
+                if ready_file is not None:
+                    ready_file.touch()
 
-        def shutting_down(**_: object) -> None:
-            runtime.drain()
+            def shutting_down(**_: object) -> None:
+                runtime.drain()
 
-        signals.worker_ready.connect(ready, weak=False)
-        signals.worker_shutting_down.connect(shutting_down, weak=False)
-        worker.start()
-        return EXIT_STALLED if watchdog.verdict else int(worker.exitcode or 0)
+            signals.worker_ready.connect(ready, weak=False)
+            signals.worker_shutting_down.connect(shutting_down, weak=False)
+            exit_code = work(
+                app, name=f"tamis-{runtime.worker_id}", items_at_once=settings.concurrency, log_level=log_level
+            )
+            return EXIT_STALLED if watchdog.verdict else exit_code
     finally:
-        runtime.stop()
         watchdog.end()
 
 
@@ -102,9 +93,9 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
             AliveFile(report.pid or 0, time.monotonic(), report.state.value, report.reason, verdict).write(alive_file)
 
     bounds = Bounds(
-        stalled_after=settings.stalled_after,
+        stalled_after=settings.stalled_after_seconds,
         concurrency=settings.concurrency,
-        write_within=max(WRITE_WITHIN, settings.stalled_after),
+        write_within=max(WRITE_WITHIN, settings.stalled_after_seconds),
         stop_within=settings.longest_call + STOP_GRACE + CLOSE_WITHIN,
         farewell=settings.call_timeout + SETTLING,
     )

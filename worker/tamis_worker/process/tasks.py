@@ -16,7 +16,8 @@ from tamis_schemas import Unavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
-from ..celery_adapter.aggregate_strategy import checked
+from ..celery_adapter.aggregate_strategy import aggregate_strategy
+from ..celery_adapter.consumer_step import install
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from .runtime import Runtime
@@ -28,19 +29,19 @@ def register(app: Celery, runtime: Runtime) -> None:
     """Give `app` one task per operation, and the aggregate."""
 
     deliveries = runtime.deliveries
-    deliveries.install(app)
+    install(app, deliveries)
 
     # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:
-        runtime.run(runtime.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
+        runtime.run(runtime.evaluation.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 
     def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
-        with tracing.aggregating(batch_id, round_, shard, of=getattr(task.request, tracing.HEADER, None)):
+        with tracing.aggregating(batch_id, round_, shard, of=(task.request.headers or {}).get(tracing.HEADER)):
             close(batch_id, round_, shard)
 
     def close(batch_id: str, round_: int, shard: int) -> None:
         try:
-            closing = runtime.run(close_shard(runtime.engine, UUID(batch_id), round_, shard))
+            closing = runtime.run(close_shard(runtime.ledger.transactions, UUID(batch_id), round_, shard))
             if closing is Closing.CLOSED:
                 runtime.dispatcher.fill_window(UUID(batch_id))
             elif closing is Closing.COMPLETED:
@@ -56,4 +57,4 @@ def register(app: Celery, runtime: Runtime) -> None:
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
-    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(checked))(aggregate)
+    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(aggregate_strategy))(aggregate)

@@ -77,20 +77,20 @@ class FoldedText:
         end = self._begins[step + 1] if step + 1 < len(self._begins) else len(self.folded)
         start = step * self._step
         text = self._text[start : start + self._step]
-        if end - reached == len(text) and all(len(_FOLDS[ord(one)]) == 1 for one in _beyond_ascii(text)):
+        if end - reached == len(text) and all(len(_FOLDS[ord(character)]) == 1 for character in _beyond_ascii(text)):
             return range(start, start + len(text))  # every character became one
         last = self.folded[reached - 1] if reached else " "
         origins = array("L")
         for index, character in enumerate(text, start):
-            for one in _FOLDS[ord(character)]:
-                if one != " " or last not in SWALLOWING:
+            for folded in _FOLDS[ord(character)]:
+                if folded != " " or last not in SWALLOWING:
                     origins.append(index)
-                    last = one
+                    last = folded
         return origins
 
 
 class _Folds(dict[int, str]):
-    """What each character is folded to, found out when it is first met."""
+    """The folding of each character, worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold(chr(code))
@@ -122,7 +122,7 @@ def _fold(character: str) -> str:
 
 
 def _mark(character: str) -> str | None:
-    """What a mark, a space or an invisible character is folded to; None for any other character."""
+    """The folding of a mark, a space or an invisible character; None for any other character."""
     category = unicodedata.category(character)
     if character in QUOTATION_MARKS or category in ("Pi", "Pf"):
         return "'"

@@ -1,4 +1,4 @@
-"""What models write for "the source data does not hold it", where null was asked for.
+"""The words that models write for "the source data does not hold it", where null was asked for.
 
 Whole values only, in any case, outer space and a final full stop aside. What can be a finding of its own is not among
 them: "unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. An enum that lists one of these values

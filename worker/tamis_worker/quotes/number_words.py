@@ -9,5 +9,5 @@ TENS = {word: 10 * n for n, word in enumerate(_TENS_IN_ORDER, 2)}
 NUMBER_WORDS = {
     **{word: n for n, word in enumerate(UNITS)},
     **TENS,
-    **{f"{ten}-{UNITS[one]}": tens + one for ten, tens in TENS.items() for one in range(1, 10)},
+    **{f"{ten}-{UNITS[unit]}": tens + unit for ten, tens in TENS.items() for unit in range(1, 10)},
 }

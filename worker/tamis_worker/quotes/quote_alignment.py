@@ -55,7 +55,7 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
         for block in _blocks(agreeing, len(theirs), len(ours))
         if not _same_letters(quote, passage, block, may_break_off=may_break_off)
     ]
-    differences = [_difference(quote, passage, one) for block in blocks for one in _paired(block)]
+    differences = [_difference(quote, passage, pair) for block in blocks for pair in _paired(block)]
     if agreeing[0][0] == 0:
         differences[:0] = _left_out_before(quote, passage, passage.content[agreeing[0][1]])
     if agreeing[-1][0] == len(theirs) - 1:
@@ -136,13 +136,13 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
             content = place
         else:
             break
-    said = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
-    if (Counter(said) - Counter(beside)).total() > len(quote.content):
+    function_words = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
+    if (Counter(function_words) - Counter(beside)).total() > len(quote.content):
         start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
         return [WordDifference(start, end, *_nowhere(record, outward))]
-    if content is None or len(said) <= len(beside):
+    if content is None or len(function_words) <= len(beside):
         return []
-    goes_on = said[: len(beside)] == beside and said[len(beside) : len(beside) + 1] == beyond[:1]
+    goes_on = function_words[: len(beside)] == beside and function_words[len(beside) : len(beside) + 1] == beyond[:1]
     if not goes_on and not record.is_turning(content):
         return []
     place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
@@ -171,17 +171,17 @@ def _blocks(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> Iter
 
 def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_off: bool) -> bool:
     """True where only the breaks between words differ: "in-hospital" and "in hospital", of which "in" is dropped."""
-    said = _letters(quote, _between(quote, block.quote))
-    if said is None:
+    letters = _letters(quote, _between(quote, block.quote))
+    if letters is None:
         return False
     places = _between(passage, block.passage)
     if block.quote.start == 0:
-        return said in _growing(passage, reversed(range(places.stop)), len(said), backwards=True)
+        return letters in _growing(passage, reversed(range(places.stop)), len(letters), backwards=True)
     if block.quote.stop == len(quote.content):
-        texts = list(_growing(passage, range(places.start, len(passage.words)), len(said)))
-        broken_off = may_break_off and len(block.quote) == 1 and bool(texts) and texts[-1].startswith(said)
-        return broken_off or said in texts
-    return _letters(passage, places) == said
+        texts = list(_growing(passage, range(places.start, len(passage.words)), len(letters)))
+        broken_off = may_break_off and len(block.quote) == 1 and bool(texts) and texts[-1].startswith(letters)
+        return broken_off or letters in texts
+    return _letters(passage, places) == letters
 
 
 def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: bool = False) -> Iterator[str]:
@@ -219,13 +219,13 @@ def _paired(block: _Block) -> Iterator[_Block]:
 
 def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:
     if block.quote:
-        said = _characters(quote, block.quote)
+        quoted = _characters(quote, block.quote)
     else:  # behind as many function words as the passage has there: of "did not improve" the "not" behind "did"
         before = passage.content[block.passage.start] - passage.content[block.passage.start - 1] - 1
         reached = quote.content[block.quote.start - 1] + before
         place = quote.spans[min(reached, quote.content[block.quote.start] - 1)][1]
-        said = place, place
-    return WordDifference(*said, *_characters(passage, block.passage))
+        quoted = place, place
+    return WordDifference(*quoted, *_characters(passage, block.passage))
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:

@@ -109,7 +109,7 @@ class Tokens:
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """Of each token its characters in the folded text."""
+        """The characters of each token in the folded text."""
         return [match.span() for match in _TOKEN.finditer(self._folded)]
 
     @cached_property
@@ -130,14 +130,14 @@ class Tokens:
         """The runs of whole tokens from a character on whose content is the same."""
         content, begins = self.content, self._begins
         first = bisect_left(content, bisect_left(self.spans, (begin, 0))) if begin else 0
-        found = self.joined.find(sought.joined, begins[first])
+        offset = self.joined.find(sought.joined, begins[first])
         for _ in range(TRIED):
-            if found < 0:
+            if offset < 0:
                 return
-            start, end = bisect_left(begins, found), bisect_left(begins, found + len(sought.joined))
-            if begins[start] == found and begins[end] == found + len(sought.joined):
+            start, end = bisect_left(begins, offset), bisect_left(begins, offset + len(sought.joined))
+            if begins[start] == offset and begins[end] == offset + len(sought.joined):
                 yield range(content[start], content[end - 1] + 1)
-            found = self.joined.find(sought.joined, found + 1)
+            offset = self.joined.find(sought.joined, offset + 1)
 
     def is_marked(self, place: int) -> bool:
         """True of a number, a sign or a negation: none of them is a part of a longer word."""
@@ -156,7 +156,7 @@ class Tokens:
 
 
 class _Canonical(dict[str, str]):
-    """The canonical form of each token, found out when it is first met."""
+    """The canonical form of each token, worked out when it is first met."""
 
     def __missing__(self, token: str) -> str:
         canonical = _canonical(token)

@@ -6,7 +6,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NOTHING, SpanKind
+from tamis_producer.process.tracing import NO_SPAN, SpanKind
 
 from ..llm.chat import Answer, ChatRequest, Reply
 
@@ -35,21 +35,21 @@ class Server:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Of a base URL; of what is none, nothing is known."""
+        """Return the server of a base URL; of what is none, nothing is known."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
         except ValueError:
             return cls()
-        known = (name for end, name in PROVIDERS.items() if host and (host == end or host.endswith(f".{end}")))
-        return cls(next(known, "openai"), host, port)
+        providers = (name for end, name in PROVIDERS.items() if host and (host == end or host.endswith(f".{end}")))
+        return cls(next(providers, "openai"), host, port)
 
 
 UNKNOWN = Server()
 
 
 class ChatSpan:
-    """Of one call: begun by `begin`, ended with the block around it unless it is kept for what is said of the answer.
+    """The span of a call: begun by `begin`, ended with the block around it unless it is kept for ratings of the answer.
 
     It ends at the moment of the reply in either case.
     """
@@ -61,7 +61,7 @@ class ChatSpan:
         self._request = request
         self._kept = False
         self._replied_at: int | None = None
-        self.span = NOTHING
+        self.span = NO_SPAN
 
     def begin(self) -> None:
         """The request is sent now."""
@@ -120,11 +120,11 @@ class ChatSpan:
         return self
 
     def event(self, name: str, attributes: tracing.Attributes) -> None:
-        """What is said of the answer is said of the moment in which it came."""
+        """Add an event about the answer, at the moment in which it came."""
         self.span.event(name, attributes, self._replied_at)
 
     def end(self) -> None:
-        """It ended when the reply came."""
+        """End the span at the moment of the reply."""
         self.span.leave()
         self.span.end(self._replied_at)
 

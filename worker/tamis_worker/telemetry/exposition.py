@@ -46,7 +46,7 @@ class Exposition:
 
     @property
     def url(self) -> str | None:
-        """Where it serves; None: nowhere."""
+        """The URL of the figures; None: they are not served."""
         if self._server is None:
             return None
         host = f"[{self._host}]" if ":" in self._host else self._host

@@ -26,15 +26,15 @@ class QueueDepths(Collector):
         self._within = within
         self._lock = threading.Lock()
         self._asking: threading.Thread | None = None
-        self._known: Mapping[str, int] | None = None
-        self._known_at = 0.0
+        self._last: Mapping[str, int] | None = None
+        self._read_at = 0.0
 
     def describe(self) -> Iterable[Metric]:
-        """Its name alone: at its registration nobody is asked."""
+        """Return its name alone: at its registration nobody is asked."""
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """As the broker says now."""
+        """Yield the depths as the broker says them now."""
         family = self._family()
         for queue, depth in (self._depths() or {}).items():
             family.add_metric([queue], depth)
@@ -44,21 +44,21 @@ class QueueDepths(Collector):
         with self._lock:  # several may scrape; one that hangs is not asked by another
             asking = self._asking
             if asking is None or not asking.is_alive():
-                if self._known is not None and time.monotonic() < self._known_at + FRESH:
-                    return self._known
-                self._known = None
+                if self._last is not None and time.monotonic() < self._read_at + FRESH:
+                    return self._last
+                self._last = None
                 asking = self._asking = threading.Thread(target=self._learn, name="queue depths", daemon=True)
                 asking.start()
         asking.join(self._within)
-        return None if asking.is_alive() else self._known
+        return None if asking.is_alive() else self._last
 
     @quietly
     def _learn(self) -> None:
         try:
-            known = self._ask()
+            depths = self._ask()
         except BrokerUnavailable:
             return
-        self._known, self._known_at = known, time.monotonic()
+        self._last, self._read_at = depths, time.monotonic()
 
     @staticmethod
     def _family() -> GaugeMetricFamily:
@@ -66,7 +66,7 @@ class QueueDepths(Collector):
 
 
 class Present(Collector):
-    """What this process has in flight, and how far the limits are used."""
+    """The items and calls that this process has in flight, and how far the limits are used."""
 
     def __init__(
         self,
@@ -87,20 +87,14 @@ class Present(Collector):
         return self._families()
 
     def collect(self) -> Iterable[Metric]:
-        """As it is now; what cannot be found out is left out."""
+        """Return the present figures; what cannot be found out is left out."""
         families = self._families()
-        self._fill(*families)
+        self._fill(families)
         return families
 
     @quietly
-    def _fill(
-        self,
-        items: GaugeMetricFamily,
-        holding: GaugeMetricFamily,
-        calls: GaugeMetricFamily,
-        limit: GaugeMetricFamily,
-        share: GaugeMetricFamily,
-    ) -> None:
+    def _fill(self, families: tuple[GaugeMetricFamily, ...]) -> None:
+        items, holding, calls, limit, share = families
         items.add_metric([], self._items())
         holding.add_metric([], float(self._holding_back()))
         by_label = {self._label(model): limiter for model, limiter in self._limiters().items()}

@@ -6,6 +6,7 @@ are `other`.
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import cache, partial
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
@@ -62,10 +63,11 @@ class Metrics(Measures):
             "tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES, registry=registry
         )
         # Looking up the child of some labels costs as much as counting does.
-        self._of_item: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
-        self._of_call: dict[tuple[str, str], Counter] = {}
-        self._of_model: dict[str, _OfModel] = {}
-        self._of_writer: dict[str, Histogram] = {}
+        self._of_items = cache(self._items.labels)
+        self._of_operation = cache(self._item_seconds.labels)
+        self._of_calls = cache(self._calls.labels)
+        self._of_label = cache(partial(_OfModel, self))
+        self._of_writer = cache(self._groups.labels)
 
     @quietly
     def claimed(self, granted: bool) -> None:
@@ -73,25 +75,18 @@ class Metrics(Measures):
 
     @quietly
     def item(self, operation: str, outcome: str, seconds: float) -> None:
-        known = self._of_item.get((operation, outcome))
-        if known is None:
-            known = self._items.labels(operation, outcome), self._item_seconds.labels(operation)
-            self._of_item[operation, outcome] = known
-        known[0].inc()
-        known[1].observe(seconds)
+        self._of_items(operation, outcome).inc()
+        self._of_operation(operation).observe(seconds)
 
     @quietly
     def permitted(self, model: str, waited: float) -> None:
-        self._model(model).waits.observe(waited)
+        self._of_label(self.label(model)).waits.observe(waited)
 
     @quietly
     def called(self, model: str, outcome: str, reply: Reply, cost: Decimal | None) -> None:
         label = self.label(model)
-        calls = self._of_call.get((label, outcome))
-        if calls is None:
-            calls = self._of_call[label, outcome] = self._calls.labels(label, outcome)
-        calls.inc()
-        of_model = self._model(model)
+        self._of_calls(label, outcome).inc()
+        of_model = self._of_label(label)
         of_model.seconds.observe(reply.latency_ms / 1000)
         usage = reply.usage
         for count, of_kind in (
@@ -114,10 +109,7 @@ class Metrics(Measures):
 
     @quietly
     def wrote(self, writer: str, entries: int) -> None:
-        known = self._of_writer.get(writer)
-        if known is None:
-            known = self._of_writer[writer] = self._groups.labels(writer)
-        known.observe(entries)
+        self._of_writer(writer).observe(entries)
 
     @quietly
     def swept(self, actions: Mapping[str, int]) -> None:
@@ -126,19 +118,12 @@ class Metrics(Measures):
 
     def label(self, model: str) -> str:
         """A model's name as a label."""
-        known = self._labels.get(model)
-        if known is None:
+        label = self._labels.get(model)
+        if label is None:
             if len(self._labels) >= MODELS:
                 return OTHER
-            known = self._labels[model] = self._redact(model)[:LONGEST_NAME]
-        return known
-
-    def _model(self, model: str) -> "_OfModel":
-        label = self.label(model)
-        known = self._of_model.get(label)
-        if known is None:
-            known = self._of_model[label] = _OfModel(self, label)
-        return known
+            label = self._labels[model] = self._redact(model)[:LONGEST_NAME]
+        return label
 
 
 class _OfModel:

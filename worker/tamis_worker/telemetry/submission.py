@@ -15,7 +15,7 @@ EVENT = "gen_ai.evaluation.result"
 
 
 class Rated(Protocol):
-    """What takes events: an item's span, or that of a call."""
+    """A taker of events: an item's span, or that of a call."""
 
     def event(self, name: str, attributes: Attributes) -> None: ...
 
@@ -29,7 +29,7 @@ def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """As the conventions name them; the field, of several, has a name of ours."""
+    """Name an evaluation's parts as the conventions do; the field, of several, has a name of ours."""
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def wanted(environment: Mapping[str, str]) -> bool:
-    """Whether the environment asks for traces: an endpoint or an exporter is named, and the SDK is not switched off."""
+    """Return whether the environment asks for traces: it names an endpoint or an exporter, and leaves the SDK on."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     if environment.get("OTEL_TRACES_EXPORTER", "").strip():
@@ -100,32 +100,32 @@ def _begin(service: str, instance: str | None, environment: Mapping[str, str]) -
 
 
 def _names(environment: Mapping[str, str]) -> list[str]:
-    """Of the exporters; `otlp` where none is named."""
-    given = environment.get("OTEL_TRACES_EXPORTER", "").strip() or "otlp"
+    """Return the names of the exporters; `otlp` where none is named."""
+    named = environment.get("OTEL_TRACES_EXPORTER", "").strip() or "otlp"
     protocol = environment.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     otlp = OTLP.get(protocol or "http/protobuf", f"otlp ({protocol})")
-    names = [name.strip() for name in given.split(",")]
+    names = [name.strip() for name in named.split(",")]
     return [otlp if name == "otlp" else name for name in names if name and name != "none"]
 
 
 def _exporter(name: str) -> "Callable[[], SpanExporter]":
-    """What makes an exporter. Raises `ModuleNotFoundError` where no package offers one of this name."""
+    """Return what makes an exporter. Raises `ModuleNotFoundError` where no package offers one of this name."""
     from importlib.metadata import entry_points
 
-    found = entry_points(group=EXPORTERS, name=name)
-    if not found:
+    offered = entry_points(group=EXPORTERS, name=name)
+    if not offered:
         raise ModuleNotFoundError(f"no exporter {name}", name=f"the exporter {name}")
-    made_by: Callable[[], SpanExporter] = next(iter(found)).load()
+    made_by: Callable[[], SpanExporter] = next(iter(offered)).load()
     return made_by
 
 
 def _where(environment: Mapping[str, str]) -> str:
-    given = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
-    return shown_url(given) if given else "the receiver"
+    named = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
+    return shown_url(named) if named else "the receiver"
 
 
 def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
-    """The same exporter, which says once when it stops to get through, and once when it does again."""
+    """Return the same exporter, which says once when it stops to get through, and once when it does again."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     class Reporting(SpanExporter):

@@ -13,12 +13,12 @@ RELAYS = IPv4Network("192.88.99.0/24")  # to the first of these; deprecated (RFC
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, as a number, belongs to the internet and to one host there; False for what is no address."""
+    """Return whether an address, as a number, is that of one host on the internet; False for what is no address."""
     try:
-        found = ip_address(address)
+        number = ip_address(address)
     except ValueError:
         return False
-    return _is_public_v4(found) if isinstance(found, IPv4Address) else _is_public_v6(found)
+    return _is_public_v4(number) if isinstance(number, IPv4Address) else _is_public_v6(number)
 
 
 def _is_public_v4(address: IPv4Address) -> bool:

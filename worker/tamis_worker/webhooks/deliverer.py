@@ -33,10 +33,10 @@ log = logging.getLogger(__name__)
 
 
 class Sends(Protocol):
-    """What sends one try."""
+    """The port through which one try is sent."""
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> Answer:
-        """What came of it."""
+        """Send one try, and return what came of it."""
         ...
 
     async def close(self) -> None:

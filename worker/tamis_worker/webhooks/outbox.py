@@ -67,9 +67,9 @@ class Claimed:
 
 async def claim(engine: AsyncEngine, most: int) -> list[Claimed]:
     """Webhooks that are due, each with the body that all its tries send. Raises `LedgerUnavailable`."""
-    given = {"most": most, "claimed_for": CLAIMED_FOR, "of_one_receiver": OF_ONE_RECEIVER}
+    parameters = {"most": most, "claimed_for": CLAIMED_FOR, "of_one_receiver": OF_ONE_RECEIVER}
     async with transaction(engine) as connection:
-        rows = (await connection.execute(_CLAIM, given)).all()
+        rows = (await connection.execute(_CLAIM, parameters)).all()
         return [Claimed(row.id, row.url, row.body or await _written(connection, row), row.tries) for row in rows]
 
 
@@ -108,8 +108,8 @@ async def tell_failing(engine: AsyncEngine) -> int:
     async with transaction(engine) as connection:
         if not (await connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK)))).scalar_one():
             return 0
-        given = {"event": BatchEvent.FAILING.value, "least": LEAST_ENDED}
-        return len((await connection.execute(_TELL_FAILING, given)).all())
+        parameters = {"event": BatchEvent.FAILING.value, "least": LEAST_ENDED}
+        return len((await connection.execute(_TELL_FAILING, parameters)).all())
 
 
 async def prune(connection: AsyncConnection, *, days: float) -> int:
@@ -138,14 +138,14 @@ def body_of(event: str, at: datetime, data: dict[str, Any]) -> str:
 
 
 async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
-    """Those of the round's summary where it is finished, else those of this moment."""
+    """Return the counts of the round's summary where it is finished, else those of this moment."""
     written = select(summaries.c.summary["counts"]).where(
         summaries.c.batch_id == row.batch_id, summaries.c.round == row.round
     )
     if row.type == BatchEvent.COMPLETED:
-        found = (await connection.execute(written)).scalar_one_or_none()
-        if found is not None:
-            return Counts.model_validate(found)
+        counts = (await connection.execute(written)).scalar_one_or_none()
+        if counts is not None:
+            return Counts.model_validate(counts)
     c = tallies.c
     sums = (func.coalesce(func.sum(c[status.value]), 0).label(status.value) for status in ItemStatus)
     counted = (await connection.execute(select(*sums).where(c.batch_id == row.batch_id))).one()

@@ -16,7 +16,7 @@ MAY_ASK = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one try."""
+    """The receiver's answer to one try, or why there is none."""
 
     status: int | None  # None: there was no answer
     said: str  # in a few words, for people
@@ -30,7 +30,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Decision:
-    """What follows: delivered, given up, or tried again after some seconds."""
+    """The consequence of an answer: delivered, given up, or tried again after some seconds."""
 
     delivered: bool
     wait: float | None  # seconds; None: it is not tried again
@@ -38,7 +38,7 @@ class Decision:
 
 
 def decide(answer: Answer, tries: int, *, jitter: float = 0.0) -> Decision:
-    """What follows on the answer to the try of this number, from 1.
+    """Return what follows on the answer to the try of this number, from 1.
 
     Args:
         answer: of the receiver.
@@ -51,6 +51,6 @@ def decide(answer: Answer, tries: int, *, jitter: float = 0.0) -> Decision:
         return Decision(False, None, f"{answer.said}: the receiver wants no more; given up")
     if tries > len(WAITS):
         return Decision(False, None, f"{answer.said}; given up after {tries} tries in a day")
-    asked = answer.retry_after if answer.status in MAY_ASK else None
-    wait = max(WAITS[tries - 1], min(asked or 0.0, LONGEST_ASKED))
+    put_off = answer.retry_after if answer.status in MAY_ASK else None
+    wait = max(WAITS[tries - 1], min(put_off or 0.0, LONGEST_ASKED))
     return Decision(False, wait * (1 + JITTER * jitter), answer.said)

@@ -51,7 +51,7 @@ class Sender:
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, webhook_id: UUID, url: str, body: str, now: datetime | None = None) -> Answer:
-        """What came of one try, whatever it was; `now`: the time that is signed, None for the present."""
+        """Send one try and return what came of it; `now`: the time that is signed, None for the present."""
         if urlsplit(url).scheme != "https" and not self._private:
             return Answer(None, f"not sent: http is not encrypted; {ALLOW}")
         at, headers = now or datetime.now(UTC), {"Content-Type": "application/json", "User-Agent": USER_AGENT}

@@ -1,4 +1,4 @@
-"""How alembic runs the migrations: always on the connection that `migrate.upgrade` opened."""
+"""The run of alembic's migrations: always on the connection that `migrate.upgrade` opened."""
 
 from alembic import context
 

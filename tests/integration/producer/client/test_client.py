@@ -60,7 +60,7 @@ def test_fields_keep_the_order_in_which_they_were_given(client: Client) -> None:
 
 def test_at_most_a_window_of_shards_is_published(client: Client, settings: ProducerSettings) -> None:
     batch = client.submit(ONCOLOGY, abstracts(5 * settings.shard_size))
-    assert len(messages_waiting(settings)) == settings.window * settings.shard_size
+    assert len(messages_waiting(settings)) == settings.shard_window * settings.shard_size
     assert batch.status().state is BatchStatus.RUNNING
 
 

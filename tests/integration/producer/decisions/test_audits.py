@@ -13,7 +13,7 @@ from stage import Finished
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audits import AuditDecision
-from tamis_producer.decisions.overrides import RefusedDecision
+from tamis_producer.decisions.record_overrides import RefusedDecision
 from tamis_schemas import (
     Exclusion,
     InclusionDecision,

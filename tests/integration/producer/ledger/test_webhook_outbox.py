@@ -26,8 +26,7 @@ from tamis_schemas import (
     ReviewStage,
     SearchCriteria,
 )
-from tamis_worker.cli.app import load_commands
-from tamis_worker.cli.main import app
+from tamis_worker.cli.app import app, load_commands
 
 HOOK = "https://hooks.example/tamis"
 QUESTION = Filter(criteria="Is it a trial?")

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, Text, cast, func, select, text, update
 
 from stage.kept import QUESTION, finish, write_kept_review
 from stage.screened import Ledgered, write_batch
-from tamis_producer.decisions import overrides
+from tamis_producer.decisions import record_overrides
 from tamis_producer.explanation import read_explanation
 from tamis_producer.ledger import read_overrides, read_summaries, stream_results
 from tamis_producer.ledger.audits import read_audits
@@ -207,7 +207,7 @@ def test_a_newer_archive_of_the_same_batch_takes_the_place_of_the_older(
     restore(engine, folder)
     with engine.begin() as connection:
         stage = connection.execute(select(batches.c.id).where(batches.c.stage == 0)).scalar_one()
-        overrides.record(connection, stage, [overrides.HumanDecision(9, "include", "Reviewer Z")])
+        record_overrides.record(connection, stage, [record_overrides.HumanDecision(9, "include", "Reviewer Z")])
     before = all_rows(engine, review_id)
     purged(engine, review_id, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]

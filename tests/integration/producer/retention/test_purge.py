@@ -8,7 +8,7 @@ from sqlalchemy import Engine, func, select, text, update
 
 from stage.kept import QUESTION, age, decide, finish, write_kept_review
 from stage.screened import Ledgered, Place, write_batch, write_review
-from tamis_producer.decisions import overrides
+from tamis_producer.decisions import record_overrides
 from tamis_producer.ledger import find_batch, find_review, read_reviews, read_views
 from tamis_producer.retention import delete_slice, find_subjects, measure, purge
 from tamis_producer.retention.deletion import lock, mark
@@ -127,7 +127,7 @@ def test_a_purge_that_is_killed_shows_nobody_half_a_batch_and_the_next_one_ends_
         assert connection.execute(select(reviews.c.content_sha256)).scalar_one() == f"purged {review_id}"
         assert 0 < left(connection)["item_states"] < 13
     with pytest.raises(UnknownBatch), engine.begin() as connection:
-        overrides.record(connection, batch_id, [overrides.HumanDecision(9, "include", "Reviewer A")])
+        record_overrides.record(connection, batch_id, [record_overrides.HumanDecision(9, "include", "Reviewer A")])
     with pytest.raises(UnknownBatch), engine.begin() as connection:
         retry(connection, batch_id)
     assert list(purge(engine, [])) == []

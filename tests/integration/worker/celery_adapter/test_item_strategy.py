@@ -37,8 +37,8 @@ def test_a_message_delivered_twice_is_one_call_and_one_row(
         for message in broker.lrange(queue, 0, -1):
             broker.lpush(queue, message)
         assert broker.llen(queue) == 40
-    start_worker(lease="2", sweep="0.5")
-    start_worker(lease="2", sweep="0.5")
+    start_worker(lease_seconds="2", sweep_interval="0.5")
+    start_worker(lease_seconds="2", sweep_interval="0.5")
     assert batch.wait(timeout=60).decided == 20
     assert double.count() == 20
 
@@ -61,7 +61,7 @@ def test_a_message_that_is_no_items_is_dropped_and_the_worker_goes_on(
 def test_shards_follow_each_other_without_the_reconciler_and_leave_nothing_in_redis(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
-    start_worker(sweep="3600", concurrency="64")
+    start_worker(sweep_interval="3600", concurrency="64")
     batch = client.submit(ONCOLOGY, abstracts(130), shard_size=20, window=2)
     assert batch.wait(timeout=60).decided == 130
     with redis.Redis.from_url(client.settings.broker) as broker:

@@ -34,7 +34,10 @@ def test_the_wheel_arrives_alone(
         wheel.writestr("tiny_model-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr("tiny_model-1.dist-info/RECORD", "")
     target = tmp_path / "target"
-    pip_download("tiny-model==1", target, lambda done, total: None)
+    target.mkdir()
+    told: list[tuple[int, int]] = []
+    pip_download("tiny-model==1", target, lambda done, total: told.append((done, total)))
+    assert told[0] == (0, 0)  # the bar is there, and moves without a count where pip gives none
     assert [path.name for path in target.iterdir()] == ["tiny_model-1-py3-none-any.whl"]
 
 

@@ -10,8 +10,15 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
+from stage.clusters import make_cluster
 from tamis_schemas import ConfigurationError, OperationFailed
 from tamis_worker.embedded.postgres import Postgres
+
+
+@pytest.fixture(autouse=True)
+def _own_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cluster here is made, not copied."""
+    monkeypatch.setattr(Postgres, "_make_cluster", make_cluster)
 
 
 def ask(url: str, *statements: str) -> object:

@@ -1,6 +1,5 @@
 """The stack as a whole: servers without workers (those have tests of their own)."""
 
-import json
 import os
 import shutil
 import signal
@@ -217,27 +216,3 @@ def _status(url: str, *, with_password: bool) -> int:
     status = connection.getresponse().status
     connection.close()
     return status
-
-
-def test_the_small_model_answers_and_refuses_a_prompt_that_is_too_long(home: Path) -> None:
-    from http.client import HTTPConnection
-    from urllib.parse import urlsplit
-
-    with servers(home, llm="local") as stack:
-        assert stack.llm is not None
-        parts = urlsplit(stack.llm.base_url)
-        assert parts.hostname is not None
-
-        def status(words: int) -> int:
-            connection = HTTPConnection(parts.hostname or "", parts.port, timeout=120)
-            question = {"messages": [{"role": "user", "content": "word " * words}], "max_tokens": 8}
-            connection.request(
-                "POST", "/v1/chat/completions", json.dumps(question), {"Content-Type": "application/json"}
-            )
-            answer = connection.getresponse()
-            answer.read()
-            connection.close()
-            return answer.status
-
-        assert status(20) == 200
-        assert status(6000) == 400

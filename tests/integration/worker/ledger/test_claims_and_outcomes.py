@@ -223,7 +223,7 @@ async def test_an_item_whose_claim_was_granted_but_not_heard_of_is_granted_when_
 ) -> None:
     await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
     Cut(monkeypatch)
-    claims = Claims(engine, worker="w1", max_claims=1, holds=lambda key: False)
+    claims = Claims(engine, worker="w1", max_claims=1, held=())
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])
     (granted,) = await claims.claim([key(batch, 0)])
@@ -241,7 +241,7 @@ async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a
 ) -> None:
     await claimed(engine, batch, 0)
     Cut(monkeypatch)
-    claims = Claims(engine, worker="w1", max_claims=5, holds=lambda asked: asked == key(batch, 0))
+    claims = Claims(engine, worker="w1", max_claims=5, held={key(batch, 0)})
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])  # a second delivery of its message
     assert await claims.claim([key(batch, 0)]) == [None]

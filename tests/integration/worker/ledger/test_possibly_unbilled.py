@@ -99,8 +99,8 @@ async def test_what_is_given_back_or_claimed_again_in_doubt_is_not_lost(engine: 
     back = await claimed(engine, batch, 0, worker="first")
     await give_back(engine, back)
     await claimed(engine, batch, 0, 1, worker="first")
-    doubted = keys(batch, 1)
-    again = await claim(engine, doubted, worker="first", max_claims=3, doubted=doubted)
+    in_doubt = keys(batch, 1)
+    again = await claim(engine, in_doubt, worker="first", max_claims=3, in_doubt=in_doubt)
     assert again[0] is not None
     batch.pause()
     batch.resume()

@@ -14,10 +14,11 @@ from uuid import uuid4
 import pytest
 from redis.asyncio import Redis
 
+from limit_world.formulas import request_pace, token_pace
 from tamis_schemas.batches import wire
 from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
-from tamis_worker.limiter.gcra import AHEAD, request_pace, token_pace
+from tamis_worker.limiter.gcra import AHEAD
 from tamis_worker.limiter.limiter import Limiter, Limits, Permit
 from tamis_worker.limiter.script import SCRIPT, LimiterReply, LimiterRequest, SharedLimitState
 
@@ -277,13 +278,13 @@ async def test_tokens_are_reserved_settled_and_given_back(redis: Redis, key: str
     interval = token_pace(60_000).interval / 1e6
     first = await caller.call(ask=1, each=250)
     assert first.delays == (0.0,)
-    assert first.memory.tokens.lead == pytest.approx(250 * interval, abs=1e-5)
+    assert first.shared.tokens.lead == pytest.approx(250 * interval, abs=1e-5)
     second = await caller.call(ask=1, each=250)
     # What is paid for until then, and 250 more, less the 300 of the burst.
-    assert second.delays[0] == pytest.approx(second.memory.tokens.lead - 300 * interval, abs=1e-5)
+    assert second.delays[0] == pytest.approx(second.shared.tokens.lead - 300 * interval, abs=1e-5)
     back = await caller.call(ask=0, settle=-240)
     owed = await caller.call(ask=0, settle=500)
-    assert owed.memory.tokens.lead - back.memory.tokens.lead == pytest.approx(500 * interval, abs=SOON_BETWEEN_CALLS)
+    assert owed.shared.tokens.lead - back.shared.tokens.lead == pytest.approx(500 * interval, abs=SOON_BETWEEN_CALLS)
 
 
 async def test_an_estimate_beyond_the_burst_is_granted_alone_and_paid_afterwards(redis: Redis, key: str) -> None:

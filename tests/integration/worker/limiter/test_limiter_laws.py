@@ -15,9 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from redis import Redis
 
 from limit_world import Begun, Process, World
+from limit_world.formulas import request_pace, token_pace
 from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
-from tamis_worker.limiter.gcra import AHEAD, request_pace, token_pace
+from tamis_worker.limiter.gcra import AHEAD
 from tamis_worker.limiter.rate_headers import RateHeaders
 from tamis_worker.limiter.script import LIMIT_KEPT, LimiterReply, Limits
 
@@ -142,14 +143,14 @@ class Machine(RuleBasedStateMachine):
     def block(self, pick: int, seconds: float) -> None:
         process = self.chosen(pick)
         until = self.world.now + seconds
-        process.holding.congested()
-        process.holding.block(until)
+        process.allotment.congested()
+        process.allotment.block(until)
         self.own_blocks[process] = max(until, self.own_blocks.get(process, 0.0))
         self.world.run(0.1)
 
     @rule(pick=PICK, rpm=st.sampled_from([None, 30, 100, 1_000]), tpm=st.sampled_from([None, 30_000, 100_000]))
     def endpoint_says(self, pick: int, rpm: int | None, tpm: int | None) -> None:
-        self.chosen(pick).holding.heard(RateHeaders(limit_requests=rpm, limit_tokens=tpm), 0.0)
+        self.chosen(pick).allotment.observe(RateHeaders(limit_requests=rpm, limit_tokens=tpm), 0.0)
         now, last = self.world.now, self.limits[-1]
         lower_rpm = last.rpm if rpm is None else min(rpm, self.limits[0].rpm or rpm)
         lower_tpm = last.tpm if tpm is None else min(tpm, self.limits[0].tpm or tpm)
@@ -222,6 +223,8 @@ class Machine(RuleBasedStateMachine):
         for process in self.world.alive:
             process.lose = 0
         waiting = [estimate for process in self.world.alive for estimate in process.waiting]
+        # Calls that were begun before a limit was known are paid for once it is, and before those that wait.
+        waiting += [call.used for call in self.world.begun if self.limits[0].rpm is None or self.limits[0].tpm is None]
         slowest_rpm, slowest_tpm = 30, 30_000
         patience = 2 * MINUTE * (len(waiting) / slowest_rpm + sum(waiting) / slowest_tpm) + 3 * MINUTE
         self.world.run(patience, until=lambda: not any(process.waiting for process in self.world.alive))

@@ -125,7 +125,7 @@ def test_a_limit_per_day_is_none_per_minute(redis: "Redis") -> None:
     world = World(redis, NONE, key="limit:day", start=START)
     process = world.join(greedy=SHORT)
     world.run(2)
-    process.holding.heard(RateHeaders(limit_requests=100, remaining_requests=60, reset_requests=34_560.0), 0.5)
+    process.allotment.observe(RateHeaders(limit_requests=100, remaining_requests=60, reset_requests=34_560.0), 0.5)
     before = process.begun
     world.run(2)
     assert process.begun - before > 700
@@ -190,7 +190,7 @@ def test_calls_in_flight_are_halved_once_for_many_429s_and_grow_by_a_tenth_a_sec
     caps: list[int] = []
     world.on_reply = lambda reply: caps.append(reply.concurrency)
     for process in (one, other, one):
-        process.holding.congested()
+        process.allotment.congested()
         world.run(0.1)
     assert min(caps) == 50
     world.run(1.0)
@@ -213,7 +213,7 @@ def test_a_newcomer_gets_its_share_of_the_slots_although_a_large_batch_holds_all
     world = World(redis, Limits(None, None, concurrency=64), key="limit:newcomer", start=START)
     large = world.join(greedy=1)
     world.run(5)
-    assert large.holding.out == 64
+    assert large.allotment.in_flight == 64
     small = world.join()
     small.waiting.extend([1] * 20)
     world.run(5, until=lambda: not small.waiting)
@@ -238,7 +238,7 @@ def test_after_a_wipe_nobody_gets_slots_that_another_holds_and_has_not_told_agai
     world = World(redis, Limits(None, None, 20), key="limit:wipe", latency=lambda _: 30.0, start=START)
     holds, asks = world.join(greedy=1), world.join()
     world.run(1)
-    assert (holds.holding.out, asks.trips > 0) == (20, True)
+    assert (holds.allotment.in_flight, asks.trips > 0) == (20, True)
     holds.greedy = None
     redis.flushall()
     for _ in range(20):
@@ -255,7 +255,7 @@ def test_a_reply_that_is_lost_grants_nothing_twice(redis: "Redis") -> None:
     for _ in range(60):
         process.lose = 1
         world.run(0.5)
-    # 3 at once, then one every 60.6 s / 598; a call that was made again took nothing, and appointments stayed.
+    # 3 at once, then one every 60.6 s / 598; a request that was sent again took nothing, and due times stayed.
     assert process.begun == pytest.approx(3 + 30 / (60.6 / 598), abs=2 + 20 * 0.05)
 
 

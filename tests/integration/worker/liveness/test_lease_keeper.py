@@ -26,7 +26,7 @@ StartWorker = Callable[..., WorkerProcess]
 def test_a_worker_says_what_it_is_and_how_far_it_has_come(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
-    worker = start_worker(concurrency="7", lease="1.5")
+    worker = start_worker(concurrency="7", lease_seconds="1.5")
     (view,) = client.workers()
     assert (view.host, view.pid, view.version) == (socket.gethostname(), worker.process.pid, version("tamis"))
     assert (view.concurrency, view.in_flight, view.state, view.reason) == (7, 0, WorkerState.WORKING, None)
@@ -40,7 +40,7 @@ def test_a_worker_says_what_it_is_and_how_far_it_has_come(
 def test_while_the_ledger_is_away_workers_are_known_by_what_they_say_in_redis(
     client: Client, start_worker: StartWorker
 ) -> None:
-    worker = start_worker(lease="1.5")
+    worker = start_worker(lease_seconds="1.5")
     with Client(client.settings.model_copy(update={"database_url": AWAY})) as cut_off:
         wait_until(cut_off.workers, within=10, what="the worker told Redis of itself")
         assert [view.pid for view in cut_off.workers()] == [worker.process.pid]
@@ -55,7 +55,7 @@ def test_while_the_ledger_is_away_workers_are_known_by_what_they_say_in_redis(
 
 
 def test_what_a_killed_worker_said_is_forgotten_with_its_lease(client: Client, start_worker: StartWorker) -> None:
-    worker = start_worker(lease="1.5")
+    worker = start_worker(lease_seconds="1.5")
     batch = client.submit(ONCOLOGY, abstracts(1))
     batch.wait(timeout=30)
     worker.kill()
@@ -69,7 +69,7 @@ def test_a_batch_says_that_its_workers_wait_for_the_endpoint(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
     double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="600")])
-    start_worker(lease="1.5")
+    start_worker(lease_seconds="1.5")
     batch = client.submit(ONCOLOGY, abstracts(5))
     wait_until(lambda: batch.status().waits_for, within=20, what="the batch says why it waits")
     line = batch.status().waits_for or ""
@@ -82,7 +82,7 @@ def test_a_worker_that_stops_says_so_while_it_finishes_its_calls(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
     client.submit(ONCOLOGY, abstracts(1), use_cache=False)
-    worker = start_worker(lease="9", concurrency="4")
+    worker = start_worker(lease_seconds="9", concurrency="4")
     double.wait(calls=1)
     double.script(latency=4.0)
     client.submit(ONCOLOGY, abstracts(4), use_cache=False)
@@ -124,7 +124,7 @@ def test_a_probe_tells_a_worker_that_works_from_one_that_was_stopped(
 ) -> None:
     missing = tamis("health", "no-such-file", env=environment, cwd=tmp_path)
     assert (missing.code, "no worker writes this file" in missing.out) == (1, True)
-    worker = start_worker(stalled_after="6")
+    worker = start_worker(stalled_after_seconds="6")
     alive = worker.alive_file
     wait_until(alive.exists, within=20, what="the watchdog has looked once")
     well = tamis("health", str(alive), env=environment, cwd=tmp_path)

@@ -9,12 +9,12 @@ from sqlalchemy import text
 from tamis_worker.ledger.connection import connect, transaction
 from tamis_worker.ledger.dialects import LedgerDialects
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, DialectStore, Leased, MemoryDialects, endpoint_name
-from tamis_worker.llm.lesson import Learned
 from tamis_worker.llm.rung import Rung
+from tamis_worker.llm.rung_state import RungState
 
 HOUR = 3600.0
-STEPPED = Learned(Rung.JSON_OBJECT, unusable=1)
-PROVEN = Learned(Rung.TEXT, proven=True)
+STEPPED = RungState(Rung.JSON_OBJECT, unusable=1)
+PROVEN = RungState(Rung.TEXT, proven=True)
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,22 @@ async def test_of_a_model_that_was_never_asked_nothing_is_known(kept: Kept) -> N
 
 
 async def test_what_is_put_there_is_what_is_known_of_that_model_alone(kept: Kept) -> None:
-    assert await kept.store.exchange("m", Learned(), STEPPED) == STEPPED
+    assert await kept.store.exchange("m", RungState(), STEPPED) == STEPPED
     assert await kept.store.look("m") == STEPPED
     assert await kept.store.look("n") is None
 
 
 async def test_an_exchange_takes_the_place_of_what_was_seen_and_of_nothing_else(kept: Kept) -> None:
-    await kept.store.exchange("m", Learned(), STEPPED)
-    for seen in (Learned(), replace(STEPPED, unusable=2), replace(STEPPED, proven=True)):
+    await kept.store.exchange("m", RungState(), STEPPED)
+    for seen in (RungState(), replace(STEPPED, unusable=2), replace(STEPPED, proven=True)):
         assert await kept.store.exchange("m", seen, PROVEN) == STEPPED
     assert await kept.store.exchange("m", STEPPED, PROVEN) == PROVEN
 
 
 async def test_one_call_at_a_time_finds_out(kept: Kept) -> None:
-    assert await kept.store.lease("m", "one") == Leased(Learned(), granted=True)
-    assert await kept.store.lease("m", "two") == Leased(Learned(), granted=False)
-    assert await kept.store.lease("n", "two") == Leased(Learned(), granted=True)
+    assert await kept.store.lease("m", "one") == Leased(RungState(), granted=True)
+    assert await kept.store.lease("m", "two") == Leased(RungState(), granted=False)
+    assert await kept.store.lease("n", "two") == Leased(RungState(), granted=True)
     await kept.store.release("m", "two")  # it is not its own
     assert not (await kept.store.lease("m", "two")).granted
     await kept.store.release("m", "one")
@@ -82,7 +82,7 @@ async def test_one_call_at_a_time_finds_out(kept: Kept) -> None:
 
 async def test_a_lease_outlives_a_step_and_ends_by_itself(kept: Kept) -> None:
     await kept.store.lease("m", "one")
-    await kept.store.exchange("m", Learned(), STEPPED)
+    await kept.store.exchange("m", RungState(), STEPPED)
     await kept.age(29.0)
     assert await kept.store.lease("m", "two") == Leased(STEPPED, granted=False)
     await kept.age(2.0)
@@ -90,7 +90,7 @@ async def test_a_lease_outlives_a_step_and_ends_by_itself(kept: Kept) -> None:
 
 
 async def test_there_is_no_lease_where_nothing_is_to_be_found_out(kept: Kept) -> None:
-    await kept.store.exchange("m", Learned(), PROVEN)
+    await kept.store.exchange("m", RungState(), PROVEN)
     assert await kept.store.lease("m", "one") == Leased(PROVEN, granted=False)
 
 
@@ -100,12 +100,12 @@ async def test_there_is_no_lease_where_nothing_is_to_be_found_out(kept: Kept) ->
         (PROVEN, 23.9, False),
         (PROVEN, 24.1, True),
         (STEPPED, 24.1, True),
-        (Learned(Rung.STRICT, proven=True), 999.0, False),
-        (Learned(Rung.BOUNDED, proven=True), 999.0, False),
+        (RungState(Rung.STRICT, proven=True), 999.0, False),
+        (RungState(Rung.BOUNDED, proven=True), 999.0, False),
     ],
 )
-async def test_a_rung_below_the_first_is_due_after_a_day(kept: Kept, known: Learned, hours: float, due: bool) -> None:
-    await kept.store.exchange("m", Learned(), known)
+async def test_a_rung_below_the_first_is_due_after_a_day(kept: Kept, known: RungState, hours: float, due: bool) -> None:
+    await kept.store.exchange("m", RungState(), known)
     await kept.age(hours * HOUR)
     learned = await kept.store.look("m")
     assert learned is not None
@@ -114,7 +114,7 @@ async def test_a_rung_below_the_first_is_due_after_a_day(kept: Kept, known: Lear
 
 
 async def test_an_exchange_begins_the_day_anew(kept: Kept) -> None:
-    await kept.store.exchange("m", Learned(), PROVEN)
+    await kept.store.exchange("m", RungState(), PROVEN)
     await kept.age(CLIMB_AFTER + HOUR)
     assert not (await kept.store.exchange("m", PROVEN, PROVEN)).due
     learned = await kept.store.look("m")
@@ -125,13 +125,13 @@ async def test_an_exchange_begins_the_day_anew(kept: Kept) -> None:
 async def test_a_model_may_have_any_name(kept: Kept) -> None:
     name = "a/\N{GREEK SMALL LETTER ALPHA}:'\"\x00; DROP"
     assert (await kept.store.lease(name, "one")).granted
-    assert await kept.store.look(name) == Learned()
+    assert await kept.store.look(name) == RungState()
 
 
 async def test_endpoints_share_nothing(database_url: str) -> None:
     engine = connect(database_url, single_statements=True)
     here, there = (LedgerDialects(engine, f"http://{host}/v1") for host in ("here", "there"))
-    await here.exchange("m", Learned(), PROVEN)
+    await here.exchange("m", RungState(), PROVEN)
     assert await there.look("m") is None
     await engine.dispose()
 
@@ -141,7 +141,7 @@ async def test_a_rung_of_a_later_release_is_the_lowest_to_this_one(database_url:
     put = "INSERT INTO dialects (endpoint, model, rung, proven) VALUES ('e', 'm', 'grammar', true)"
     async with transaction(engine) as connection:
         await connection.execute(text(put))
-    assert await LedgerDialects(engine, "e").look("m") == Learned(Rung.REMINDED, proven=True)
+    assert await LedgerDialects(engine, "e").look("m") == RungState(Rung.REMINDED, proven=True)
     await engine.dispose()
 
 

@@ -62,8 +62,8 @@ async def llm(double: Double) -> AsyncIterator[Llm]:
 
 async def asked(llm: Llm, request: ChatRequest = QUESTION) -> Reply:
     """As the engine asks, with the schema in the place of the operation's judgement."""
-    with llm.finding_out(request) as finding_out:
-        await finding_out.wait()
+    with llm.dialect_turn(request) as turn:
+        await turn.wait()
         reply = await llm.ask(request)
         await llm.learn(request, reply, usable=isinstance(reply, Answer) and follows(reply.content))
         return reply

@@ -14,13 +14,13 @@ from nursery import shared
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake import read_records
 from tamis_schemas import Inclusion, Item, SearchCriteria, Usage
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request
-from tamis_worker.engine.question_runner import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, ChatRequest
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.prompt_cache import KEY, OPENAI_MARK, OPTIONS, Breakpoint
-from tamis_worker.operations import course
+from tamis_worker.operations import program_of
 from tamis_worker.operations.prompt import source_data
 
 CRITERIA = SearchCriteria(
@@ -44,7 +44,7 @@ def records() -> list[dict[str, Any]]:
 
 def requests(items: Sequence[Item], how: Breakpoint | None = None) -> list[ChatRequest]:
     operation = Inclusion(criteria=CRITERIA)
-    questions = [next(course(operation, item))[0] for item in items]
+    questions = [next(program_of(operation, item))[0] for item in items]
     return [chat_request(question, "m", replace(PATIENCE, cache_breakpoint=how)) for question in questions]
 
 

@@ -10,10 +10,10 @@ from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from tamis_producer import Client
 from tamis_schemas import BatchPaused, Filter, PauseKind
-from tamis_worker.llm.lesson import MAX_WASTED
+from tamis_worker.llm.rung_state import MAX_WASTED
 
 QUESTION = Filter(criteria="Is it a trial?")
-ITEMS = 300
+ITEMS = 150
 SIZES = [(2, ITEMS), pytest.param(4, 2_000, marks=pytest.mark.slow)]  # workers and items
 Start = Callable[[], WorkerProcess]
 

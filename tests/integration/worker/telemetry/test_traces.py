@@ -47,8 +47,8 @@ def environment(environment: dict[str, str], receiver: Receiver) -> dict[str, st
     return environment | {
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
         "OTEL_BSP_SCHEDULE_DELAY": "100",
-        "TAMIS_SWEEP": "0.5",
-        "TAMIS_LEASE": "2",
+        "TAMIS_SWEEP_INTERVAL": "0.5",
+        "TAMIS_LEASE_SECONDS": "2",
     }
 
 

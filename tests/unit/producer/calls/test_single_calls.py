@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tamis_producer.calls.call_results import CallResults, FollowedBatch
-from tamis_producer.calls.single_calls import MOST_TOGETHER, CallGroups, Question
+from tamis_producer.calls.single_calls import MOST_TOGETHER, CallGroups, CallQuestion
 from tamis_producer.ledger import CallResult
 from tamis_schemas import (
     EvaluationResult,
@@ -19,15 +19,15 @@ from tamis_schemas import (
     WaitTimeout,
 )
 
-QUESTION = Question(Filter(criteria="Is it?"), "evaluation")
+QUESTION = CallQuestion(Filter(criteria="Is it?"), "evaluation")
 OTHERS = [
-    Question(Filter(criteria="Is it not?"), "evaluation"),
-    Question(Filter(criteria="Is it?", include_reasoning=False), "evaluation"),
-    Question(Filter(criteria="Is it?"), "gateway"),
-    Question(Filter(criteria="Is it?"), "evaluation", model="other-1"),
-    Question(Filter(criteria="Is it?"), "evaluation", steering=Steering(extra_body={"seed": 1})),
-    Question(Filter(criteria="Is it?"), "evaluation", fresh=True),
-    Question(Filter(criteria="Is it?"), "evaluation", api_key_id="k1"),
+    CallQuestion(Filter(criteria="Is it not?"), "evaluation"),
+    CallQuestion(Filter(criteria="Is it?", include_reasoning=False), "evaluation"),
+    CallQuestion(Filter(criteria="Is it?"), "gateway"),
+    CallQuestion(Filter(criteria="Is it?"), "evaluation", model="other-1"),
+    CallQuestion(Filter(criteria="Is it?"), "evaluation", steering=Steering(extra_body={"seed": 1})),
+    CallQuestion(Filter(criteria="Is it?"), "evaluation", fresh=True),
+    CallQuestion(Filter(criteria="Is it?"), "evaluation", api_key_id="k1"),
 ]
 
 
@@ -35,12 +35,12 @@ class Ledger:
     """Takes batches; each is followed, and ended by the test."""
 
     def __init__(self) -> None:
-        self.batches: list[tuple[Question, list[Any]]] = []
+        self.batches: list[tuple[CallQuestion, list[Any]]] = []
         self.followed: list[FollowedBatch] = []
         self.away = False
         self.moved = asyncio.Event()
 
-    async def submit(self, question: Question, items: list[dict[str, Any]], at_once: int) -> UUID:
+    async def submit(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> UUID:
         if self.away:
             raise LedgerUnavailable("away")
         assert at_once == len(items)  # none waits for another
@@ -77,7 +77,7 @@ def groups(ledger: Ledger) -> CallGroups:
     return CallGroups(ledger.submit, cast(CallResults, ledger))
 
 
-def calling(calls: CallGroups, n: int, question: Question = QUESTION, within: float | None = None) -> Any:
+def calling(calls: CallGroups, n: int, question: CallQuestion = QUESTION, within: float | None = None) -> Any:
     return asyncio.create_task(calls.call(question, {"n": n}, within))
 
 
@@ -97,7 +97,7 @@ async def test_the_first_call_goes_at_once_and_those_that_come_meanwhile_go_toge
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=range(len(OTHERS)))
-async def test_calls_that_differ_in_anything_share_no_batch(other: Question) -> None:
+async def test_calls_that_differ_in_anything_share_no_batch(other: CallQuestion) -> None:
     ledger = Ledger()
     calls = groups(ledger)
     tasks = [calling(calls, n, question) for n in range(2) for question in (QUESTION, other) for _ in range(2)]

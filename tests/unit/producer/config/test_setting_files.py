@@ -100,13 +100,13 @@ def test_only_our_own_variables_name_files() -> None:
 
 
 def test_a_setting_is_a_variable_in_large_or_small_letters_and_an_empty_one_is_not_set() -> None:
-    given = {"tamis_model": "small", "TAMIS_HOME": "", "TAMIS_WINDOW": "3", "TAMIS_OTHER": "x", "MODEL": "y"}
-    assert settings_of(given, ("model", "home", "window")) == {"model": "small", "window": "3"}
+    given = {"tamis_model": "small", "TAMIS_HOME": "", "TAMIS_SHARD_WINDOW": "3", "TAMIS_OTHER": "x", "MODEL": "y"}
+    assert settings_of(given, ("model", "home", "shard_window")) == {"model": "small", "shard_window": "3"}
 
 
 def test_what_is_given_goes_before_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAMIS_MODEL", "of-the-variable")
-    monkeypatch.setenv("TAMIS_WINDOW", "3")
+    monkeypatch.setenv("TAMIS_SHARD_WINDOW", "3")
     settings = ProducerSettings(model="given")
-    assert (settings.model, settings.window) == ("given", 3)
+    assert (settings.model, settings.shard_window) == ("given", 3)
     assert ProducerSettings.model_validate({"model": "given"}) == settings

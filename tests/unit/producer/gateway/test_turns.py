@@ -7,7 +7,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from tamis_producer.gateway import turns
-from tamis_producer.gateway.turns import AT_ONCE, DOWNLOADS_AT_ONCE, FairQueue, Turns
+from tamis_producer.gateway.turns import AT_ONCE, DOWNLOADS_AT_ONCE, TurnQueue, Turns
 
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
 BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
@@ -19,7 +19,7 @@ async def let_others_run() -> None:
 
 
 async def test_a_caller_s_first_request_comes_before_the_next_ones_of_others() -> None:
-    queue, order = FairQueue(1), list[str]()
+    queue, order = TurnQueue(1), list[str]()
 
     async def ask(caller: str) -> None:
         await queue.take(caller[0])
@@ -36,7 +36,7 @@ async def test_a_caller_s_first_request_comes_before_the_next_ones_of_others() -
 
 
 async def test_who_is_gone_while_it_waits_takes_no_turn_and_who_is_gone_with_one_gives_it_back() -> None:
-    queue = FairQueue(1)
+    queue = TurnQueue(1)
     await queue.take("a")
     gone, granted, last = (asyncio.ensure_future(queue.take(caller)) for caller in "bcd")
     await let_others_run()

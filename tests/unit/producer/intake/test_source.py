@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_producer.intake.fields import Place, fields_of
+from tamis_producer.intake.fields import FieldPlace, fields_of
 from tamis_producer.intake.recognise import Format
 from tamis_producer.intake.source import SOURCE, Field, layout_of, remember, source_format
 
@@ -22,7 +22,12 @@ VALUES = st.fixed_dictionaries(
         "_x": TEXT | st.lists(TEXT, max_size=3),
     },
 )
-PLACES = {"title": Place("TI"), "authors": Place("AU"), "doi": Place("DO", "doi:", "."), "id": Place("ID")}
+PLACES = {
+    "title": FieldPlace("TI"),
+    "authors": FieldPlace("AU"),
+    "doi": FieldPlace("DO", "doi:", "."),
+    "id": FieldPlace("ID"),
+}
 
 
 def _pairs(record: dict[str, Any], **options: Any) -> list[tuple[str, str]]:

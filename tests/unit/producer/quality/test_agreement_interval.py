@@ -9,14 +9,24 @@ from hypothesis import strategies as st
 from tamis_producer.quality import agreement
 from tamis_producer.quality.agreement_interval import (
     Table,
-    ac1_deviance,
     ac1_interval,
     deviance_limit,
-    kappa_deviance,
     kappa_interval,
+    likelihood_at_ac1,
+    likelihood_at_kappa,
 )
 
 COUNTS = st.integers(0, 30)
+
+
+def kappa_deviance(table: Table, kappa: float) -> float:
+    """Twice the loss of log likelihood where kappa is this: 0 at the estimate."""
+    return 2 * (table.likelihood - likelihood_at_kappa(table, kappa))
+
+
+def ac1_deviance(table: Table, ac1: float) -> float:
+    """The same for AC1."""
+    return 2 * (table.likelihood - likelihood_at_ac1(table, ac1))
 
 
 def kappa_of(both: float, first: float, second: float, neither: float) -> float:

@@ -6,20 +6,20 @@ from decimal import Decimal
 import pytest
 
 from stage.reported import batch, figures
-from tamis_producer.report.figures import Spending
+from tamis_producer.report.figures import BatchCosts
 from tamis_producer.report.methods import costs
 from tamis_producer.report.page import write_page
 
 D = Decimal
-LOST = Spending(calls=2, cost=D("0.02"), lost_claims=3, possibly_unbilled_cost=D("0.03"))
-UNPRICED = Spending(calls=1, unpriced=1, unanswered=1)
+LOST = BatchCosts(calls=2, cost=D("0.02"), lost_claims=3, possibly_unbilled_cost=D("0.03"))
+UNPRICED = BatchCosts(calls=1, unpriced=1, unanswered=1)
 
 
 @pytest.mark.parametrize(
     ("spending", "said"),
     [
-        (Spending(), "No call was paid for."),
-        (Spending(calls=2, cost=D("0.02")), "By the prices known to the software the calls cost $0.02 (US dollars)."),
+        (BatchCosts(), "No call was paid for."),
+        (BatchCosts(calls=2, cost=D("0.02")), "By the prices known to the software the calls cost $0.02 (US dollars)."),
         (
             LOST,
             "By the prices known to the software the calls cost $0.02 (US dollars). "
@@ -32,20 +32,20 @@ UNPRICED = Spending(calls=1, unpriced=1, unanswered=1)
         ),
     ],
 )
-def test_a_report_says_what_was_paid_and_what_may_be_missing(spending: Spending, said: str) -> None:
+def test_a_report_says_what_was_paid_and_what_may_be_missing(spending: BatchCosts, said: str) -> None:
     assert costs(spending) == said
 
 
 def test_stages_are_added_up_and_what_is_not_known_of_one_is_not_known_of_all() -> None:
     both = LOST + LOST
     assert (both.lost_claims, both.possibly_unbilled_cost) == (6, D("0.06"))
-    assert (LOST + Spending(calls=1, cost=D(1))).possibly_unbilled_cost == D("0.03")
+    assert (LOST + BatchCosts(calls=1, cost=D(1))).possibly_unbilled_cost == D("0.03")
     assert (LOST + UNPRICED).possibly_unbilled_cost is None
-    assert (Spending() + Spending()).possibly_unbilled_cost is None
+    assert (BatchCosts() + BatchCosts()).possibly_unbilled_cost is None
 
 
-@pytest.mark.parametrize("spending", [Spending(calls=2, cost=D("0.02")), LOST])
-def test_the_page_has_a_row_for_it_only_where_there_is_any(spending: Spending) -> None:
+@pytest.mark.parametrize("spending", [BatchCosts(calls=2, cost=D("0.02")), LOST])
+def test_the_page_has_a_row_for_it_only_where_there_is_any(spending: BatchCosts) -> None:
     stream = io.StringIO()
     write_page(figures(batches=(batch(spending=spending),)), [], stream)
     row = '<th scope="row">possibly unbilled</th><td class="number">up to about $0.03 (3 claims whose worker died)</td>'

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
 from tamis_schemas.batches.retry_bias import (
-    Evaluated,
+    EndedRecord,
     RetryBias,
     RoundFailures,
     RoundTally,
@@ -20,23 +20,23 @@ from tamis_schemas.batches.retry_bias import (
 TIMEOUT, SERVER = ErrorKind.TIMEOUT, ErrorKind.SERVER
 
 
-def compare(number: int, rows: list[Evaluated]) -> RoundFailures:
+def compare(number: int, rows: list[EndedRecord]) -> RoundFailures:
     tally = RoundTally()
     for row in rows:
         tally.add(row)
     return tally.compared(number)
 
 
-def rows(*parts: tuple[int, int, int], year: int | None = 2000) -> list[Evaluated]:
+def rows(*parts: tuple[int, int, int], year: int | None = 2000) -> list[EndedRecord]:
     """Of each part (characters, n, failed): records of this length."""
     return [
-        Evaluated(characters, year, None, TIMEOUT if place < failed else None)
+        EndedRecord(characters, year, None, TIMEOUT if place < failed else None)
         for characters, n, failed in parts
         for place in range(n)
     ]
 
 
-def sentence(found: list[Evaluated], trait: Trait) -> str:
+def sentence(found: list[EndedRecord], trait: Trait) -> str:
     (one,) = (comparison for comparison in compare(1, found).comparisons if comparison.trait is trait)
     return one.sentence
 
@@ -102,7 +102,7 @@ def test_records_without_a_year_are_a_group_of_their_own() -> None:
 
 def test_neighbours_are_compared_where_there_are_two() -> None:
     found = [
-        Evaluated(100, 2000, passed, SERVER if place < failed else None)
+        EndedRecord(100, 2000, passed, SERVER if place < failed else None)
         for passed, n, failed in ((2, 100, 30), (1, 100, 10), (0, 100, 10), (None, 2, 2))
         for place in range(n)
     ]
@@ -123,12 +123,12 @@ def test_where_nothing_or_everything_failed_there_is_nothing_to_compare(failed: 
 
 def test_a_round_names_its_kinds_and_what_passed_of_what_it_decided() -> None:
     found = [
-        Evaluated(1, None, None, SERVER),
-        Evaluated(1, None, None, TIMEOUT),
-        Evaluated(1, None, None, TIMEOUT),
-        Evaluated(1, None, None, None, passed=True),
-        Evaluated(1, None, None, None, passed=False),
-        Evaluated(1, None, None, None, passed=False),
+        EndedRecord(1, None, None, SERVER),
+        EndedRecord(1, None, None, TIMEOUT),
+        EndedRecord(1, None, None, TIMEOUT),
+        EndedRecord(1, None, None, None, passed=True),
+        EndedRecord(1, None, None, None, passed=False),
+        EndedRecord(1, None, None, None, passed=False),
     ]
     one = compare(1, found)
     assert list(one.kinds.items()) == [(TIMEOUT, 2), (SERVER, 1)]
@@ -138,7 +138,7 @@ def test_a_round_names_its_kinds_and_what_passed_of_what_it_decided() -> None:
 @given(
     st.lists(
         st.builds(
-            Evaluated,
+            EndedRecord,
             st.integers(0, 30),
             st.none() | st.integers(1990, 1999),
             st.none() | st.integers(0, 2),
@@ -148,7 +148,7 @@ def test_a_round_names_its_kinds_and_what_passed_of_what_it_decided() -> None:
         max_size=120,
     )
 )
-def test_every_table_adds_up(found: list[Evaluated]) -> None:
+def test_every_table_adds_up(found: list[EndedRecord]) -> None:
     one = compare(1, found)
     assert one.failed == sum(one.kinds.values())
     for comparison in one.comparisons:

@@ -1,4 +1,4 @@
-"""The post box between two threads: nothing is lost, and the bell rings once for many things."""
+"""The mailbox between two threads: nothing is lost, and its reader is woken once for many items."""
 
 import select
 import threading
@@ -6,51 +6,51 @@ import threading
 from tamis_worker.celery_adapter.mailbox import Mailbox, ThreadMailbox
 
 
-def test_one_ring_for_everything_until_it_is_taken() -> None:
-    rings: list[None] = []
-    post: Mailbox[int] = Mailbox(lambda: rings.append(None))
-    for thing in range(5):
-        post.put(thing)
-    assert len(rings) == 1
-    assert post.take() == [0, 1, 2, 3, 4]
-    post.put(5)
-    assert len(rings) == 2
-    assert post.take() == [5]
-    assert post.take() == []
+def test_its_reader_is_woken_once_for_everything_until_it_is_taken() -> None:
+    wakeups: list[None] = []
+    mailbox: Mailbox[int] = Mailbox(lambda: wakeups.append(None))
+    for item in range(5):
+        mailbox.put(item)
+    assert len(wakeups) == 1
+    assert mailbox.take() == [0, 1, 2, 3, 4]
+    mailbox.put(5)
+    assert len(wakeups) == 2
+    assert mailbox.take() == [5]
+    assert mailbox.take() == []
 
 
-def test_a_socket_post_is_readable_exactly_while_something_is_in() -> None:
-    post: ThreadMailbox[str] = ThreadMailbox()
-    assert not select.select([post], [], [], 0)[0]
-    post.put("a")
-    post.put("b")
-    assert select.select([post], [], [], 10)[0]
-    assert post.take() == ["a", "b"]
-    assert not select.select([post], [], [], 0)[0]
-    post.close()
+def test_a_mailbox_with_a_socket_is_readable_exactly_while_something_is_in() -> None:
+    mailbox: ThreadMailbox[str] = ThreadMailbox()
+    assert not select.select([mailbox], [], [], 0)[0]
+    mailbox.put("a")
+    mailbox.put("b")
+    assert select.select([mailbox], [], [], 10)[0]
+    assert mailbox.take() == ["a", "b"]
+    assert not select.select([mailbox], [], [], 0)[0]
+    mailbox.close()
 
 
-def test_waiting_ends_with_the_first_thing() -> None:
-    post: ThreadMailbox[str] = ThreadMailbox()
-    thread = threading.Thread(target=post.put, args=("a",))
+def test_waiting_ends_with_the_first_item() -> None:
+    mailbox: ThreadMailbox[str] = ThreadMailbox()
+    thread = threading.Thread(target=mailbox.put, args=("a",))
     thread.start()
-    post.wait(30)
+    mailbox.wait(30)
     thread.join()
-    assert post.take() == ["a"]
-    post.wait(0.001)  # nothing comes: the time is over
-    assert post.take() == []
-    post.close()
+    assert mailbox.take() == ["a"]
+    mailbox.wait(0.001)  # nothing comes: the time is over
+    assert mailbox.take() == []
+    mailbox.close()
 
 
 def test_nothing_is_lost_between_two_threads() -> None:
-    post: ThreadMailbox[int] = ThreadMailbox()
+    mailbox: ThreadMailbox[int] = ThreadMailbox()
     many = 20_000
-    thread = threading.Thread(target=lambda: [post.put(n) for n in range(many)])
+    thread = threading.Thread(target=lambda: [mailbox.put(n) for n in range(many)])
     thread.start()
     taken: list[int] = []
     while len(taken) < many:
-        assert select.select([post], [], [], 10)[0], f"silent after {len(taken)}"
-        taken += post.take()
+        assert select.select([mailbox], [], [], 10)[0], f"silent after {len(taken)}"
+        taken += mailbox.take()
     thread.join()
     assert taken == list(range(many))
-    post.close()
+    mailbox.close()

@@ -10,8 +10,7 @@ from typer.testing import CliRunner, Result
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.files.criteria_template import TEMPLATE
 from tamis_producer.runs.dry_run import Beginning, Planned, Rehearsal
-from tamis_schemas import ConfigurationError, Inclusion, InputError, Operation, SearchCriteria
-from tamis_worker.cli import workers_part
+from tamis_schemas import Inclusion, InputError, Operation, SearchCriteria
 from tamis_worker.cli.criteria import criteria_app
 
 
@@ -22,7 +21,6 @@ def run(*arguments: str) -> Result:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(workers_part, "_installed", [])  # as without the worker's part, whatever else was imported
     return tmp_path
 
 
@@ -84,7 +82,7 @@ def test_check_shows_every_criterion_under_its_label(folder: Path) -> None:
     }
     (folder / "criteria.json").write_text(json.dumps(criteria), "utf-8")
     shown = run("check", "criteria.json").stdout
-    assert [line.strip() for line in shown.splitlines() if not line.startswith("initial filter")] == [
+    assert [line.strip() for line in shown.splitlines() if not line.startswith(("initial filter", "in common"))] == [
         "Does it [really] work?",
         "purpose  A review",
         "years  2010 to 2020",
@@ -143,7 +141,7 @@ examples:
 def test_check_shows_the_examples(folder: Path) -> None:
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
     shown = [line.strip() for line in run("check", "criteria.yaml").stdout.splitlines()]
-    assert shown[shown.index("examples") + 1 : -1] == ["include  A [real] trial", "exclude  In rats (adults)"]
+    assert shown[shown.index("examples") + 1 : -2] == ["include  A [real] trial", "exclude  In rats (adults)"]
 
 
 def test_examples_of_one_decision_only_are_doubtful(folder: Path) -> None:
@@ -173,7 +171,7 @@ def _never(_: Planned) -> Rehearsal:
     ],
 )
 def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
-    folder: Path, tokens: int, told: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tokens: int, told: str
 ) -> None:
     asked: list[Operation] = []
 
@@ -181,7 +179,7 @@ def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
         asked.append(operation)
         return Beginning(tokens, 1024)
 
-    workers_part.install(_never, counted)
+    monkeypatch.setattr("tamis_worker.cli.criteria.beginning_of_all", counted)
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
     assert f"in common  {told}" in run("check", "criteria.yaml").stdout
     assert asked == [Inclusion(criteria=read_criteria(folder / "criteria.yaml"))]
@@ -189,17 +187,6 @@ def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
         "tokens": tokens,
         "minimum": 1024,
     }
-
-
-def test_check_needs_no_part_of_a_worker(folder: Path) -> None:
-    def missing(_: Operation) -> Beginning:
-        raise ConfigurationError("this command needs the extra 'worker'")
-
-    workers_part.install(_never, missing)
-    (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
-    done = run("check", "criteria.yaml")
-    assert done.exit_code == 0
-    assert "in common" not in done.stdout
 
 
 @pytest.mark.parametrize(

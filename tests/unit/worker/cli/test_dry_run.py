@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tamis_producer.runs.dry_run import Beginning, Duration, Planned, Rehearsal, RehearsedMessage, Sample
-from tamis_schemas import ConfigurationError, Filter, ModelPrice
-from tamis_worker.cli import dry_run, workers_part
+from tamis_producer.runs.dry_run import Beginning, Duration, Rehearsal, RehearsedMessage, Sample
+from tamis_schemas import ModelPrice
+from tamis_worker.cli import dry_run
 
 
 def sample(number: int, system: str = "You judge.") -> Sample:
@@ -120,9 +120,3 @@ def test_a_price_that_is_not_known_is_never_nothing() -> None:
     unknown = replace(REHEARSAL, price=None, cost=None, most_cost=None)
     assert "$0" not in shown(unknown)
     assert "$0" not in shown(replace(unknown, model=None))
-
-
-def test_without_the_workers_part_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_part, "_installed", [])
-    with pytest.raises(ConfigurationError, match="renders prompts as the workers do"):
-        dry_run.dry_run(Planned(Filter(criteria="x"), [{"id": "1"}], None))

@@ -9,13 +9,14 @@ import pytest
 
 from tamis_schemas import ErrorKind, Filter, Pause, Prices, Steering, Tier, Usage
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
+from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.engine.capacity import Capacity
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
-from tamis_worker.engine.question_runner import CallAccounting, QuestionRunner
+from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
-from tamis_worker.llm.llm import Learnt
+from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Failure
 
@@ -36,11 +37,11 @@ class World:
         self.told: list[str] = []
         self.broken = False
 
-    def finding_out(self, request: ChatRequest) -> DialectTurn:
+    def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
 
-    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        return Learnt()
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
+        return LearnResult()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)
@@ -62,7 +63,7 @@ class World:
     async def block(self, seconds: float) -> None:
         self.told.append("blocked")
 
-    def heard(self, *_: object) -> None:
+    def observe(self, *_: object) -> None:
         """No limit is told."""
 
     def congested(self) -> None:
@@ -90,14 +91,14 @@ class Asking:
     def __init__(self, *replies: Reply, steering: Steering, first: float = 0.01) -> None:
         self.world: Any = World(replies)
         self.terms = BatchTerms(uuid4(), Filter(criteria="Is it?"), None, budgeted=True, steering=steering)
-        self.halting = BatchInterrupts(self._pause)
+        self.interrupts = BatchInterrupts(self._pause)
         self.capacity = Capacity(most=2, usual=120.0, first=first, longest=first)
-        self.tally = CallAccounting()
+        self.accounting = CallAccounting()
         w = self.world
         self.asker = QuestionRunner(
-            *(w, w, POLICY, self.halting, w, w, Prices({})),
+            *(w, w, POLICY, self.interrupts, w, w, Prices({})),
             sleep=w.sleep,
-            access=lambda: KeyCircuitBreaker(spacing=0.0),
+            breaker=lambda: KeyCircuitBreaker(spacing=0.0),
             capacity=self.capacity,
         )
 
@@ -108,7 +109,7 @@ class Asking:
         request = ChatRequest(
             "m", (Message("user", "Is it?"),), "filter", {}, 0.0, 100, options=self.terms.steering.options
         )
-        asked = self.asker.ask(request, lambda data: bool(data), self.tally, self.terms, key=None)
+        asked = self.asker.ask(request, lambda data: bool(data), self.accounting, self.terms, key=None)
         return await asyncio.wait_for(asked, BOUND)
 
     @property
@@ -126,7 +127,7 @@ async def test_no_capacity_is_no_attempt_however_often_it_comes() -> None:
     assert asking.tiers == ["flex"] * 11  # two calls may count: the eleventh is the first that does
     assert asking.world.told == []
     assert (asking.world.permits, asking.world.reserved, asking.world.voided) == (0, 0, 10)
-    assert (asking.tally.worked, asking.tally.longest, asking.tally.tier) == (0.0, 0.0, "flex")
+    assert (asking.accounting.worked, asking.accounting.longest, asking.accounting.tier) == (0.0, 0.0, "flex")
 
 
 async def test_after_its_patience_the_question_goes_out_at_the_standard_tier() -> None:
@@ -144,7 +145,7 @@ async def test_at_another_tier_it_is_a_rate_limit_like_any_other() -> None:
 async def test_a_flex_call_without_an_answer_is_made_once_more_though_it_alone_took_the_deadline() -> None:
     asking = Asking(LATE, ANSWER, steering=FLEX)
     assert await asking.ask() is True
-    assert 120.0 <= asking.tally.longest < 120.0 + 60.0  # what a usual call may take, and one wait before the second
+    assert 120.0 <= asking.accounting.longest < 120.0 + 60.0  # a usual call's time, and one wait before the second
 
 
 @pytest.mark.parametrize("how", ["stop", "lose"])
@@ -152,7 +153,7 @@ async def test_waiting_for_capacity_ends_at_once_and_holds_nothing(how: str) -> 
     asking = Asking(GONE, steering=FLEX, first=60.0)
 
     async def item() -> bool | Failure:
-        with asking.halting.held(asking.terms.batch_id, 0, index=7):
+        with asking.interrupts.held(asking.terms.batch_id, 0, index=7):
             return await asking.ask()
 
     task = asyncio.create_task(item())
@@ -161,9 +162,9 @@ async def test_waiting_for_capacity_ends_at_once_and_holds_nothing(how: str) -> 
     assert asking.capacity.waiting == 1
     assert (asking.world.permits, asking.world.reserved) == (0, 0)
     if how == "stop":
-        asking.halting.stop()
+        asking.interrupts.stop()
     else:
-        asking.halting.lose([(asking.terms.batch_id, 7)])
+        asking.interrupts.revoke([(asking.terms.batch_id, 7)])
     with pytest.raises(Halted):
         await task
     assert asking.capacity.waiting == 0

@@ -43,16 +43,16 @@ def ledger() -> Ledger:
 
 
 @pytest.fixture
-def halting(ledger: Ledger) -> BatchInterrupts:
+def interrupts(ledger: Ledger) -> BatchInterrupts:
     return BatchInterrupts(ledger.write)
 
 
-async def waiting(halting: BatchInterrupts, batch_id: UUID) -> "asyncio.Task[str]":
+async def waiting(interrupts: BatchInterrupts, batch_id: UUID) -> "asyncio.Task[str]":
     """An item of the batch that waits for ever, unless it is halted."""
 
     async def item() -> str:
         try:
-            with halting.held(batch_id, halting.moment, index=0), halting.interruptible(batch_id):
+            with interrupts.held(batch_id, interrupts.generation, index=0), interrupts.interruptible(batch_id):
                 await asyncio.Event().wait()
         except Halted:
             return "halted"
@@ -67,49 +67,49 @@ async def ended(task: "asyncio.Task[str]") -> str:
     return await asyncio.wait_for(task, BOUND)
 
 
-async def test_a_stopping_worker_ends_every_wait_and_those_to_come(halting: BatchInterrupts) -> None:
-    tasks = [await waiting(halting, A), await waiting(halting, B)]
-    halting.stop()
+async def test_a_stopping_worker_ends_every_wait_and_those_to_come(interrupts: BatchInterrupts) -> None:
+    tasks = [await waiting(interrupts, A), await waiting(interrupts, B)]
+    interrupts.stop()
     assert [await ended(task) for task in tasks] == ["halted", "halted"]
-    with pytest.raises(Halted), halting.interruptible(A):
+    with pytest.raises(Halted), interrupts.interruptible(A):
         pass
 
 
-async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(halting: BatchInterrupts, ledger: Ledger) -> None:
-    paused, running = await waiting(halting, A), await waiting(halting, B)
+async def test_a_batch_that_no_longer_runs_is_halted_and_no_other(interrupts: BatchInterrupts, ledger: Ledger) -> None:
+    paused, running = await waiting(interrupts, A), await waiting(interrupts, B)
     ledger.halted = {A}
-    await halting.look(ledger.not_running)
+    await interrupts.refresh(ledger.not_running)
     assert await ended(paused) == "halted"
     await asyncio.sleep(0)
     assert not running.done()
-    halting.stop()
+    interrupts.stop()
     assert await ended(running) == "halted"
 
 
 async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_asked_for_it(
-    halting: BatchInterrupts,
+    interrupts: BatchInterrupts,
 ) -> None:
     async def item(index: int) -> str:
         async def question() -> None:
-            with halting.interruptible(A):
+            with interrupts.interruptible(A):
                 await asyncio.Event().wait()
 
         try:
-            with halting.held(A, halting.moment, index=index):
+            with interrupts.held(A, interrupts.generation, index=index):
                 await asyncio.gather(question(), question())
         except Halted:
             return "halted"
         return "went on"
 
     async def not_claimed_yet() -> str:
-        with halting.interruptible(A):
+        with interrupts.interruptible(A):
             await asyncio.Event().wait()
         return "went on"
 
     taken, kept, coming = (asyncio.create_task(one) for one in (item(1), item(2), not_claimed_yet()))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    halting.lose([(A, 1)])
+    interrupts.revoke([(A, 1)])
     assert await ended(taken) == "halted"
     await asyncio.sleep(0)
     assert not kept.done()
@@ -119,133 +119,133 @@ async def test_an_item_that_others_have_taken_is_halted_alone_with_all_that_is_a
     await asyncio.gather(kept, coming, return_exceptions=True)
 
 
-async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(halting: BatchInterrupts) -> None:
-    with halting.held(A, halting.moment, index=1):
-        halting.lose([(A, 1)])  # while a call is in flight
-        with pytest.raises(Halted), halting.interruptible(A):
+async def test_an_item_that_was_lost_begins_no_call_until_it_is_claimed_again(interrupts: BatchInterrupts) -> None:
+    with interrupts.held(A, interrupts.generation, index=1):
+        interrupts.revoke([(A, 1)])  # while a call is in flight
+        with pytest.raises(Halted), interrupts.interruptible(A):
             pass
-    with halting.held(A, halting.moment, index=1), halting.interruptible(A):
+    with interrupts.held(A, interrupts.generation, index=1), interrupts.interruptible(A):
         pass
 
 
-async def test_what_is_not_interruptible_is_finished(halting: BatchInterrupts, ledger: Ledger) -> None:
+async def test_what_is_not_interruptible_is_finished(interrupts: BatchInterrupts, ledger: Ledger) -> None:
     answer = asyncio.Event()
 
     async def call() -> str:
-        with halting.held(A, halting.moment, index=0):
+        with interrupts.held(A, interrupts.generation, index=0):
             await answer.wait()
             return "answered"
 
     task = asyncio.create_task(call())
     await asyncio.sleep(0)
     ledger.halted = {A}
-    await halting.look(ledger.not_running)
+    await interrupts.refresh(ledger.not_running)
     answer.set()
     assert await ended(task) == "answered"
 
 
 async def test_a_claim_asked_for_after_the_halt_and_granted_proves_that_the_batch_runs(
-    halting: BatchInterrupts, ledger: Ledger
+    interrupts: BatchInterrupts, ledger: Ledger
 ) -> None:
-    with halting.held(A, halting.moment, index=0):
+    with interrupts.held(A, interrupts.generation, index=0):
         ledger.halted = {A}
-        await halting.look(ledger.not_running)
-    with halting.held(A, halting.moment, index=0), halting.interruptible(A):
+        await interrupts.refresh(ledger.not_running)
+    with interrupts.held(A, interrupts.generation, index=0), interrupts.interruptible(A):
         pass
 
 
-async def test_a_claim_asked_for_before_the_halt_proves_nothing(halting: BatchInterrupts, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment, index=0):
-        asked = halting.moment
+async def test_a_claim_asked_for_before_the_halt_proves_nothing(interrupts: BatchInterrupts, ledger: Ledger) -> None:
+    with interrupts.held(A, interrupts.generation, index=0):
+        asked = interrupts.generation
         ledger.halted = {A}
-        await halting.look(ledger.not_running)
-    with halting.held(A, asked, index=0), pytest.raises(Halted), halting.interruptible(A):
+        await interrupts.refresh(ledger.not_running)
+    with interrupts.held(A, asked, index=0), pytest.raises(Halted), interrupts.interruptible(A):
         pass
 
 
 async def test_an_answer_of_the_ledger_that_is_older_than_a_claim_halts_nothing(
-    halting: BatchInterrupts, ledger: Ledger
+    interrupts: BatchInterrupts, ledger: Ledger
 ) -> None:
     async def resumed_meanwhile(batch_ids: Collection[UUID]) -> Collection[UUID]:
         nonlocal item
-        item = await waiting(halting, A)
+        item = await waiting(interrupts, A)
         return {A}
 
     item: asyncio.Task[str] | None = None
-    with halting.held(A, halting.moment, index=0):
-        await halting.look(resumed_meanwhile)
+    with interrupts.held(A, interrupts.generation, index=0):
+        await interrupts.refresh(resumed_meanwhile)
     await asyncio.sleep(0)
     assert item is not None
     assert not item.done()
     item.cancel()
 
 
-async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_it(halting: BatchInterrupts) -> None:
+async def test_an_answer_of_the_ledger_that_is_older_than_a_pause_does_not_undo_it(interrupts: BatchInterrupts) -> None:
     async def paused_meanwhile(batch_ids: Collection[UUID]) -> Collection[UUID]:
-        await halting.pause(A, BAD_KEY)
+        await interrupts.pause(A, BAD_KEY)
         return set()
 
-    with halting.held(A, halting.moment, index=0):
-        await halting.look(paused_meanwhile)
-        with pytest.raises(Halted), halting.interruptible(A):
+    with interrupts.held(A, interrupts.generation, index=0):
+        await interrupts.refresh(paused_meanwhile)
+        with pytest.raises(Halted), interrupts.interruptible(A):
             pass
 
 
-async def test_a_batch_that_runs_again_is_halted_no_more(halting: BatchInterrupts, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment, index=0):
+async def test_a_batch_that_runs_again_is_halted_no_more(interrupts: BatchInterrupts, ledger: Ledger) -> None:
+    with interrupts.held(A, interrupts.generation, index=0):
         ledger.halted = {A}
-        await halting.look(ledger.not_running)
+        await interrupts.refresh(ledger.not_running)
         ledger.halted = set()
-        await halting.look(ledger.not_running)
-        with halting.interruptible(A):
+        await interrupts.refresh(ledger.not_running)
+        with interrupts.interruptible(A):
             pass
 
 
-async def test_nothing_is_asked_where_nothing_is_held(halting: BatchInterrupts, ledger: Ledger) -> None:
-    assert await halting.look(ledger.not_running) == []
-    with halting.held(A, halting.moment, index=0):
-        await halting.look(ledger.not_running)
-    await halting.look(ledger.not_running)  # once more: how it stands now that its last item has ended here
-    await halting.look(ledger.not_running)
+async def test_nothing_is_asked_where_nothing_is_held(interrupts: BatchInterrupts, ledger: Ledger) -> None:
+    assert await interrupts.refresh(ledger.not_running) == []
+    with interrupts.held(A, interrupts.generation, index=0):
+        await interrupts.refresh(ledger.not_running)
+    await interrupts.refresh(ledger.not_running)  # once more: how it stands now that its last item has ended here
+    await interrupts.refresh(ledger.not_running)
     assert ledger.asked == [{A}, {A}]
 
 
 async def test_halted_batches_of_which_nothing_is_left_here_are_told_once(
-    halting: BatchInterrupts, ledger: Ledger
+    interrupts: BatchInterrupts, ledger: Ledger
 ) -> None:
     ledger.halted = {A}
-    with halting.held(A, halting.moment, index=0):
-        assert await halting.look(ledger.not_running) == []
-    assert await halting.look(ledger.not_running) == [A]
-    assert await halting.look(ledger.not_running) == []
+    with interrupts.held(A, interrupts.generation, index=0):
+        assert await interrupts.refresh(ledger.not_running) == []
+    assert await interrupts.refresh(ledger.not_running) == [A]
+    assert await interrupts.refresh(ledger.not_running) == []
 
 
-async def test_of_many_that_pause_a_batch_at_once_one_writes(halting: BatchInterrupts, ledger: Ledger) -> None:
-    with halting.held(A, halting.moment, index=0):
-        await asyncio.gather(*(halting.pause(A, BAD_KEY) for _ in range(50)))
+async def test_of_many_that_pause_a_batch_at_once_one_writes(interrupts: BatchInterrupts, ledger: Ledger) -> None:
+    with interrupts.held(A, interrupts.generation, index=0):
+        await asyncio.gather(*(interrupts.pause(A, BAD_KEY) for _ in range(50)))
     assert ledger.pauses == [(A, BAD_KEY)]
 
 
-async def test_a_pause_waits_for_a_ledger_that_is_away(halting: BatchInterrupts, ledger: Ledger) -> None:
+async def test_a_pause_waits_for_a_ledger_that_is_away(interrupts: BatchInterrupts, ledger: Ledger) -> None:
     ledger.away = 2
-    await asyncio.wait_for(halting.pause(A, BAD_KEY), BOUND)
+    await asyncio.wait_for(interrupts.pause(A, BAD_KEY), BOUND)
     assert ledger.pauses == [(A, BAD_KEY)]
 
 
-async def test_where_the_ledger_is_away_nothing_is_halted(halting: BatchInterrupts) -> None:
+async def test_where_the_ledger_is_away_nothing_is_halted(interrupts: BatchInterrupts) -> None:
     async def away(batch_ids: Collection[UUID]) -> Collection[UUID]:
         raise LedgerUnavailable("away")
 
-    item = await waiting(halting, A)
+    item = await waiting(interrupts, A)
     with pytest.raises(LedgerUnavailable):
-        await halting.look(away)
+        await interrupts.refresh(away)
     await asyncio.sleep(0)
     assert not item.done()
     item.cancel()
 
 
-async def test_a_task_that_somebody_else_cancels_is_cancelled(halting: BatchInterrupts) -> None:
-    task = await waiting(halting, A)
+async def test_a_task_that_somebody_else_cancels_is_cancelled(interrupts: BatchInterrupts) -> None:
+    task = await waiting(interrupts, A)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

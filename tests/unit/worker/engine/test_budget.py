@@ -30,7 +30,7 @@ from tamis_worker.engine.budget import (
     reserved_tokens,
     usage_of,
 )
-from tamis_worker.engine.question_runner import CallAccounting
+from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import BudgetChange, BudgetState
 from tamis_worker.llm.chat import Answer, CallError, Reply
@@ -84,9 +84,14 @@ def patience() -> float:
 @pytest.fixture
 async def budget(row: Row, patience: float) -> AsyncIterator[Budget]:
     budget = Budget(row, PRICES, patience=patience)  # type: ignore[arg-type]  # the one method of it that is used
-    await budget.start()
+    await budget.commits[0].start()
     yield budget
-    await budget.close()
+    await closed(budget)
+
+
+async def closed(budget: Budget) -> None:
+    await budget.settled()
+    await budget.commits[0].close()
 
 
 def terms(*, budgeted: bool = True, batch_id: UUID | None = None) -> BatchTerms:
@@ -230,11 +235,11 @@ async def test_it_is_waited_for_as_long_as_a_call_at_the_batchs_tier_may_take(
     monkeypatch.setattr(module, "LOOK", 0.001)
     row.spent, row.reserved = D("0.5"), D("0.4")
     budget = Budget(row, PRICES, patience=patience, flex_patience=flex_patience)  # type: ignore[arg-type]  # see above
-    await budget.start()
+    await budget.commits[0].start()
     asked = replace(TERMS, steering=steering)
     with pytest.raises(OverBudget):
         await asyncio.wait_for(budget.reserve(asked, "m", PROMPT, ANSWER), BOUND)
-    await budget.close()
+    await closed(budget)
 
 
 async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: Budget, row: Row) -> None:
@@ -245,7 +250,7 @@ async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: Budget, row:
 
 async def test_what_was_not_called_is_given_back(budget: Budget, row: Row) -> None:
     budget.give_back(await reserve(budget))
-    await budget.close()
+    await closed(budget)
     assert (row.reserved, row.spent) == (D(0), D(0))
 
 
@@ -258,7 +263,7 @@ async def test_cancelled_while_the_ledger_grants_it_nothing_stays_reserved(budge
         await task
     row.gate.set()
     await reserve(budget)  # goes through after it
-    await budget.close()
+    await closed(budget)
     assert row.reserved == EACH
 
 
@@ -338,15 +343,15 @@ def test_failed_calls_cost_what_was_counted_and_unknown_prices_are_never_nothing
 )
 def test_a_call_whose_end_nobody_knows_is_told_from_one_that_was_refused(reply: Reply, unanswered: bool) -> None:
     assert is_unanswered(reply) is unanswered
-    tally = CallAccounting()
-    tally.note(reply, None)
-    assert (tally.calls, tally.unanswered) == (1, int(unanswered))
+    accounting = CallAccounting()
+    accounting.note(reply, None)
+    assert (accounting.calls, accounting.unanswered) == (1, int(unanswered))
 
 
 def test_the_tier_of_the_last_answer_is_kept_and_refusals_name_none() -> None:
-    tally = CallAccounting()
-    tally.note(replace(ANSWERED, tier="flex"), D(0))
-    tally.note(CallError(ErrorKind.RATE_LIMITED, "429", 429), D(0))
-    assert tally.tier == "flex"
-    tally.note(replace(ANSWERED, tier=None), D(0))
-    assert tally.tier is None
+    accounting = CallAccounting()
+    accounting.note(replace(ANSWERED, tier="flex"), D(0))
+    accounting.note(CallError(ErrorKind.RATE_LIMITED, "429", 429), D(0))
+    assert accounting.tier == "flex"
+    accounting.note(replace(ANSWERED, tier=None), D(0))
+    assert accounting.tier is None

@@ -9,8 +9,9 @@ import pytest
 
 from tamis_schemas import EvaluationResult, Extract
 from tamis_worker.engine.batch_interrupts import Halted
+from tamis_worker.engine.call_accounting import CallAccounting
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import Conversation
-from tamis_worker.engine.question_runner import CallAccounting, CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import ChatRequest, Message
@@ -28,12 +29,12 @@ def asking(*words: str) -> Question[Any]:
 def rounds(*questions: tuple[str, ...]) -> OperationProgram:
     """Each tuple is asked side by side, one tuple after the other."""
 
-    def course() -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]:
+    def program() -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], Decided]:
         for words in questions:
             yield tuple(asking(word) for word in words)
         return Decided(EvaluationResult(value="a trial", confidence=0.9))
 
-    return course()
+    return program()
 
 
 class QuestionRunner:
@@ -51,20 +52,20 @@ class QuestionRunner:
         self,
         request: ChatRequest,
         parse: object,
-        tally: CallAccounting,
+        accounting: CallAccounting,
         terms: BatchTerms,
         *,
         key: object,
         **more: object,
     ) -> str:
         word = request.messages[0].content
-        self.worked.append(tally.worked)
+        self.worked.append(accounting.worked)
         if word in self.halted:
             raise Halted
         await self.in_flight.wait()
-        tally.longest = max(tally.longest, self.seconds.get(word, 0.0))
+        accounting.longest = max(accounting.longest, self.seconds.get(word, 0.0))
         self.answered.append(word)
-        tally.answered(self.deviations.get(word, ()))
+        accounting.answered(self.deviations.get(word, ()))
         return word
 
 

@@ -19,15 +19,15 @@ BUSY = CallError(ErrorKind.RATE_LIMITED, "429", status=429)
 
 
 @pytest.fixture
-def access() -> KeyCircuitBreaker:
+def breaker() -> KeyCircuitBreaker:
     return KeyCircuitBreaker(patience=60.0, spacing=0.0)
 
 
-async def call(access: KeyCircuitBreaker, reply: Reply) -> int:
+async def call(breaker: KeyCircuitBreaker, reply: Reply) -> int:
     """One call with this reply; how many in a row were refused like it."""
-    with await access.turn() as turn:
-        turn.begin()
-        return turn.heard(reply)
+    with await breaker.admit() as admission:
+        admission.begin()
+        return admission.record(reply)
 
 
 async def settled() -> None:
@@ -39,18 +39,18 @@ async def settled() -> None:
 class Endpoint:
     """Calls that stay in flight until they are answered."""
 
-    def __init__(self, access: KeyCircuitBreaker) -> None:
-        self._access = access
+    def __init__(self, breaker: KeyCircuitBreaker) -> None:
+        self._breaker = breaker
         self.in_flight: list[asyncio.Future[Reply]] = []
         self.calls = 0
 
     async def ask(self) -> int:
-        with await self._access.turn() as turn:
-            turn.begin()
+        with await self._breaker.admit() as admission:
+            admission.begin()
             self.calls += 1
             reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
             self.in_flight.append(reply)
-            return turn.heard(await reply)
+            return admission.record(await reply)
 
     async def answer(self, reply: Reply) -> None:
         """Answer the oldest call in flight."""
@@ -59,8 +59,8 @@ class Endpoint:
 
 
 @pytest.fixture
-def endpoint(access: KeyCircuitBreaker) -> Endpoint:
-    return Endpoint(access)
+def endpoint(breaker: KeyCircuitBreaker) -> Endpoint:
+    return Endpoint(breaker)
 
 
 async def test_one_call_finds_out_and_then_all_are_made(endpoint: Endpoint) -> None:
@@ -97,52 +97,52 @@ async def test_refusals_let_one_after_the_other_in_and_are_counted(endpoint: End
         (TOO_LONG, 3),  # may be said before anybody looks at the key
     ],
 )
-async def test_an_answer_begins_the_count_anew(access: KeyCircuitBreaker, between: Reply, then: int) -> None:
-    assert [await call(access, reply) for reply in (BAD_KEY, BAD_KEY, between, BAD_KEY)] == [1, 2, 0, then]
+async def test_an_answer_begins_the_count_anew(breaker: KeyCircuitBreaker, between: Reply, then: int) -> None:
+    assert [await call(breaker, reply) for reply in (BAD_KEY, BAD_KEY, between, BAD_KEY)] == [1, 2, 0, then]
 
 
-async def test_whoever_waits_is_let_in_as_soon_as_the_answer_is_heard(access: KeyCircuitBreaker) -> None:
-    with await access.turn() as turn:
-        turn.begin()
-        second = asyncio.create_task(access.turn())
+async def test_whoever_waits_is_let_in_as_soon_as_the_answer_is_heard(breaker: KeyCircuitBreaker) -> None:
+    with await breaker.admit() as admission:
+        admission.begin()
+        second = asyncio.create_task(breaker.admit())
         await settled()
         assert not second.done()
-        turn.heard(ANSWER)
+        admission.record(ANSWER)
         await settled()
         assert second.done()  # although the first still has something to do with its answer
 
 
-async def test_an_answer_to_a_call_that_began_before_a_refusal_does_not_open_the_gate(
-    access: KeyCircuitBreaker, endpoint: Endpoint
+async def test_an_answer_to_a_call_that_began_before_a_refusal_does_not_close_the_breaker(
+    breaker: KeyCircuitBreaker, endpoint: Endpoint
 ) -> None:
-    await call(access, ANSWER)
+    await call(breaker, ANSWER)
     flying = [asyncio.create_task(endpoint.ask()) for _ in range(3)]
     await settled()
     await endpoint.answer(BAD_KEY)
     await endpoint.answer(ANSWER)  # asked while the key was still good
-    assert access.turn_at_once() is None
+    assert breaker.admit_at_once() is None
     await endpoint.answer(BAD_KEY)
     assert [task.result() for task in flying] == [1, 0, 2]
 
 
 @pytest.mark.parametrize("reply", [TOO_LONG, BUSY, REFUSED], ids=lambda reply: reply.kind.value)
-async def test_an_error_of_the_request_shows_that_the_key_is_taken(access: KeyCircuitBreaker, reply: Reply) -> None:
-    await call(access, reply)
-    assert access.turn_at_once() is not None
+async def test_an_error_of_the_request_shows_that_the_key_is_taken(breaker: KeyCircuitBreaker, reply: Reply) -> None:
+    await call(breaker, reply)
+    assert breaker.admit_at_once() is not None
 
 
 @pytest.mark.parametrize("reply", [DOWN, FORBIDDEN, BAD_KEY], ids=lambda reply: reply.kind.value)
-async def test_an_error_of_the_endpoint_shows_nothing_of_the_key(access: KeyCircuitBreaker, reply: Reply) -> None:
-    await call(access, reply)
-    assert access.turn_at_once() is None
+async def test_an_error_of_the_endpoint_shows_nothing_of_the_key(breaker: KeyCircuitBreaker, reply: Reply) -> None:
+    await call(breaker, reply)
+    assert breaker.admit_at_once() is None
 
 
-async def test_a_403_that_may_be_one_items_fault_closes_nothing_and_is_counted(access: KeyCircuitBreaker) -> None:
-    await call(access, ANSWER)
-    assert [await call(access, FORBIDDEN) for _ in range(3)] == [1, 2, 3]
-    assert access.turn_at_once() is not None
-    await call(access, ANSWER)
-    assert await call(access, FORBIDDEN) == 1
+async def test_a_403_that_may_be_one_items_fault_opens_nothing_and_is_counted(breaker: KeyCircuitBreaker) -> None:
+    await call(breaker, ANSWER)
+    assert [await call(breaker, FORBIDDEN) for _ in range(3)] == [1, 2, 3]
+    assert breaker.admit_at_once() is not None
+    await call(breaker, ANSWER)
+    assert await call(breaker, FORBIDDEN) == 1
 
 
 async def test_an_old_answer_says_nothing_of_the_key_as_it_is_now() -> None:
@@ -155,8 +155,8 @@ async def test_an_old_answer_says_nothing_of_the_key_as_it_is_now() -> None:
     assert [task.result() for task in tasks] == [0, 0, 0]
 
 
-async def test_a_refusal_after_a_long_pause_is_the_next_in_the_row(access: KeyCircuitBreaker) -> None:
-    assert [await call(access, BAD_KEY) for _ in range(4)] == [1, 2, 3, 4]  # one call, and the batch is paused again
+async def test_a_refusal_after_a_long_pause_is_the_next_in_the_row(breaker: KeyCircuitBreaker) -> None:
+    assert [await call(breaker, BAD_KEY) for _ in range(4)] == [1, 2, 3, 4]  # one call, and the batch is paused again
 
 
 async def test_whoever_waits_too_long_behind_one_call_goes_beside_it() -> None:
@@ -169,9 +169,9 @@ async def test_whoever_waits_too_long_behind_one_call_goes_beside_it() -> None:
     assert [task.result() for task in tasks] == [0, 0, 0]
 
 
-async def test_a_turn_whose_call_is_not_made_goes_to_the_next(access: KeyCircuitBreaker) -> None:
-    first = await access.turn()
-    second = asyncio.create_task(access.turn())
+async def test_an_admission_whose_call_is_not_made_goes_to_the_next(breaker: KeyCircuitBreaker) -> None:
+    first = await breaker.admit()
+    second = asyncio.create_task(breaker.admit())
     await settled()
     assert not second.done()
     with first:
@@ -180,11 +180,11 @@ async def test_a_turn_whose_call_is_not_made_goes_to_the_next(access: KeyCircuit
     assert second.done()
 
 
-async def test_a_turn_that_is_cancelled_while_it_waits_for_its_time_goes_to_the_next() -> None:
-    access = KeyCircuitBreaker(patience=60.0, spacing=30.0)
-    await call(access, BAD_KEY)
-    first = asyncio.create_task(access.turn())
-    second = asyncio.create_task(access.turn())
+async def test_an_admission_that_is_cancelled_while_it_waits_for_its_time_goes_to_the_next() -> None:
+    breaker = KeyCircuitBreaker(patience=60.0, spacing=30.0)
+    await call(breaker, BAD_KEY)
+    first = asyncio.create_task(breaker.admit())
+    second = asyncio.create_task(breaker.admit())
     await settled()
     first.cancel()
     await settled()
@@ -192,5 +192,5 @@ async def test_a_turn_that_is_cancelled_while_it_waits_for_its_time_goes_to_the_
     assert not second.done()
     second.cancel()
     await settled()
-    access._not_before = 0.0
-    assert await asyncio.wait_for(access.turn(), 5)
+    breaker._next_trial = 0.0
+    assert await asyncio.wait_for(breaker.admit(), 5)

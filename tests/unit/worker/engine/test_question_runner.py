@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
+from tamis_worker.engine.call_accounting import MOST_DEVIATIONS, CallAccounting
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
-from tamis_worker.engine.question_runner import MOST_DEVIATIONS, CallAccounting, QuestionRunner
+from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
-from tamis_worker.llm.llm import Learnt
+from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Failure, InvalidAnswer
 
@@ -49,17 +50,17 @@ class Endpoint:
     def __init__(self, replies: Iterable[Reply]) -> None:
         self._replies: Iterator[Reply] = iter(replies)
         self.calls: list[ChatRequest] = []
-        self.learnt: list[Learnt] = []  # from the replies, in order; nothing from those beyond
+        self.learned: list[LearnResult] = []  # from the replies, in order; nothing from those beyond
         self.permits = 0
         self.slept = 0.0
         self.blocked = 0.0
         self.kept: Answer | None = None
 
-    def finding_out(self, request: ChatRequest) -> DialectTurn:
+    def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
 
-    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> Learnt:
-        return self.learnt.pop(0) if self.learnt else Learnt()
+    async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
+        return self.learned.pop(0) if self.learned else LearnResult()
 
     async def ask(self, request: ChatRequest) -> Reply:
         self.calls.append(request)
@@ -78,7 +79,7 @@ class Endpoint:
     async def block(self, seconds: float) -> None:
         self.blocked += seconds
 
-    def heard(self, *_: object) -> None:
+    def observe(self, *_: object) -> None:
         """What the answer's headers say of the limit."""
 
     def congested(self) -> None:
@@ -103,18 +104,26 @@ class Asking:
     def __init__(self, replies: Iterable[Reply], policy: RetryPolicy = POLICY) -> None:
         self.endpoint: Any = Endpoint(replies)  # plays all the parts that an asker speaks to
         self.pauses: list[Pause] = []
-        self.halting = BatchInterrupts(self._pause)
+        self.interrupts = BatchInterrupts(self._pause)
         e = self.endpoint
         self.asker = QuestionRunner(
-            e, e, policy, self.halting, e, e, Prices({}), sleep=e.sleep, access=lambda: KeyCircuitBreaker(spacing=0.0)
+            e,
+            e,
+            policy,
+            self.interrupts,
+            e,
+            e,
+            Prices({}),
+            sleep=e.sleep,
+            breaker=lambda: KeyCircuitBreaker(spacing=0.0),
         )
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
         self.pauses.append(pause)
         return True
 
-    async def ask(self, tally: CallAccounting | None = None) -> bool | Failure:
-        return await self.asker.ask(REQUEST, parse, tally or CallAccounting(), TERMS, key=None)
+    async def ask(self, accounting: CallAccounting | None = None) -> bool | Failure:
+        return await self.asker.ask(REQUEST, parse, accounting or CallAccounting(), TERMS, key=None)
 
 
 async def test_a_useful_answer_is_one_call_and_gives_its_permit_back() -> None:
@@ -131,9 +140,9 @@ SHAPED = replace(
 
 async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used_and_of_no_other() -> None:
     asking = Asking([answer('{"value": "maybe", "note": "x"}'), answer('[{"Value": "True"}]')])
-    tally = CallAccounting()
-    assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key=None) is True
-    assert tally.deviations == (
+    accounting = CallAccounting()
+    assert await asking.asker.ask(SHAPED, parse, accounting, TERMS, key=None) is True
+    assert accounting.deviations == (
         "taken out of an array of one",
         "'Value' read as 'value'",
         "value: 'True' read as a boolean",
@@ -143,10 +152,10 @@ async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used
 async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> None:
     asking = Asking([])
     asking.endpoint.kept = answer('{"value": "true", "more": 1}')
-    tally = CallAccounting()
-    assert await asking.asker.ask(SHAPED, parse, tally, TERMS, key="k") is True
-    assert (tally.cached, tally.calls) == (1, 0)
-    assert tally.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
+    accounting = CallAccounting()
+    assert await asking.asker.ask(SHAPED, parse, accounting, TERMS, key="k") is True
+    assert (accounting.cached, accounting.calls) == (1, 0)
+    assert accounting.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
 
 
 async def test_words_around_an_answer_are_told_to_the_model_which_is_asked_once_more() -> None:
@@ -156,11 +165,11 @@ async def test_words_around_an_answer_are_told_to_the_model_which_is_asked_once_
 
 
 def test_the_deviations_of_an_item_are_kept_once_each_and_so_many_at_most() -> None:
-    tally = CallAccounting()
+    accounting = CallAccounting()
     for n in range(2 * MOST_DEVIATIONS):
-        tally.answered(("the same", f"another {n}"))
-    assert tally.deviations[:3] == ("the same", "another 0", "another 1")
-    assert len(tally.deviations) == MOST_DEVIATIONS
+        accounting.answered(("the same", f"another {n}"))
+    assert accounting.deviations[:3] == ("the same", "another 0", "another 1")
+    assert len(accounting.deviations) == MOST_DEVIATIONS
 
 
 async def test_a_rate_limit_costs_no_call_and_no_time_however_often_it_comes() -> None:
@@ -197,7 +206,7 @@ async def test_a_stumbling_key_server_fails_nothing() -> None:
 
 async def test_a_question_that_is_asked_in_another_way_is_the_original_one_and_keeps_its_repair() -> None:
     asking = Asking([answer("talk"), answer("talk"), answer("talk"), answer()])
-    asking.endpoint.learnt = [Learnt(anew=True), Learnt(anew=True)]
+    asking.endpoint.learned = [LearnResult(ask_again=True), LearnResult(ask_again=True)]
     assert await asking.ask() is True
     first, second, third, repair = asking.endpoint.calls
     assert first == second == third == REQUEST
@@ -206,14 +215,14 @@ async def test_a_question_that_is_asked_in_another_way_is_the_original_one_and_k
 
 async def test_a_question_asked_anew_after_its_repair_tells_nothing_of_either_answer() -> None:
     asking = Asking([answer("talk"), answer("talk"), answer()])
-    asking.endpoint.learnt = [Learnt(), Learnt(anew=True)]
+    asking.endpoint.learned = [LearnResult(), LearnResult(ask_again=True)]
     assert await asking.ask() is True
     assert asking.endpoint.calls[2] == REQUEST
 
 
 async def test_asking_anew_ends_with_the_call_budget() -> None:
     asking = Asking([answer("talk")] * 9)
-    asking.endpoint.learnt = [Learnt(anew=True)] * 9
+    asking.endpoint.learned = [LearnResult(ask_again=True)] * 9
     failure = await asking.ask()
     assert isinstance(failure, Failure)
     assert failure.kind is ErrorKind.MALFORMED
@@ -222,7 +231,7 @@ async def test_asking_anew_ends_with_the_call_budget() -> None:
 
 async def test_a_hopeless_model_pauses_the_batch_with_what_it_said_and_gives_the_item_back() -> None:
     asking = Asking([answer("talk")] * 9)
-    asking.endpoint.learnt = [Learnt(hopeless="20 answers; the last one: 'talk'")]
+    asking.endpoint.learned = [LearnResult(hopeless="20 answers; the last one: 'talk'")]
     with pytest.raises(Halted):
         await asking.ask()
     assert len(asking.endpoint.calls) == 1
@@ -232,7 +241,7 @@ async def test_a_hopeless_model_pauses_the_batch_with_what_it_said_and_gives_the
 async def test_a_batch_paused_before_is_paused_again_after_one_call() -> None:
     asking = Asking([bad_key()] * 9)
     for calls in (3, 4):
-        with asking.halting.held(TERMS.batch_id, asking.halting.moment, index=0), pytest.raises(Halted):
+        with asking.interrupts.held(TERMS.batch_id, asking.interrupts.generation, index=0), pytest.raises(Halted):
             await asking.ask()
         assert len(asking.endpoint.calls) == calls
     assert len(asking.pauses) == 2
@@ -275,9 +284,9 @@ def test_no_sequence_of_errors_makes_a_question_cost_more_than_its_bounds(
 ) -> None:
     """At most `max_calls` that may be paid for and three refused ones; no call begins once the deadline is over."""
     asking = Asking([*replies, *[answer()] * 40], policy)
-    tally = CallAccounting()
+    accounting = CallAccounting()
     try:
-        ended = asyncio.run(asking.ask(tally))
+        ended = asyncio.run(asking.ask(accounting))
     except Halted:
         assert len(asking.pauses) == 1
     else:
@@ -288,8 +297,8 @@ def test_no_sequence_of_errors_makes_a_question_cost_more_than_its_bounds(
     refused = [one for one in made if isinstance(one, CallError) and one.everyone]
     assert len(refused) <= REFUSALS
     assert len(made) - len(unpaid) - len(refused) <= policy.max_calls
-    assert tally.calls == len(made)
-    assert tally.longest < policy.deadline + LONGEST_CALL
+    assert accounting.calls == len(made)
+    assert accounting.longest < policy.deadline + LONGEST_CALL
     assert asking.endpoint.slept <= policy.deadline
     assert asking.endpoint.permits == 0
 
@@ -329,15 +338,15 @@ def asker_with(ledger: Ledger, endpoint: Any) -> tuple[QuestionRunner, BatchInte
     async def pause(batch_id: UUID, pause: Pause) -> bool:
         return True
 
-    halting = BatchInterrupts(pause)
+    interrupts = BatchInterrupts(pause)
     e = endpoint
     asker = QuestionRunner(
-        *(e, e, POLICY, halting, e, e, Prices({})),
+        *(e, e, POLICY, interrupts, e, e, Prices({})),
         backpressure=ledger.backpressure,
         sleep=e.sleep,
-        access=lambda: KeyCircuitBreaker(spacing=0.0),
+        breaker=lambda: KeyCircuitBreaker(spacing=0.0),
     )
-    return asker, halting
+    return asker, interrupts
 
 
 async def turns(count: int = 20) -> None:
@@ -367,15 +376,15 @@ async def test_a_retry_waits_for_the_ledger_too_and_the_wait_is_no_part_of_the_d
 
     endpoint = Failing([CallError(ErrorKind.SERVER, "500", status=500), answer()])
     asker, _ = asker_with(ledger, endpoint)
-    tally = CallAccounting()
-    asked = asyncio.create_task(asker.ask(REQUEST, parse, tally, TERMS, key=None))
+    accounting = CallAccounting()
+    asked = asyncio.create_task(asker.ask(REQUEST, parse, accounting, TERMS, key=None))
     await turns()
     assert len(endpoint.calls) == 1
     ledger.comes()
     assert await asyncio.wait_for(asked, 10) is True
     assert len(endpoint.calls) == 2
-    tally.end_round()
-    assert tally.worked <= endpoint.slept  # the pause between the calls, and nothing else
+    accounting.end_round()
+    assert accounting.worked <= endpoint.slept  # the pause between the calls, and nothing else
 
 
 async def test_a_permit_that_comes_after_the_ledger_went_is_given_back_unused() -> None:
@@ -392,11 +401,11 @@ async def test_a_permit_that_comes_after_the_ledger_went_is_given_back_unused() 
 
 async def test_a_worker_that_stops_does_not_wait_for_the_ledger_to_begin_a_call() -> None:
     ledger, endpoint = Ledger(), Endpoint([])
-    asker, halting = asker_with(ledger, endpoint)
+    asker, interrupts = asker_with(ledger, endpoint)
     ledger.goes()
     asked = asyncio.create_task(asker.ask(REQUEST, parse, CallAccounting(), TERMS, key=None))
     await turns()
-    halting.stop()
+    interrupts.stop()
     with pytest.raises(Halted):
         await asyncio.wait_for(asked, 10)
 
@@ -410,9 +419,9 @@ async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_ca
         used.append(tokens)
 
     asking.endpoint.release = release
-    tally = CallAccounting()
+    accounting = CallAccounting()
     for _ in range(3):
-        assert await asking.ask(tally) is True
+        assert await asking.ask(accounting) is True
     # "Is it?" has 6 characters and took 15 tokens. In the place of 2 x 10^11 stands the estimate from the call before.
     assert used == [15, 15, 15]
-    assert tally.usage == PAID + absurd + PAID
+    assert accounting.usage == PAID + absurd + PAID

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tamis_schemas import NO_STEERING, ErrorKind, Steering, Tier, Usage
+from tamis_worker.engine.cache import fingerprint
+from tamis_worker.engine.call_accounting import CallAccounting
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request
-from tamis_worker.engine.question_runner import CallAccounting, CallPolicy, fingerprint
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
 from tamis_worker.operations.program import Question
@@ -101,7 +103,7 @@ def test_the_case_of_a_headers_name_and_the_order_of_fields_make_no_other_key() 
 
 
 def test_an_item_is_billed_at_the_tier_that_its_last_answer_named() -> None:
-    tally = CallAccounting()
+    accounting = CallAccounting()
     answer = Answer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
     told = []
     for reply in (
@@ -110,6 +112,6 @@ def test_an_item_is_billed_at_the_tier_that_its_last_answer_named() -> None:
         CallError(ErrorKind.RATE_LIMITED, "429", no_capacity=True),
         CallError(ErrorKind.TRUNCATED, "cut", tier="default"),
     ):
-        tally.note(reply, None)
-        told.append(tally.tier)
+        accounting.note(reply, None)
+        told.append(accounting.tier)
     assert told == [None, "flex", "flex", "default"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tamis_schemas import Extract, ExtractionDetail
-from tamis_worker.operations import course
+from tamis_worker.operations import program_of
 from tamis_worker.operations.answer_model import Decided
 from tamis_worker.operations.program import Answered
 
@@ -37,7 +37,7 @@ CITED = (
 
 
 def test_the_figures_of_the_example_are_those_of_the_document() -> None:
-    asking = course(Extract(instruction="How many participants were randomised?", output_type="number"), ITEM)
+    asking = program_of(Extract(instruction="How many participants were randomised?", output_type="number"), ITEM)
     (question,) = next(asking)
     names = ("chunk_number", "evidence", "value", "confidence")
     extractions = [dict(zip(names, one, strict=True)) for one in CITED]

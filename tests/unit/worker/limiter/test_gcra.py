@@ -1,28 +1,31 @@
-"""The arithmetic of the limits, against a simulation of the algorithm."""
+"""The pace of permits as the script computes it, and what follows from it for every window of a minute."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from math import ceil
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.limiter.gcra import BURST_SHARE, LATE, UNLIMITED, WINDOW, Pace, request_pace, token_pace
+from limit_world.formulas import due_at, request_pace, tat_after, tat_settled, token_pace
+from tamis_worker.limiter.gcra import BURST_SHARE, LATE, WINDOW
 
 
 @dataclass
 class Bucket:
-    """The algorithm in three lines, as `limiter.lua` has it."""
+    """What is granted one after the other at one pace."""
 
-    pace: Pace
-    arrival: float = 0.0
+    pace: Any
+    tat: float = 0.0
 
     def earliest(self, now: int, cost: float) -> int:
         """When `cost` may be granted, `now` at the soonest."""
-        return max(now, -int(-(self.arrival + min(cost, self.pace.burst) - self.pace.burst) // 1))
+        return ceil(due_at(self.pace, self.tat, now, cost))
 
     def take(self, now: int, cost: float) -> None:
-        self.arrival = max(self.arrival, now) + cost
+        self.tat = tat_after(self.pace, self.tat, now, cost)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +58,32 @@ def test_tokens_leave_room_for_burst_and_lateness(tpm: int, burst: int, interval
     assert pace.burst == burst * interval
 
 
-def test_no_limit_is_no_pace() -> None:
-    assert request_pace(None) == token_pace(None) == UNLIMITED == Pace(interval=0.0, burst=0.0)
+def test_without_a_limit_all_is_due_at_once_and_nothing_is_owed() -> None:
+    for pace in (request_pace(0), token_pace(0)):
+        assert (pace.interval, pace.burst) == (0, 0)
+        assert due_at(pace, 500, 100, 7) == 100
+        assert tat_after(pace, 500, 100, 7) == tat_settled(pace, 500, 100, 0) == 500
+
+
+def test_what_costs_more_than_the_burst_is_due_when_all_before_it_is_paid_for() -> None:
+    pace = token_pace(6_000)
+    assert due_at(pace, 1_000, 900, 3_000 * pace.interval) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("tat", "cost", "settled"),
+    [
+        (900, 50, 1_050),  # paid for until 900, so from now, 1,000, on
+        (1_200, 50, 1_250),
+        (1_200, -50, 1_150),
+        (30, -50, 0),
+        (900, 0, 900),
+    ],
+)
+def test_what_was_used_beyond_a_permit_is_owed_and_what_it_did_not_use_comes_back(
+    tat: int, cost: int, settled: int
+) -> None:
+    assert tat_settled(token_pace(6_000), tat, 1_000, cost) == settled
 
 
 @given(

@@ -8,19 +8,19 @@ from tamis_worker.limiter.script import NO_REPORT, LimitReport, SharedLimit
 
 NOW = 1_000.0
 UNKNOWN = SharedLimit()
-BUCKET = SharedLimit(limit=6_000, own=5_900, bucket=0)
-WINDOW = SharedLimit(limit=6_000, own=5_900, windowed=True)
+BUCKET = SharedLimit(limit=6_000, granted=5_900, bucket=0)
+WINDOW = SharedLimit(limit=6_000, granted=5_900, windowed=True)
 
 
-def said(rate: RateHeaders, known: SharedLimit, age: float = 1.0) -> LimitReport:
-    hearing = ObservedLimits()
-    hearing._confirmed_at = NOW  # nothing is confirmed here
-    hearing.note(rate, age, known, UNKNOWN)
-    return hearing.tell(NOW, known, UNKNOWN).requests
+def reported(rate: RateHeaders, shared: SharedLimit, age: float = 1.0) -> LimitReport:
+    observed = ObservedLimits()
+    observed._confirmed_at = NOW  # nothing is confirmed here
+    observed.note(rate, age, shared, UNKNOWN)
+    return observed.take_reports(NOW, shared, UNKNOWN).requests
 
 
 @pytest.mark.parametrize(
-    ("what", "rate", "known", "told"),
+    ("what", "rate", "shared", "report"),
     [
         ("a limit that nobody knows", RateHeaders(6_000, 5_999, 0.01), UNKNOWN, LimitReport(limit=6_000)),
         ("another limit", RateHeaders(3_000, 3_000, 0.0), BUCKET, LimitReport(limit=3_000)),
@@ -62,35 +62,35 @@ def said(rate: RateHeaders, known: SharedLimit, age: float = 1.0) -> LimitReport
         ),
     ],
 )
-def test_only_what_is_new_is_told(what: str, rate: RateHeaders, known: SharedLimit, told: LimitReport) -> None:
-    assert said(rate, known) == told, what
+def test_only_what_is_new_is_told(what: str, rate: RateHeaders, shared: SharedLimit, report: LimitReport) -> None:
+    assert reported(rate, shared) == report, what
 
 
 def test_an_old_answer_of_a_bucket_explains_itself_by_what_has_come_back_since() -> None:
-    assert said(RateHeaders(6_000, 4_800, 12.0), BUCKET, age=20.0) == NO_REPORT
+    assert reported(RateHeaders(6_000, 4_800, 12.0), BUCKET, age=20.0) == NO_REPORT
 
 
 def test_of_many_answers_the_worst_is_told_once() -> None:
-    hearing = ObservedLimits()
+    observed = ObservedLimits()
     for remaining in (4_800, 3_000, 4_000):
         reset = (6_000 - remaining) / 100
-        hearing.note(RateHeaders(6_000, remaining, reset), 0.5, BUCKET, UNKNOWN)
-    assert hearing.tell(NOW, BUCKET, UNKNOWN).requests.taken == 3_000
-    assert hearing.tell(NOW + 1, BUCKET, UNKNOWN).requests == NO_REPORT
+        observed.note(RateHeaders(6_000, remaining, reset), 0.5, BUCKET, UNKNOWN)
+    assert observed.take_reports(NOW, BUCKET, UNKNOWN).requests.taken == 3_000
+    assert observed.take_reports(NOW + 1, BUCKET, UNKNOWN).requests == NO_REPORT
 
 
 def test_a_limit_that_still_stands_is_confirmed_once_a_minute() -> None:
-    hearing = ObservedLimits()
+    observed = ObservedLimits()
     told = []
     for second in range(130):
-        hearing.note(RateHeaders(6_000, 6_000, 0.0), 0.5, BUCKET, UNKNOWN)
-        if hearing.tell(NOW + second, BUCKET, UNKNOWN).requests.limit:
+        observed.note(RateHeaders(6_000, 6_000, 0.0), 0.5, BUCKET, UNKNOWN)
+        if observed.take_reports(NOW + second, BUCKET, UNKNOWN).requests.limit:
             told.append(second)
     assert told == [0, 60, 120]
 
 
 def test_a_lower_limit_is_urgent_and_a_higher_one_is_not() -> None:
     for limit, urgent in ((3_000, True), (9_000, False)):
-        hearing = ObservedLimits()
-        hearing.note(RateHeaders(limit, limit, 0.0), 0.5, BUCKET, UNKNOWN)
-        assert hearing.lowers(BUCKET, UNKNOWN) is urgent
+        observed = ObservedLimits()
+        observed.note(RateHeaders(limit, limit, 0.0), 0.5, BUCKET, UNKNOWN)
+        assert observed.lowers(BUCKET, UNKNOWN) is urgent

@@ -32,7 +32,7 @@ class Postgres:
         await self.answers.wait()
         self.renewed += 1
 
-    async def lapsed(self) -> None:
+    async def on_expired(self) -> None:
         self.in_trouble.append(self.backpressure.in_trouble(Server.LEDGER))
         if self.fails:
             self.fails -= 1
@@ -41,15 +41,15 @@ class Postgres:
 
 @asynccontextmanager
 async def held(postgres: Postgres) -> AsyncIterator[None]:
-    presence = LeaseKeeper(
+    keeper = LeaseKeeper(
         None,  # type: ignore[arg-type] # what would use it is replaced
         None,
         lambda: None,  # type: ignore[arg-type, return-value]
         postgres.backpressure,
         lease=LEASE,
-        lapsed=postgres.lapsed,
+        on_expired=postgres.on_expired,
     )
-    task = asyncio.create_task(presence.hold())
+    task = asyncio.create_task(keeper.renew())
     try:
         async with asyncio.timeout(BOUND):
             yield

@@ -12,7 +12,8 @@ import pytest
 
 from stage import wait_until
 from tamis_schemas import ConfigurationError
-from tamis_worker.llm.api_key import CommandKey, FileKey, FixedKey, NoKey, key_source, printed
+from tamis_worker.llm.api_key import CommandKey, FileKey, FixedKey, key_source
+from tamis_worker.llm.key_command import NoKey, printed
 
 
 class Clock:

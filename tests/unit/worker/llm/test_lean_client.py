@@ -1,4 +1,4 @@
-"""The cheap path asks just as the package itself would, and fails as it would."""
+"""The cheap path asks just as the package itself would, and fails as it would; the public path does the same."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,7 +8,8 @@ import httpx2
 import openai
 import pytest
 
-from tamis_worker.llm.lean_client import PATH, LeanClient, Redirected
+from tamis_worker.llm.lean_client import LeanClient, Redirected
+from tamis_worker.llm.openai_internals import PATH
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Prüfung – 試験"}], "max_tokens": 5}
 
@@ -32,8 +33,12 @@ def endpoint() -> Endpoint:
     return Endpoint()
 
 
-@pytest.fixture
-async def client(endpoint: Endpoint) -> AsyncIterator[LeanClient]:
+@pytest.fixture(params=["cheap path", "public path"])
+async def client(
+    endpoint: Endpoint, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[LeanClient]:
+    if request.param == "public path":
+        monkeypatch.delattr("openai._models.FinalRequestOptions")  # the package itself goes on with it
     http = httpx2.AsyncClient(transport=httpx2.MockTransport(endpoint))
     times = httpx2.Timeout(7.0, connect=3.0)
     client = LeanClient(

@@ -13,9 +13,9 @@ from tamis_schemas import ErrorKind
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.lean_client import LeanClient
-from tamis_worker.llm.lesson import FEW, Learned
-from tamis_worker.llm.llm import Learnt, Llm
+from tamis_worker.llm.llm import LearnResult, Llm
 from tamis_worker.llm.rung import LOWEST, Rung
+from tamis_worker.llm.rung_state import FEW, RungState
 from tamis_worker.llm.shared_dialects import SharedDialects
 
 URL, KEY = "http://llm/v1", "sk-secret-1234567890"
@@ -73,7 +73,7 @@ def client(server: Server, store: MemoryDialects | None = None, dialects: Shared
     return llm
 
 
-async def asked(llm: Llm, request: ChatRequest | None = None) -> tuple[Reply, Learnt]:
+async def asked(llm: Llm, request: ChatRequest | None = None) -> tuple[Reply, LearnResult]:
     """One call, and what was learned from it; the operation takes nothing but a confidence from 0 to 1."""
     request = request or question()
     reply = await llm.ask(request)
@@ -85,22 +85,22 @@ async def test_an_answer_says_on_which_rung_it_was_asked_for() -> None:
     llm = client(Server(lambda rung, _: GOOD if rung is Rung.TEXT else 400))
     reply, learnt = await asked(llm)
     assert isinstance(reply, Answer)
-    assert (reply.rung, learnt) == (Rung.TEXT, Learnt())
+    assert (reply.rung, learnt) == (Rung.TEXT, LearnResult())
 
 
 @pytest.mark.parametrize("content", ["Sure: yes.", "{}", '{"confidence": "high"}', "", None])
 async def test_another_shape_or_nothing_at_all_is_asked_for_anew_one_rung_down(content: str | None) -> None:
     server = Server(lambda rung, _: content if rung is Rung.STRICT else GOOD)
     llm = client(server)
-    assert (await asked(llm))[1] == Learnt(anew=True)
-    assert (await asked(llm))[1] == Learnt()
+    assert (await asked(llm))[1] == LearnResult(ask_again=True)
+    assert (await asked(llm))[1] == LearnResult()
     assert server.asked == [Rung.STRICT, Rung.JSON_OBJECT]
 
 
 async def test_a_value_out_of_bounds_is_asked_for_with_the_long_form() -> None:
     server = Server(lambda rung, _: OUT if rung is Rung.STRICT else GOOD)
     llm = client(server)
-    assert (await asked(llm))[1] == Learnt(anew=True)
+    assert (await asked(llm))[1] == LearnResult(ask_again=True)
     await asked(llm)
     assert server.asked == [Rung.STRICT, Rung.BOUNDED]
 
@@ -111,7 +111,7 @@ async def test_where_the_long_form_is_refused_the_short_one_stays_and_the_repair
     for _ in range(3):
         await asked(llm)
     assert server.asked == [Rung.STRICT, Rung.BOUNDED, Rung.STRICT, Rung.STRICT]
-    assert (await asked(llm))[1] == Learnt()
+    assert (await asked(llm))[1] == LearnResult()
 
 
 async def test_a_server_that_compiles_grammars_gets_the_long_form_after_its_first_answer() -> None:
@@ -127,7 +127,7 @@ async def test_once_proven_an_answer_without_content_teaches_nothing() -> None:
     server = Server(lambda *_: next(replies))
     llm = client(server)
     for _ in range(5):
-        assert (await asked(llm))[1] == Learnt()
+        assert (await asked(llm))[1] == LearnResult()
     assert set(server.asked) == {Rung.STRICT}
 
 
@@ -138,7 +138,7 @@ async def test_an_error_teaches_nothing(status: int) -> None:
     reply, learnt = await asked(llm)
     assert isinstance(reply, CallError)
     await asked(llm)
-    assert (learnt, server.asked) == (Learnt(), [Rung.STRICT] * 2)
+    assert (learnt, server.asked) == (LearnResult(), [Rung.STRICT] * 2)
 
 
 async def test_a_schema_that_is_refused_where_others_are_answered_goes_down_alone() -> None:
@@ -158,19 +158,19 @@ async def test_a_schema_that_is_refused_where_others_are_answered_goes_down_alon
     # refused; bad so often that it is no glitch; then for itself on the next rung
     odd = [Rung.STRICT, *[Rung.JSON_OBJECT] * FEW, Rung.TEXT]
     assert server.asked == [Rung.STRICT, *odd, Rung.STRICT]
-    assert await store.look("m") == Learned(Rung.STRICT, proven=True)
+    assert await store.look("m") == RungState(Rung.STRICT, proven=True)
 
 
 async def test_what_answers_have_taught_is_not_kept_with_what_was_refused() -> None:
     """Else the rung could never rise again."""
     store = MemoryDialects()
     server = Server(lambda _, body: 400 if "temperature" in body else GOOD, refused="temperature")
-    low, high = Learned(Rung.TEXT, proven=True), Learned(proven=True)
-    await store.exchange("m", Learned(), low)
+    low, high = RungState(Rung.TEXT, proven=True), RungState(proven=True)
+    await store.exchange("m", RungState(), low)
     dialects = SharedDialects(store)
     llm = client(server, dialects=dialects)
     for _ in range(2):
-        with llm.finding_out(question()) as turn:
+        with llm.dialect_turn(question()) as turn:
             await turn.wait()
             await asked(llm)
         await dialects.change("m", high)
@@ -179,9 +179,9 @@ async def test_what_answers_have_taught_is_not_kept_with_what_was_refused() -> N
 
 async def test_a_model_of_no_use_is_told_with_an_answer_that_is_short_printable_and_without_secrets() -> None:
     store = MemoryDialects()
-    await store.exchange("m", Learned(), Learned(LOWEST))
+    await store.exchange("m", RungState(), RungState(LOWEST))
     llm = client(Server(lambda *_: f"No\x1b[2J: {KEY} " + "x" * 1_000), store)
-    with llm.finding_out(question()) as turn:
+    with llm.dialect_turn(question()) as turn:
         await turn.wait()  # the ledger is looked at
     told = [(await asked(llm))[1].hopeless for _ in range(3)]
     assert told[:2] == [None, None]
@@ -199,7 +199,7 @@ async def test_a_step_is_taken_by_every_client_of_the_endpoint() -> None:
 
     async def decided(llm: Llm) -> None:
         for _ in range(5):
-            with llm.finding_out(question()) as turn:
+            with llm.dialect_turn(question()) as turn:
                 await turn.wait()
                 reply, _ = await asked(llm)
             if isinstance(reply, Answer) and reply.content == GOOD:
@@ -218,6 +218,6 @@ async def test_a_server_that_compiles_grammars_is_told_of_every_bound_once_an_an
     dialects = SharedDialects()
     llm = Llm(URL, KEY, timeout=1.0, connections=1, dialects=dialects, compiles_grammars=compiles_grammars)
     cut = CallError(ErrorKind.TRUNCATED, "cut off", 200, rung=Rung.STRICT)
-    assert (await llm.learn(question(), cut, usable=False)).anew is compiles_grammars
-    assert dialects.learned("m").rung is rung
+    assert (await llm.learn(question(), cut, usable=False)).ask_again is compiles_grammars
+    assert dialects.rung_state("m").rung is rung
     await llm.close()

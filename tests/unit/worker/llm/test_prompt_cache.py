@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tamis_schemas import Inclusion, Item, SearchCriteria
+from tamis_worker.engine.cache import fingerprint
+from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request
-from tamis_worker.engine.question_runner import CallPolicy, fingerprint
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.dialect import Dialect, Refusal, Rung, after_refusal, body
@@ -22,7 +23,7 @@ from tamis_worker.llm.prompt_cache import (
     Breakpoint,
     cache_options,
 )
-from tamis_worker.operations import course
+from tamis_worker.operations import program_of
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 SHAPE = len('{"type": "object", "properties": {}}')
@@ -133,7 +134,7 @@ def test_what_an_endpoint_refuses_is_left_out_and_nothing_else(refusal: Refusal,
 def test_a_setting_of_the_cache_changes_no_key_of_an_answer() -> None:
     criteria = SearchCriteria(research_question="Does it work?", inclusion_criteria=["x" * 200] * 15)
     item: Item = {"title": "Mice"}
-    (question,) = next(course(Inclusion(criteria=criteria), item))
+    (question,) = next(program_of(Inclusion(criteria=criteria), item))
     made = [
         chat_request(question, "m", replace(PATIENCE, cache_breakpoint=how))
         for how in (None, Breakpoint.OPENAI, Breakpoint.ANTHROPIC)

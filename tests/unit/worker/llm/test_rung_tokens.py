@@ -23,7 +23,7 @@ from tamis_schemas import (
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.dialect import Dialect, body
 from tamis_worker.llm.rung import Rung
-from tamis_worker.operations import course
+from tamis_worker.operations import program_of
 
 DOCUMENT = (Path(__file__).parents[4] / "docs" / "endpoints.md").read_text("utf-8")
 RECORD = {"id": "1", "title": "A trial", "abstract": "Adults were randomised."}
@@ -54,7 +54,7 @@ OPERATIONS: dict[str, Operation] = {
 def asked(operation: Operation) -> ChatRequest:
     """The operation's first question."""
     item = CLASSIFICATION if isinstance(operation, Judge) else RECORD
-    question = next(course(operation, item))[0]
+    question = next(program_of(operation, item))[0]
     return ChatRequest("m", question.messages, question.schema_name, question.schema, 0.0, 100)
 
 

@@ -101,13 +101,13 @@ def test_portable_passes_strict_mode_where_the_schema_itself_does_not() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.operation)
 def test_every_operations_schema_passes_strict_mode_when_portable(operation: Filter | Inclusion) -> None:
-    (question,) = next(operations.course(operation, {"title": "T"}))
+    (question,) = next(operations.program_of(operation, {"title": "T"}))
     assert objection(portable(question.schema)) is None
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.operation)
 def test_every_answer_allowed_by_a_bounded_schema_can_be_parsed(operation: Filter | Inclusion) -> None:
-    (question,) = next(operations.course(operation, {"title": "T"}))
+    (question,) = next(operations.program_of(operation, {"title": "T"}))
     for seed in range(50):
         question.parse(answer_for(bounded(question.schema), str(seed)))
 

@@ -9,13 +9,13 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.llm import shared_dialects
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, Leased, MemoryDialects
-from tamis_worker.llm.lesson import FEW, MAX_WASTED, Learned, Lesson
 from tamis_worker.llm.rung import LOWEST, START, Rung
+from tamis_worker.llm.rung_state import FEW, MAX_WASTED, Adherence, RungState
 from tamis_worker.llm.shared_dialects import SharedDialects
 
-Answer = Callable[[Rung], Lesson]
+Answer = Callable[[Rung], Adherence]
 
-USABLE, OTHER = Lesson.USABLE, Lesson.OTHER_SHAPE
+USABLE, OTHER = Adherence.USABLE, Adherence.OTHER_SHAPE
 
 
 @dataclass
@@ -29,17 +29,17 @@ class Endpoint:
     most: int = 0  # in flight, until the first usable answer
     answered: bool = False
 
-    async def ask(self, rung: Rung) -> Lesson:
+    async def ask(self, rung: Rung) -> Adherence:
         self.calls.append(rung)
         self.in_flight += 1
         if not self.answered:
             self.most = max(self.most, self.in_flight)
         await asyncio.sleep(0.001)
         self.in_flight -= 1
-        lesson = self.answer(rung)
-        self.wasted += lesson is not USABLE
-        self.answered |= lesson is USABLE
-        return lesson
+        adherence = self.answer(rung)
+        self.wasted += adherence is not USABLE
+        self.answered |= adherence is USABLE
+        return adherence
 
 
 async def item(dialects: SharedDialects, endpoint: Endpoint, model: str = "m", calls: int = 5) -> bool:
@@ -47,10 +47,10 @@ async def item(dialects: SharedDialects, endpoint: Endpoint, model: str = "m", c
     for _ in range(calls):
         with dialects.turn(model) as turn:
             await turn.wait()
-            rung = dialects.rung(model)
-            lesson = await endpoint.ask(rung)
-            await dialects.heard(model, rung, lesson)
-        if lesson is USABLE:
+            rung = dialects.next_rung(model)
+            adherence = await endpoint.ask(rung)
+            await dialects.record_answer(model, rung, adherence)
+        if adherence is USABLE:
             return True
     return False
 
@@ -80,8 +80,8 @@ async def test_four_workers_waste_no_more_than_the_steps_to_the_rung_that_is_fol
     assert len(endpoint.calls) == 400 + steps
 
 
-@pytest.mark.parametrize("first", [Lesson.OUT_OF_BOUNDS, OTHER])
-async def test_three_answers_are_wasted_where_only_the_lowest_rung_is_followed(first: Lesson) -> None:
+@pytest.mark.parametrize("first", [Adherence.OUT_OF_BOUNDS, OTHER])
+async def test_three_answers_are_wasted_where_only_the_lowest_rung_is_followed(first: Adherence) -> None:
     answers = dict.fromkeys(Rung, OTHER) | {START: first, LOWEST: USABLE}
     workers, endpoint = crew(MemoryDialects()), Endpoint(lambda rung: answers[rung])
     assert all(await asyncio.gather(*(item(workers[n % 4], endpoint) for n in range(40))))
@@ -97,7 +97,7 @@ async def test_a_worker_that_comes_later_finds_the_proven_rung_and_no_gate() -> 
     with later.turn("m") as one, later.turn("m") as another:
         await one.wait()
         await another.wait()
-        assert later.rung("m") is Rung.TEXT
+        assert later.next_rung("m") is Rung.TEXT
     await closed([first, later])
 
 
@@ -116,6 +116,18 @@ async def test_a_call_that_takes_long_lets_another_one_find_out() -> None:
         async with asyncio.timeout(10):
             await next_one.wait()
     await closed([first, second])
+
+
+async def test_the_end_of_a_call_wakes_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_dialects, "LOOK_AGAIN", (60.0, 60.0))
+    (dialects,) = crew(MemoryDialects(), 1)
+    with dialects.turn("m") as turn:
+        await turn.wait()
+        waiting = asyncio.create_task(item(dialects, Endpoint(only(START))))
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(10):
+        assert await waiting
+    await closed([dialects])
 
 
 async def test_a_wait_that_is_cancelled_leaves_no_lease_behind() -> None:
@@ -177,35 +189,35 @@ async def test_a_call_that_fails_or_is_cut_off_lets_the_next_one_in() -> None:
 async def test_an_endpoint_that_does_what_it_was_told_is_not_asked_one_by_one() -> None:
     """Though its answers could not be used yet: the operation refuses them for another reason."""
     (dialects,) = crew(MemoryDialects(), 1)
-    await dialects.heard("m", START, Lesson.FOLLOWED)
+    await dialects.record_answer("m", START, Adherence.FOLLOWED)
     with dialects.turn("m") as one, dialects.turn("m") as another:
         async with asyncio.timeout(5):
             await one.wait()
             await another.wait()
-    assert not dialects.learned("m").proven
+    assert not dialects.rung_state("m").proven
     await closed([dialects])
 
 
 async def test_answers_in_flight_from_before_a_step_do_not_step_again() -> None:
     store = MemoryDialects()
-    await store.exchange("m", Learned(), Learned(START, proven=True))
+    await store.exchange("m", RungState(), RungState(START, proven=True))
     workers = crew(store)
     for worker in workers:  # 32 answers of the old rung each
         for _ in range(32):
-            await worker.heard("m", START, OTHER)
-    assert await store.look("m") == Learned(Rung.JSON_OBJECT, unusable=1)
+            await worker.record_answer("m", START, OTHER)
+    assert await store.look("m") == RungState(Rung.JSON_OBJECT, unusable=1)
     await closed(workers)
 
 
 async def test_one_odd_record_and_its_repair_are_one_glitch() -> None:
     (dialects,) = crew(MemoryDialects(), 1)
-    await dialects.heard("m", START, USABLE)
+    await dialects.record_answer("m", START, USABLE)
     for _ in range(FEW - 1):
-        await dialects.heard("m", START, OTHER)
-        await dialects.heard("m", START, OTHER, repair=True)
-    assert dialects.learned("m") == Learned(proven=True)
-    await dialects.heard("m", START, OTHER)
-    assert dialects.rung("m") is Rung.JSON_OBJECT
+        await dialects.record_answer("m", START, OTHER)
+        await dialects.record_answer("m", START, OTHER, repair=True)
+    assert dialects.rung_state("m") == RungState(proven=True)
+    await dialects.record_answer("m", START, OTHER)
+    assert dialects.next_rung("m") is Rung.JSON_OBJECT
     await closed([dialects])
 
 
@@ -214,13 +226,13 @@ async def test_a_step_is_heard_by_the_others_without_a_bad_answer_of_their_own(
 ) -> None:
     monkeypatch.setattr(shared_dialects, "FRESH", 0.0)
     store = MemoryDialects()
-    await store.exchange("m", Learned(), Learned(START, proven=True))
+    await store.exchange("m", RungState(), RungState(START, proven=True))
     (listener,) = crew(store, 1)
     await item(listener, Endpoint(only(START)))
-    await store.exchange("m", Learned(START, proven=True), Learned(Rung.TEXT, proven=True))
+    await store.exchange("m", RungState(START, proven=True), RungState(Rung.TEXT, proven=True))
     await item(listener, Endpoint(only(START, Rung.TEXT)))  # looks again, beside the call
     await asyncio.sleep(0.01)
-    assert listener.rung("m") is Rung.TEXT
+    assert listener.next_rung("m") is Rung.TEXT
     await closed([listener])
 
 
@@ -238,7 +250,7 @@ async def test_after_a_day_one_call_tries_the_first_rung_anew(
     monkeypatch.setattr(shared_dialects, "FRESH", 0.0)
     clock = Clock()
     store = MemoryDialects(clock)
-    await store.exchange("m", Learned(), Learned(Rung.TEXT, proven=True))
+    await store.exchange("m", RungState(), RungState(Rung.TEXT, proven=True))
     clock.now = CLIMB_AFTER + 1
     workers = crew(store)
     endpoint = Endpoint(only(Rung.TEXT, *([START] if better else [])))
@@ -246,7 +258,7 @@ async def test_after_a_day_one_call_tries_the_first_rung_anew(
         await asyncio.gather(*(item(worker, endpoint) for worker in workers for _ in range(10)))
     await closed(workers)
     learned = await store.look("m")
-    assert learned == Learned(rung, proven=True)
+    assert learned == RungState(rung, proven=True)
     assert learned is not None
     assert not learned.due
     if not better:
@@ -256,22 +268,22 @@ async def test_after_a_day_one_call_tries_the_first_rung_anew(
 async def test_a_rung_that_never_gave_an_answer_is_no_knowledge_after_a_day() -> None:
     clock = Clock()
     store = MemoryDialects(clock)
-    await store.exchange("m", Learned(), Learned(LOWEST, unusable=3))
+    await store.exchange("m", RungState(), RungState(LOWEST, unusable=3))
     clock.now = CLIMB_AFTER + 1
     (dialects,) = crew(store, 1)
     assert await item(dialects, Endpoint(only(START)))
-    assert await store.look("m") == Learned(proven=True)
+    assert await store.look("m") == RungState(proven=True)
     await closed([dialects])
 
 
 async def test_a_model_is_hopeless_once_after_so_many_answers_and_then_again() -> None:
     store = MemoryDialects()
-    await store.exchange("m", Learned(), Learned(LOWEST))
+    await store.exchange("m", RungState(), RungState(LOWEST))
     one, other = (SharedDialects(store, hopeless_after=4) for _ in range(2))
     told = []
     for n in range(8):
         worker = (one, other)[n % 2]
-        await worker.heard("m", LOWEST, OTHER)
+        await worker.record_answer("m", LOWEST, OTHER)
         told.append(await worker.hopeless("m"))
     assert told == [None, None, None, 4, None, None, None, 4]
     await closed([one, other])
@@ -279,10 +291,10 @@ async def test_a_model_is_hopeless_once_after_so_many_answers_and_then_again() -
 
 async def test_one_good_answer_is_hope() -> None:
     store = MemoryDialects()
-    await store.exchange("m", Learned(), Learned(LOWEST))
+    await store.exchange("m", RungState(), RungState(LOWEST))
     dialects = SharedDialects(store, hopeless_after=4)
-    for lesson in [OTHER, OTHER, OTHER, USABLE, *[OTHER] * 10]:
-        await dialects.heard("m", LOWEST, lesson)
+    for adherence in [OTHER, OTHER, OTHER, USABLE, *[OTHER] * 10]:
+        await dialects.record_answer("m", LOWEST, adherence)
         assert await dialects.hopeless("m") is None
     await closed([dialects])
 
@@ -290,13 +302,13 @@ async def test_one_good_answer_is_hope() -> None:
 class Away(MemoryDialects):
     """A ledger that is away."""
 
-    async def look(self, model: str) -> Learned | None:
+    async def look(self, model: str) -> RungState | None:
         raise LedgerUnavailable("away")
 
     async def lease(self, model: str, holder: str) -> Leased:
         raise LedgerUnavailable("away")
 
-    async def exchange(self, model: str, seen: Learned, then: Learned) -> Learned:
+    async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
         raise LedgerUnavailable("away")
 
     async def release(self, model: str, holder: str) -> None:
@@ -308,18 +320,4 @@ async def test_without_the_store_a_process_finds_out_alone_one_by_one() -> None:
     async with asyncio.timeout(20):
         assert all(await asyncio.gather(*(item(dialects, endpoint) for _ in range(50))))
     assert (endpoint.wasted, endpoint.most) == (2, 1)
-    await dialects.close()
-
-
-async def test_a_store_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hanging(Away):
-        async def look(self, model: str) -> Learned | None:
-            await asyncio.Event().wait()
-            return None
-
-    monkeypatch.setattr(shared_dialects, "STORE_WITHIN", 0.01)
-    monkeypatch.setattr(shared_dialects, "CLOSED_WITHIN", 0.01)
-    dialects = SharedDialects(Hanging())
-    async with asyncio.timeout(10):
-        assert await item(dialects, Endpoint(only(START)))
     await dialects.close()

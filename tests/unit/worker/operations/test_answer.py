@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from courses import Model, Played, in_order, play
+from programs import Model, Played, in_order, play
 from tamis_schemas import ErrorKind
 from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
@@ -38,7 +38,7 @@ def scored(score: float, *suggestions: str, reasoning: str = "because") -> dict[
 
 
 def run(model: Model, item: dict[str, Any] | None = None, **changes: Any) -> Played:
-    return play(answer.course(Answer(**GIVEN | changes), item or {}), model)
+    return play(answer.program(Answer(**GIVEN | changes), item or {}), model)
 
 
 def outcome(played: Played) -> AnswerResult:

@@ -23,7 +23,7 @@ from tamis_schemas import (
 )
 from tamis_worker.evaluation import recall
 from tamis_worker.llm.schema_dialect import bounded, portable
-from tamis_worker.operations import course, extract, extract_fields, fitted
+from tamis_worker.operations import extract, extract_fields, fitted, program_of
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 from tamis_worker.operations.program import Answered, EvaluationFailed, Question, Unanswered
 
@@ -51,7 +51,7 @@ SECOND = FOUND | {"chunk_number": 2, "evidence": "They were randomised to aspiri
 
 
 def begun(operation: Operation, item: Item, **options: Any) -> tuple[Any, Question[Any]]:
-    asking = course(operation, item, **options)
+    asking = program_of(operation, item, **options)
     (question,) = next(asking)
     return asking, question
 
@@ -104,6 +104,12 @@ def test_an_item_without_chunks_is_asked_about_as_ever(operation: Any, item: dic
     assert "extractions" not in question.schema["properties"]
     assert question.messages[0].content == module.SYSTEM
     assert question.tokens == 0
+
+
+@pytest.mark.parametrize(("operation", "values"), [(SIZE, 1), (FIELDS, 3)])
+def test_an_answer_has_tokens_for_the_extractions_of_each_value(operation: Operation, values: int) -> None:
+    _, question = begun(operation, ITEM)
+    assert question.tokens == 1_024 + 300 * values
 
 
 def test_other_operations_are_shown_chunks_as_a_field_like_any_other() -> None:

@@ -54,9 +54,9 @@ def test_every_judgement_is_told_by_the_formula_that_gave_it(kind: str) -> None:
     operation = Judge(guidelines="g")
     item = {"value": "adult", "confidence": 0.9, "reasoning": "r", "context": "c"}
     for hundredths in range(0, 101, 5):
-        course = judge.course(operation, item)
-        next(course)
+        program = judge.program(operation, item)
+        next(program)
         answer = {"issue": None, "evidence_type": kind, "quality_score": hundredths / 100, "is_valid": True}
         with pytest.raises(StopIteration) as ended:
-            course.send((Answered(parse(answer)),))
+            program.send((Answered(parse(answer)),))
         assert "another release" not in told(operation, ended.value.value)

@@ -112,7 +112,7 @@ CRITERIA = SearchCriteria(research_question="Q?", inclusion_criteria=["adults"])
 def test_every_prompt_keeps_its_structure_and_tells_the_model_what_is_missing(operation: Operation) -> None:
     whole = fitted(operation, LONG, 100_000)
     short = fitted(operation, LONG, 600)
-    before, after = (next(operations.course(operation, one.item, shown=one.shown))[0] for one in (whole, short))
+    before, after = (next(operations.program_of(operation, one.item, shown=one.shown))[0] for one in (whole, short))
     assert "THE END OF IT" in before.messages[1].content
     text = after.messages[1].content
     assert "THE END OF IT" not in text
@@ -124,7 +124,7 @@ def test_every_prompt_keeps_its_structure_and_tells_the_model_what_is_missing(op
 def test_a_quote_is_looked_up_in_the_whole_record() -> None:
     operation = Inclusion(criteria=CRITERIA)
     short = fitted(operation, LONG, 600)
-    (question,) = next(operations.course(operation, short.item, shown=short.shown))
+    (question,) = next(operations.program_of(operation, short.item, shown=short.shown))
     evaluation = question.parse(
         {
             "rationale": "r",
@@ -148,5 +148,5 @@ def test_a_judge_checks_what_is_cited_in_the_whole_reasoning() -> None:
     short = fitted(operation, item, 500)
     assert set(short.cut) == {"reasoning"}  # of the context the judge sees the first 2,000 characters, as specified
     with pytest.raises(StopIteration) as ended:  # without a question: nobody sent a batch of 9
-        next(operations.course(operation, short.item, shown=short.shown))
+        next(operations.program_of(operation, short.item, shown=short.shown))
     assert ended.value.value.detail.evidence_type == "inappropriate"

@@ -129,9 +129,9 @@ def check_structure(asked: Asked, item: Item, harmless: Item) -> None:
 
 
 @by_operation
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_abstract_changes_its_own_line_and_nothing_else(asked: Asked, text: str) -> None:
-    check_structure(asked, {"title": "Mice", "abstract": text}, {"title": "Mice", "abstract": "harmless"})
+def test_a_hostile_abstract_changes_its_own_line_and_nothing_else(asked: Asked) -> None:
+    for text in HOSTILE.values():
+        check_structure(asked, {"title": "Mice", "abstract": text}, {"title": "Mice", "abstract": "harmless"})
 
 
 @by_operation

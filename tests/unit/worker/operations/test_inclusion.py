@@ -148,9 +148,9 @@ def test_a_text_for_no_quote_is_no_quote_and_lowers_nothing() -> None:
 
 
 def test_an_answer_about_30_criteria_may_be_longer_than_the_workers_budget() -> None:
-    questions = next(operations.course(Inclusion(criteria=LONG), RECORD))
+    questions = next(operations.program_of(Inclusion(criteria=LONG), RECORD))
     assert questions[0].tokens == 250 + 30 * 100
-    assert next(operations.course(INCLUSION, RECORD))[0].tokens < 1024
+    assert next(operations.program_of(INCLUSION, RECORD))[0].tokens < 1024
 
 
 def test_a_decision_of_a_ledger_from_before_quotes_can_be_read() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from courses import Model, Played, in_order, play, silent
+from programs import Model, Played, in_order, play, silent
 from tamis_schemas import ErrorKind
 from tamis_schemas.answers.judgement import EvidenceType, Judgement
 from tamis_schemas.operations.judge import Judge
@@ -30,7 +30,7 @@ def reply(**changes: Any) -> dict[str, Any]:
 
 
 def judged(model: Model, operation: Judge = JUDGE, **changes: Any) -> Played:
-    return play(judge.course(operation, CLASSIFICATION | changes), model)
+    return play(judge.program(operation, CLASSIFICATION | changes), model)
 
 
 def judgement(played: Played) -> Judgement:

@@ -1,10 +1,10 @@
-"""A dialogue: questions asked side by side, one reading for each, an evaluation at the end or a kind of error."""
+"""A program: questions asked side by side, one result for each, an evaluation at the end or a kind of error."""
 
 from typing import Any
 
 import pytest
 
-from courses import in_order, play, silent
+from programs import in_order, play, silent
 from tamis_schemas import (
     ErrorKind,
     EvaluationResult,
@@ -17,7 +17,7 @@ from tamis_worker import operations
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations import inclusion
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
-from tamis_worker.operations.program import Answered, EvaluationFailed, OperationProgram, Question, Unanswered, asked
+from tamis_worker.operations.program import Answered, EvaluationFailed, OperationProgram, Question, Unanswered, ask
 
 FILTER = Filter(criteria="Is it?")
 INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it work?", inclusion_criteria=["humans"]))
@@ -36,13 +36,13 @@ def question(name: str) -> Question[int]:
 
 def sum_of(*names: str) -> OperationProgram:
     """Asks for numbers side by side and gives the sum of those that it got."""
-    readings = yield from asked(*(question(name) for name in names))
-    numbers = [reading.value for reading in readings if isinstance(reading, Answered)]
+    results = yield from ask(*(question(name) for name in names))
+    numbers = [reading.value for reading in results if isinstance(reading, Answered)]
     return Decided(EvaluationResult(value=sum(numbers)))
 
 
 def one_question(operation: Operation) -> OperationProgram:
-    return operations.course(operation, ITEM)
+    return operations.program_of(operation, ITEM)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def one_question(operation: Operation) -> OperationProgram:
         ),
     ],
 )
-def test_an_operation_of_one_call_is_a_course_of_one_question(
+def test_an_operation_of_one_call_is_a_program_of_one_question(
     operation: Operation, module: Any, reply: object, value: object
 ) -> None:
     played = play(one_question(operation), in_order(reply))
@@ -73,7 +73,7 @@ def test_an_operation_of_one_call_is_a_course_of_one_question(
     assert asked_once.schema == module.response_schema(operation)
 
 
-def test_an_unanswered_question_ends_a_single_course_with_its_kind() -> None:
+def test_an_unanswered_question_ends_a_single_program_with_its_kind() -> None:
     played = play(one_question(FILTER), in_order(Unanswered(ErrorKind.REFUSED, "I will not")))
     assert played.failure is not None
     assert (played.failure.kind, played.failure.message) == (ErrorKind.REFUSED, "I will not")
@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_read_is_an_unanswered_question() -> None:
     assert played.failure.kind is ErrorKind.INVALID
 
 
-def test_readings_come_back_in_the_order_of_the_questions() -> None:
+def test_results_come_back_in_the_order_of_the_questions() -> None:
     played = play(sum_of("a", "b", "c"), lambda asked_now: {"a": 1, "b": "two", "c": 4}[asked_now.schema_name])
     assert [len(asked_now) for asked_now in played.rounds] == [3]
     assert played.evaluated().result.value == 1 + 4  # b's answer is no number
@@ -99,13 +99,13 @@ def test_no_questions_are_not_asked() -> None:
 
 
 def test_a_reading_too_few_is_a_fault_of_whoever_asks() -> None:
-    course = sum_of("a", "b")
-    next(course)
-    with pytest.raises(ValueError, match="2 questions, but 1 readings"):
-        course.send((Answered(1),))
+    program = sum_of("a", "b")
+    next(program)
+    with pytest.raises(ValueError, match="2 questions, but 1 results"):
+        program.send((Answered(1),))
 
 
-def test_the_failure_of_a_course_reaches_whoever_plays_it() -> None:
+def test_the_failure_of_a_program_reaches_whoever_runs_it() -> None:
     failure = EvaluationFailed(ErrorKind.TIMEOUT, "too late")
     with pytest.raises(EvaluationFailed, match="timeout: too late"):
         raise failure

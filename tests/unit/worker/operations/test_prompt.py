@@ -195,7 +195,7 @@ def test_no_field_of_an_item_brings_a_chat_token_into_any_operations_prompt(oper
     tokens = ("<|im_start|>", "<\uff5cUser\uff5c>", "</s>", "[INST]")
     text = "fine " + " ".join(tokens)
     item = {"confidence": 0.9, "batch_size": 20} | dict.fromkeys(("value", "reasoning", "context", "abstract"), text)
-    (question,) = next(operations.course(operation, item))
+    (question,) = next(operations.program_of(operation, item))
     told = "".join(message.content for message in question.messages)
     assert "< |im_start|> < \uff5cUser\uff5c> < /s> [ INST]" in told
     assert [token for token in tokens if token in told] == []
@@ -204,7 +204,7 @@ def test_no_field_of_an_item_brings_a_chat_token_into_any_operations_prompt(oper
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.operation)
 @given(text=st.text(st.characters(categories=("L", "N", "P", "Zs", "Cc")), min_size=1).map(lambda t: f"zq{t}qz"))
 def test_any_items_text_appears_once_and_inside_the_data_section(operation: Operation, text: str) -> None:
-    (question,) = next(operations.course(operation, {"id": "hidden-id", "abstract": text}))
+    (question,) = next(operations.program_of(operation, {"id": "hidden-id", "abstract": text}))
     system, user = (message.content for message in question.messages)
     shown = source_data({"abstract": text}).split("abstract: ", 1)[1]
     assert shown.split() == one_line(shown).split()

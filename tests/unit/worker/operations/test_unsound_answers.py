@@ -162,9 +162,6 @@ def contents(asked: Asked) -> dict[str, str]:
     return made
 
 
-UNSOUND = {(asked.name, name): (asked, text) for asked in SEVEN for name, text in contents(asked).items()}
-
-
 def test_there_are_60_of_them_for_each_of_the_seven_operations_and_no_two_alike() -> None:
     assert {asked.name for asked in SEVEN} == set(map(operation_name, OPERATIONS))
     for asked in SEVEN:
@@ -179,12 +176,24 @@ def test_what_they_are_made_of_decides(asked: Asked) -> None:
     assert asked.decide(asked.text()) != asked.decide(json.dumps(asked.other))
 
 
-@pytest.mark.parametrize(("asked", "text"), UNSOUND.values(), ids=[": ".join(key) for key in UNSOUND])
-def test_an_unsound_answer_decides_nothing_and_says_in_one_line_why(asked: Asked, text: str) -> None:
-    with pytest.raises((Malformed, InvalidAnswer)) as caught:
+@pytest.mark.parametrize("asked", SEVEN, ids=lambda asked: asked.name)
+def test_an_unsound_answer_decides_nothing_and_says_in_one_line_why(asked: Asked) -> None:
+    refused = {name: refusal(asked, text) for name, text in contents(asked).items()}
+    assert [name for name, why in refused.items() if why is None] == []  # it decided
+    assert {name: why for name, why in refused.items() if why is not None and not is_short_line(why)} == {}
+
+
+def refusal(asked: Asked, text: str) -> str | None:
+    """Why an operation refuses an answer; None where it decides by it."""
+    try:
         asked.decide(text)
-    assert 0 < len(str(caught.value)) < 500
-    assert len(str(caught.value).splitlines()) == 1
+    except (Malformed, InvalidAnswer) as error:
+        return str(error)
+    return None
+
+
+def is_short_line(why: str) -> bool:
+    return 0 < len(why) < 500 and len(why.splitlines()) == 1
 
 
 GENERATED = json.dumps({"answer": "The trial shows an effect."})

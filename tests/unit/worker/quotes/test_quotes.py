@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_schemas.answers.results import Quote, QuoteState
-from tamis_worker.quotes import quotes
-from tamis_worker.quotes.quotes import NOTHING, QuotedRecord, lowered
+from tamis_worker.quotes import field_match, quotes
+from tamis_worker.quotes.quotes import NO_QUOTE_PHRASES, QuotedRecord, confidence_after
 
 ABSTRACT = (
     "BACKGROUND: Fewer than half of the patients \u201crecover fully\u201d.\n  METHODS: We randomised 118 adults (mean "
@@ -100,7 +100,7 @@ def test_what_the_record_does_not_say_is_not_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  ", '""', "...", "-", "null", "None.", "N/A", "Not mentioned", *sorted(NOTHING)]
+    "text", ["", "  ", '""', "...", "-", "null", "None.", "N/A", "Not mentioned", *sorted(NO_QUOTE_PHRASES)]
 )
 def test_a_text_that_says_that_there_is_no_quote_is_none(text: str) -> None:
     assert find(text) is None
@@ -230,7 +230,7 @@ def test_thirty_quotes_of_a_record_of_one_megabyte_are_checked_within_the_bound(
 def test_a_quote_that_is_too_long_to_compare_must_stand_there_word_for_word(
     monkeypatch: pytest.MonkeyPatch, longest: int, state: QuoteState
 ) -> None:
-    monkeypatch.setattr(quotes, "LONGEST", longest)
+    monkeypatch.setattr(field_match, "LONGEST", longest)
     quote = find("Treatment was well tolerated by any of the participants")  # 55 characters
     assert quote is not None
     assert quote.state is state
@@ -272,13 +272,13 @@ def made(*found: bool) -> list[Quote]:
 def test_a_quote_that_is_not_there_lowers_the_confidence(
     confidence: float, given_quotes: list[Quote], left: float
 ) -> None:
-    assert lowered(confidence, given_quotes) == pytest.approx(left)
+    assert confidence_after(confidence, given_quotes) == pytest.approx(left)
 
 
 @given(st.floats(0, 1), st.lists(st.booleans(), max_size=30))
 def test_more_invented_quotes_never_leave_more_and_never_less_than_half(confidence: float, found: list[bool]) -> None:
-    left = lowered(confidence, made(*found))
+    left = confidence_after(confidence, made(*found))
     assert confidence / 2 - 1e-12 <= left <= confidence
     worse = [False, *sorted(found)[1:]]
     if found:
-        assert lowered(confidence, made(*worse)) <= left
+        assert confidence_after(confidence, made(*worse)) <= left

@@ -11,7 +11,7 @@ import yaml
 from prometheus_client import Metric
 from sqlalchemy import create_engine
 
-from tamis_producer.gateway.metrics import Metrics as Gateway
+from tamis_producer.gateway.metrics import GatewayMetrics as Gateway
 from tamis_worker.telemetry.gauges import Present, QueueDepths
 from tamis_worker.telemetry.metrics import Metrics
 

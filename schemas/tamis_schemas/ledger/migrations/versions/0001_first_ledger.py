@@ -6,8 +6,6 @@ from sqlalchemy.dialects import postgresql
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 # As `tamis_schemas.batches.status` has them at this revision: the ledger itself refuses any other step, whoever takes it.
@@ -174,17 +172,3 @@ def upgrade() -> None:
     )
     _refuse_other_steps("items", ITEM_STEPS)
     _refuse_other_steps("batches", BATCH_STEPS)
-
-
-def downgrade() -> None:
-    """Drop every table, with all that they hold."""
-    op.drop_table("summaries")
-    op.drop_index("ix_shards_open", table_name="shards", postgresql_where=sa.text("state <> 'aggregated'"))
-    op.drop_table("shards")
-    op.drop_table("items")
-    op.drop_table("workers")
-    op.drop_table("llm_cache")
-    op.drop_table("results")
-    op.drop_index("ix_batches_created_at", table_name="batches")
-    op.drop_table("batches")
-    op.execute("DROP FUNCTION refuse_transition()")

@@ -43,13 +43,3 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_exclusions_batches"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("batch_id", "idx", name=op.f("pk_exclusions")),
     )
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold."""
-    op.drop_table("exclusions")
-    op.drop_column("items", "origin")
-    op.drop_column("batches", "stage")
-    op.drop_column("batches", "review_id")
-    op.drop_column("batches", "source")
-    op.drop_table("reviews")

@@ -1,4 +1,4 @@
-"""Why a batch is paused, its priority and lane, and what its items cost.
+"""The reason of a pause, a batch's priority and lane, and the cost of its items.
 
 Revision ID: 0003
 Revises: 0002
@@ -32,12 +32,3 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_spending_batches"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("batch_id", name=op.f("pk_spending")),
     )
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold."""
-    op.drop_table("spending")
-    for column in ("cost", "reasoning_tokens", "cached_tokens"):
-        op.drop_column("results", column)
-    for column in ("max_cost", "lane", "priority", "pause"):
-        op.drop_column("batches", column)

@@ -1,4 +1,4 @@
-"""What earlier rounds failed with, how workers are, what was repaired, and what of an item was not sent.
+"""Failures of earlier rounds, the state of workers, repairs, and the parts of an item that were not sent.
 
 Revision ID: 0004
 Revises: 0003
@@ -46,13 +46,3 @@ def upgrade() -> None:
     op.add_column("workers", sa.Column("judges_from", INSTANT, nullable=True))
     op.add_column("workers", sa.Column("judges_until", INSTANT, nullable=True))
     op.add_column("results", sa.Column("cut", sa.JSON(), nullable=True))
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold."""
-    op.drop_column("results", "cut")
-    states = ("judges_until", "judges_from", "progress_at", "reason", "state_since", "state")
-    for column in (*states, "version", "in_flight", "concurrency", "pid", "host"):
-        op.drop_column("workers", column)
-    op.drop_table("repairs")
-    op.drop_table("past_failures")

@@ -1,4 +1,4 @@
-"""What metrics say of results, what people decided and checked, a batch's trace, and the keys of the gateway.
+"""Evaluations by metrics, people's decisions and audits, a batch's trace, and the keys of the gateway.
 
 Revision ID: 0005
 Revises: 0004
@@ -108,11 +108,3 @@ def upgrade() -> None:
         sa.Column("revoked_at", INSTANT, nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_api_keys")),
     )
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold."""
-    for table in ("api_keys", "audit_decisions", "audit_items", "audits", "overrides", "evaluations"):
-        op.drop_table(table)
-    op.execute("DROP FUNCTION refuse_change()")
-    op.drop_column("batches", "traceparent")

@@ -1,4 +1,4 @@
-"""How endpoints are asked, how a batch steers the model, and what a bill is made of.
+"""The dialects of endpoints, the steering of a batch, and the parts of a bill.
 
 Revision ID: 0006
 Revises: 0005
@@ -13,7 +13,6 @@ down_revision = "0005"
 INSTANT = sa.DateTime(timezone=True)
 # One statement: the table is written anew once.
 WIDER = "ALTER TABLE results ALTER COLUMN prompt_tokens TYPE bigint, ALTER COLUMN completion_tokens TYPE bigint, ALTER COLUMN cached_tokens TYPE bigint, ALTER COLUMN reasoning_tokens TYPE bigint"
-NARROWER = "ALTER TABLE results ALTER COLUMN prompt_tokens TYPE integer, ALTER COLUMN completion_tokens TYPE integer, ALTER COLUMN cached_tokens TYPE integer, ALTER COLUMN reasoning_tokens TYPE integer"
 
 
 def upgrade() -> None:
@@ -40,13 +39,3 @@ def upgrade() -> None:
     op.add_column("results", sa.Column("tier", sa.Text(), nullable=True))
     op.add_column("results", sa.Column("deviations", sa.JSON(), nullable=True))
     op.execute(WIDER)
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold; counts beyond 32 bits stand in the way."""
-    op.execute(NARROWER)
-    for column in ("deviations", "tier", "unanswered", "cache_write_tokens"):
-        op.drop_column("results", column)
-    op.drop_column("items", "lost_claims")
-    op.drop_column("batches", "steering")
-    op.drop_table("dialects")

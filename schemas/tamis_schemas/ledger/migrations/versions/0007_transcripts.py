@@ -1,4 +1,4 @@
-"""What was asked and answered for each item, and the texts that all questions of a batch have in common.
+"""Transcripts of each item, and the texts that all questions of a batch have in common.
 
 Revision ID: 0007
 Revises: 0006
@@ -42,9 +42,3 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["batch_id"], ["batches.id"], name=op.f("fk_prompts_batches"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("batch_id", "sha256", name=op.f("pk_prompts")),
     )
-
-
-def downgrade() -> None:
-    """Take them away again, with all that they hold."""
-    op.drop_table("prompts")
-    op.drop_table("transcripts")

@@ -1,4 +1,4 @@
-"""Who submitted what, on whose behalf, and whom to tell.
+"""The submitter of a batch, the key that it came with, and the callback.
 
 Revision ID: 0008
 Revises: 0007
@@ -35,15 +35,3 @@ def upgrade() -> None:
     op.add_column("api_keys", sa.Column("models", sa.JSON(), nullable=True))
     op.add_column("api_keys", sa.Column("monthly_cost", MONEY, nullable=True))
     op.add_column("api_keys", sa.Column("callback", sa.JSON(), nullable=True))
-
-
-def downgrade() -> None:
-    """Take them away again; a key that two have used stands in the way."""
-    for column in ("callback", "monthly_cost", "models"):
-        op.drop_column("api_keys", column)
-    op.drop_index("uq_batches_idempotency_key", table_name="batches")
-    op.create_unique_constraint(op.f("uq_batches_idempotency_key"), "batches", ["idempotency_key"])
-    op.drop_index("ix_batches_by_key", table_name="batches")
-    op.drop_index("ix_batches_listed", table_name="batches")
-    for column in ("callback", "service", "api_key_id"):
-        op.drop_column("batches", column)

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - every statement is put together from constants
-"""What changes while a batch runs, apart from what its items are; and counters, kept by whatever changes a state.
+"""The changing part of items, apart from their payloads; and counters, kept by whatever changes a state.
 
 `items` becomes `payloads`, where it lies: nothing heavy is read or written. Its changing columns move to `item_states`,
 narrow rows with room on their page for the next version. A view `items` takes the statements of the release before.
@@ -288,48 +288,3 @@ def _name_tallies() -> None:
         f"CREATE TABLE tallies (batch_id uuid NOT NULL, round integer NOT NULL, backend integer NOT NULL, {columns}, "
         "CONSTRAINT pk_tallies PRIMARY KEY (batch_id, round, backend)) WITH (fillfactor = 50)"
     )
-
-
-def downgrade() -> None:
-    """Put the columns back to the payloads, all of which are written anew."""
-    op.execute("DROP VIEW items")
-    for name, _, _, _ in INDEXES:
-        op.execute(f"DROP INDEX {name}")
-    op.execute("DROP TRIGGER forget_tallies ON batches")
-    for event in ("insert", "update", "delete"):
-        op.execute(f"DROP TRIGGER tally_{event} ON results")
-    op.execute("DROP TABLE tallies")
-    op.execute(
-        "ALTER TABLE payloads ADD item_id text, ADD state text NOT NULL DEFAULT 'pending', "
-        "ADD attempts integer NOT NULL DEFAULT 0, ADD fence integer NOT NULL DEFAULT 0, "
-        "ADD lost_claims integer NOT NULL DEFAULT 0, ADD worker text, ADD claimed_at timestamptz, "
-        "ADD republished_at timestamptz"
-    )
-    columns = ("item_id", *CHANGING)
-    op.execute(
-        f"UPDATE payloads p SET {', '.join(f'{name} = s.{name}' for name in columns)} FROM item_states s "
-        "WHERE s.batch_id = p.batch_id AND s.idx = p.idx"
-    )
-    states = ", ".join(f"'{state}'" for state in STATES)
-    steps = ", ".join(f"'{before}>{after}'" for before, after in STEPS)
-    for statement in (
-        "ALTER TABLE payloads RENAME TO items",
-        "ALTER TABLE items ALTER item_id SET NOT NULL",
-        f"ALTER TABLE items ADD CONSTRAINT ck_items_state_known CHECK (state IN ({states}))",
-        "ALTER TABLE items RENAME CONSTRAINT pk_payloads TO pk_items",
-        "ALTER TABLE items RENAME CONSTRAINT fk_payloads_batches TO fk_items_batches",
-        "CREATE TRIGGER legal_transitions BEFORE UPDATE OF state ON items FOR EACH ROW "
-        f"WHEN (OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({steps})) "
-        "EXECUTE FUNCTION refuse_transition()",
-        *(
-            f"ALTER TABLE {table} DROP CONSTRAINT fk_{table}_items, ADD CONSTRAINT fk_{table}_items "
-            "FOREIGN KEY (batch_id, idx) REFERENCES items (batch_id, idx) ON DELETE CASCADE"
-            for table in ("transcripts", "overrides")
-        ),
-        "DROP TABLE item_states",
-        *(
-            f"DROP FUNCTION {name}"
-            for name in ("write_item", "tally_item_states", "tally_results", "settle_tallies", "forget_tallies")
-        ),
-    ):
-        op.execute(statement)

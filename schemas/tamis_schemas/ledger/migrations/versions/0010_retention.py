@@ -1,4 +1,4 @@
-"""What is kept how long, and views for people who ask in SQL.
+"""Retention of batches, and views for people who ask in SQL.
 
 Revision ID: 0010
 Revises: 0009
@@ -146,18 +146,3 @@ def upgrade() -> None:
     op.execute(STAYS_PURGED)
     op.execute(RATES)
     op.execute(ITEM_DECISIONS)
-
-
-def downgrade() -> None:
-    """Take them away again."""
-    op.execute("DROP VIEW item_decisions")
-    op.execute("DROP VIEW pass_rates")
-    for trigger in ("DROP TRIGGER stays_purged ON batches", "DROP TRIGGER results_go_too ON batches"):
-        op.execute(trigger)
-    op.execute("DROP FUNCTION refuse_purged()")
-    op.execute("DROP FUNCTION delete_results()")
-    op.drop_index("ix_llm_cache_created_at", table_name="llm_cache")
-    op.drop_index("ix_batches_purging", table_name="batches")
-    op.drop_column("batches", "restored_at")
-    for table in ("batches", "reviews"):
-        op.drop_column(table, "purging_at")

@@ -1,4 +1,4 @@
-"""Whom to tell what, and whether it was told.
+"""Webhooks: the receivers, and the deliveries.
 
 Revision ID: 0011
 Revises: 0010
@@ -114,19 +114,3 @@ def upgrade() -> None:
     op.create_index("uq_webhooks_failing", "webhooks", ["batch_id", "round"], unique=True, postgresql_where=failing)
     for statement in (WANTED, TELL, OF_STATES, OF_FAILURES, OF_KEYS, *TRIGGERS):
         op.execute(statement)
-
-
-def downgrade() -> None:
-    """Take them away again, with all that was not told yet."""
-    op.execute("DROP TRIGGER callback_of_key ON batches")
-    op.execute("DROP TRIGGER told ON batches")
-    op.execute("DROP TRIGGER told ON summaries")
-    for function in (
-        "take_callback()",
-        "tell_failures()",
-        "tell_state()",
-        "tell_of_batch(batches, text)",
-        "webhook_wanted(json, text)",
-    ):
-        op.execute(f"DROP FUNCTION {function}")
-    op.drop_table("webhooks")

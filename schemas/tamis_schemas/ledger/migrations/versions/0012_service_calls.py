@@ -45,11 +45,3 @@ def upgrade() -> None:
     """Tell by triggers, so that workers of the release before tell it too."""
     for statement in (TELL_CALLS, CALLS_TOLD, TELL_BATCH, BATCH_TOLD):
         op.execute(statement)
-
-
-def downgrade() -> None:
-    """Tell nobody."""
-    op.execute("DROP TRIGGER batches_told ON batches")
-    op.execute("DROP TRIGGER results_told ON results")
-    op.execute("DROP FUNCTION tell_batch()")
-    op.execute("DROP FUNCTION tell_calls()")

@@ -1,0 +1,17 @@
+from .client.async_batch import AsyncBatch as AsyncBatch
+from .client.async_client import AsyncClient as AsyncClient
+from .client.async_review import AsyncReview as AsyncReview
+from .client.batch import Batch as Batch
+from .client.client import Client as Client
+from .client.review import Review as Review
+from .config.settings import ProducerSettings as ProducerSettings
+from .intake import read_records as read_records
+from .intake import write_records as write_records
+from .ledger.batch_view import BatchView as BatchView
+from .ledger.batch_view import ReviewView as ReviewView
+from .screening.initial_filter import InitialFilter as InitialFilter
+from .services.evaluation_service import AIEvaluationService as AIEvaluationService
+from .services.evaluation_service import get_ai_evaluation_service as get_ai_evaluation_service
+from .services.inclusion_evaluator import InclusionEvaluator as InclusionEvaluator
+from .services.iterative_answer import IterativeAnswerService as IterativeAnswerService
+from .submission.item_conversion import to_item as to_item

@@ -1,0 +1,89 @@
+"""Agreement of the software's decisions with those of humans, on the records that both decided."""
+
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
+
+from tamis_schemas import Audit, InclusionStatus, InvalidRequest
+from tamis_schemas.ledger import batches
+from tamis_schemas.operations import kind_of, verdict
+from tamis_schemas.values.frozen import Frozen
+
+from ..ledger import read_audits
+from ..ledger.overrides import standing
+from ..quality import Agreement, agreement
+from .final_outcome import Outcome, outcomes
+
+INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
+_SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE: EXCLUDE}
+
+SELECTED = (
+    "Overridden records are no random sample: people looked at them for a reason, so the agreement on them says little "
+    "about the others."
+)
+DRAWN = (
+    "Audited records are a random sample, of exclusions alone: the software says the same of all of them, so kappa "
+    "cannot tell agreement from chance there; the observed agreement, AC1 and the audit's own bound can be read."
+)
+
+
+class AgreementFigures(Frozen):
+    """The agreement of software and humans, apart for records that people chose and records that were drawn."""
+
+    overrides: Agreement  # on records with a standing human decision, confirmations among them
+    audits: Agreement  # on records of the samples of exclusions
+    together: Agreement  # each record once; the override counts where there are both
+    undecided: int = 0  # left out: the software had no decision (uncertain, failed, cancelled, a duplicate)
+
+
+def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
+    """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
+    operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
+    if not kind_of(operation).decides():
+        raise InvalidRequest(
+            f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
+        )
+    overridden, audits = _overridden(connection, batch_id), read_audits(connection, batch_id)
+    places = set(overridden) | {item.index for audit in audits for item in audit.items}
+    return figures(_system(connection, batch_id, operation, places), overridden, audits)
+
+
+def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
+    """The figures from decisions by place: the software's, those of overrides, and the audits."""
+    audited = {
+        item.index: INCLUDE if item.include else EXCLUDE
+        for audit in audits
+        for item in audit.items
+        if item.include is not None
+    }
+    together = audited | overridden
+    return AgreementFigures(
+        overrides=_agreement(system, overridden),
+        audits=_agreement(system, audited),
+        together=_agreement(system, together),
+        undecided=sum(index not in system for index in together),
+    )
+
+
+def two_places(value: float) -> str:
+    """A figure as it is shown; nothing is -0.00."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def _agreement(system: dict[int, str], human: dict[int, str]) -> Agreement:
+    pairs = [(system[index], decision) for index, decision in sorted(human.items()) if index in system]
+    return agreement(pairs, categories=(INCLUDE, EXCLUDE))
+
+
+def _system(connection: Connection, batch_id: UUID, operation: str, places: Collection[int]) -> dict[int, str]:
+    each = outcomes(batch_id, operation).subquery("each")
+    there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
+    rows = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
+    return {row.idx: _SAID[row.system] for row in rows}
+
+
+def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
+    human = standing(batch_id)
+    rows = connection.execute(select(human.c.idx, human.c.value))
+    return {row.idx: INCLUDE if verdict(row.value) else EXCLUDE for row in rows}

@@ -1,0 +1,1 @@
+from .initial_filter import InitialFilter as InitialFilter

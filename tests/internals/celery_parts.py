@@ -1,0 +1,301 @@
+"""Celery's parts: its result backend for chords, its messages, and the worker around the consumer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import fakeredis
+import kombu
+from celery import Celery, bootsteps
+from celery.app import trace
+from celery.apps.worker import Worker
+from celery.events import EventDispatcher
+from celery.exceptions import WorkerShutdown, WorkerTerminate
+from celery.result import AsyncResult
+from celery.worker import control, state, strategy
+from celery.worker.consumer import Consumer, Gossip, Mingle
+from celery.worker.consumer.delayed_delivery import DelayedDelivery
+from kombu.asynchronous import Hub
+
+from tamis_producer import ProducerSettings
+from tamis_producer.transport.broker import make_app
+from tamis_producer.transport.chord_backend import ChordBackend
+from tamis_worker.celery_adapter.consumer import ConsumerWithoutDelayQueues
+
+from . import Contract, parameters, takes
+
+SETTINGS = ProducerSettings(broker_url="redis://h/0", database_url="postgresql+psycopg://h/d")
+CELERY = Contract()
+internal = CELERY.internal
+
+
+def backend() -> Any:
+    with_redis = make_app(SETTINGS).backend
+    with_redis.__dict__["client"] = fakeredis.FakeRedis()
+    return with_redis
+
+
+class Request:
+    """What Celery asks of a request in its sets; it takes a delivery for one."""
+
+    id = "an id"
+    name = "a name"
+
+    def info(self, safe: bool = False) -> dict[str, object]:
+        return {"id": self.id, "safe": safe}
+
+
+def consumer_of(app: Celery, hub: Hub) -> Any:
+    """A consumer that is not connected, with eight messages at once."""
+    around = {
+        "controller": SimpleNamespace(use_eventloop=True, state=state),
+        "pool": SimpleNamespace(is_green=False, apply_async=print),
+    }
+    return ConsumerWithoutDelayQueues(print, app=app, hub=hub, timer=hub.timer, initial_prefetch_count=8, **around)
+
+
+def dispatcher() -> Any:
+    """One that keeps events of tasks back, as in a worker."""
+    app = Celery(broker="memory://", set_as_current=False)
+    return EventDispatcher(kombu.Connection("memory://"), app=app, buffer_group=["task"])
+
+
+def sent_and_received() -> Any:
+    """An item's message after its way through a broker in this process."""
+    app = Celery(broker="memory://", set_as_current=False)
+    app.backend.on_task_call = fails  # what would subscribe to the result: not called where nobody asks for it
+    chord = {"group_id": "g", "group_index": 4, "chord": {"task": "the body"}}
+    names = {"argsrepr": "b#7", "kwargsrepr": "{}", "headers": {"traceparent": "00"}}
+    app.send_task("a name", ("b", 7), task_id="an id", queue="q", ignore_result=True, retry=False, **names, **chord)
+    with app.connection_for_read() as connection:
+        return app.amqp.queues["q"](connection.default_channel).get(no_ack=True)
+
+
+def fails(*_: object) -> None:
+    raise AssertionError("this is not called")
+
+
+class Strategy:
+    """An object in the place of a class, as ours is."""
+
+    def __call__(self, *args: object) -> tuple[object, ...]:
+        return args
+
+
+@contextmanager
+def held(requests: Any, request: Request) -> Iterator[None]:
+    """A request in one of Celery's sets, for as long as this lasts."""
+    requests.add(request)
+    yield
+    requests.discard(request)
+    assert request not in requests
+
+
+def stops(name: str, error: type[BaseException]) -> bool:
+    """Whether Celery ends for what is set in its state, and nothing is set otherwise."""
+    assert getattr(state, name) is None
+    setattr(state, name, 0)
+    try:
+        state.maybe_shutdown()
+    except error:
+        return True
+    finally:
+        setattr(state, name, None)
+    return False
+
+
+@internal("celery.app.base.Celery._pool")
+def _() -> None:
+    app = Celery(broker="redis://h/0", set_as_current=False)
+    assert app._pool is None  # as long as nothing asked for it
+    assert app.pool is app._pool
+
+
+@internal("celery.app.amqp.AMQP._producer_pool")
+def _() -> None:
+    app = Celery(broker="redis://h/0", set_as_current=False)
+    assert app.amqp._producer_pool is None
+    assert app.producer_pool is app.amqp._producer_pool
+
+
+@internal("celery.backends.redis.RedisBackend")
+def _() -> None:
+    assert type(make_app(SETTINGS).backend) is ChordBackend  # by `module:Class+URL`
+    assert backend().client.register_script("return 7")() == 7
+
+
+@internal("celery.backends.redis.RedisBackend.get_key_for_group")
+def _() -> None:
+    assert backend().get_key_for_group("g", ".s").endswith(b"g.s")
+
+
+@internal("celery.backends.redis.RedisBackend.set_chord_size")
+def _() -> None:
+    kept = backend()
+    kept.set_chord_size("g", 3)
+    assert kept.client.get(kept.get_key_for_group("g", ".s")) == b"3"
+
+
+@internal("celery.backends.redis.RedisBackend.remove_pending_result")
+def _() -> None:
+    asked: list[object] = []
+    kept = SimpleNamespace(remove_pending_result=asked.append)
+    AsyncResult("an id", backend=kept, app=Celery(set_as_current=False)).__del__()
+    assert asked  # once for each message that is sent
+
+
+@internal("celery.app.base.Celery.send_task")
+def _() -> None:
+    options = sent_and_received().properties
+    assert options["correlation_id"] == "an id"
+
+
+@internal("kombu.message.Message.headers")
+def _() -> None:
+    received = sent_and_received()
+    written = {"id": "an id", "task": "a name", "argsrepr": "b#7", "group": "g", "group_index": 4, "traceparent": "00"}
+    assert {name: received.headers[name] for name in written} == written
+    args, _, embedded = received.payload
+    assert (args, embedded["chord"]) == (["b", 7], {"task": "the body"})
+
+
+@internal("celery.worker.strategy.default")
+def _() -> None:
+    app = Celery(set_as_current=False)
+    task = app.task(name="t", shared=False)(fails)
+    receive = strategy.default(task, app, consumer_of(app, Hub()))
+    assert takes(receive, "message", "body", "ack", "reject", "callbacks")
+
+
+@internal("celery.worker.consumer.Consumer.Blueprint.default_steps")
+def _() -> None:
+    steps = ConsumerWithoutDelayQueues.Blueprint.default_steps
+    assert len(steps) == len(Consumer.Blueprint.default_steps) - 1
+    assert "celery.worker.consumer.tasks:Tasks" in steps
+
+
+@internal("celery.worker.consumer.delayed_delivery.DelayedDelivery")
+def _() -> None:
+    assert issubclass(DelayedDelivery, bootsteps.StartStopStep)
+
+
+@internal("celery.worker.consumer.Consumer")
+def _() -> None:
+    app = make_app(SETTINGS)
+    hub = Hub()
+    consumer = consumer_of(app, hub)
+    assert consumer.hub is hub
+    assert consumer.initial_prefetch_count == 8
+    assert OSError in consumer.connection_errors
+    assert all(hasattr(consumer, name) for name in ("task_consumer", "event_dispatcher", "qos"))
+
+
+@internal("celery.app.task.Task.Strategy")
+def _() -> None:
+    app = Celery(set_as_current=False)
+
+    @app.task(name="t", shared=False, Strategy=Strategy())  # type: ignore[untyped-decorator] # Celery ships no types
+    def task() -> None: ...
+
+    assert task.start_strategy(app, "consumer") == (app.tasks["t"], app, "consumer")
+
+
+@internal("celery.worker.state.active_requests")
+def _() -> None:
+    request = Request()
+    with held(state.active_requests, request):
+        asked = control.active(type("State", (), {"tset": staticmethod(list)}), safe=True)
+        assert asked == [{"id": "an id", "safe": True}]  # what `inspect active` and Flower show
+
+
+@internal("celery.worker.state.reserved_requests")
+def _() -> None:
+    request = Request()
+    state.task_reserved(request)  # as an aggregate is that waits for the thread
+    assert request in state.reserved_requests
+    state.task_ready(request)
+    assert request not in state.reserved_requests
+
+
+@internal("celery.worker.state.total_count")
+def _() -> None:
+    state.total_count["a name"] += 1  # as Celery itself does
+    assert state.total_count.pop("a name") == 1
+
+
+@internal("celery.worker.state.all_total_count")
+def _() -> None:
+    request, (before,) = Request(), state.all_total_count
+    state.task_accepted(request)  # as an aggregate is that begins
+    assert state.all_total_count == [before + 1]
+    state.task_ready(request)
+    state.all_total_count[0] = before
+    del state.total_count["a name"]
+
+
+@internal("celery.worker.state.should_stop")
+def _() -> None:
+    assert stops("should_stop", WorkerShutdown)
+
+
+@internal("celery.worker.state.should_terminate")
+def _() -> None:
+    assert stops("should_terminate", WorkerTerminate)
+
+
+@internal("celery.events.EventDispatcher.buffer_limit")
+def _() -> None:
+    sent = dispatcher()
+    sent.buffer_limit = 3
+    flushed: list[int] = []
+    sent.flush = lambda: flushed.append(1)
+    for _ in range(3):
+        assert flushed == []
+        sent.send("task-started", uuid="u")
+    assert flushed == [1]
+
+
+@internal("celery.events.EventDispatcher.on_send_buffered")
+def _() -> None:
+    sent = dispatcher()
+    buffered: list[int] = []
+    sent.on_send_buffered = lambda: buffered.append(1)
+    sent.send("task-started", uuid="u")
+    sent.on_send_buffered = None
+    sent.send("task-started", uuid="u")
+    assert buffered == [1]
+
+
+@internal("celery.apps.worker.Worker")
+def _() -> None:
+    given = {"concurrency", "loglevel", "pool", "prefetch_multiplier", "task_events"}
+    assert given <= parameters(Worker.setup_defaults)
+    assert "queues" in parameters(Worker.setup_instance)
+    assert "hostname" in parameters(Worker.__init__)
+
+
+@internal("celery.worker.consumer.Gossip.without_gossip")
+def _() -> None:
+    assert "without_gossip" in parameters(Gossip.__init__)
+
+
+@internal("celery.worker.consumer.Mingle.without_mingle")
+def _() -> None:
+    assert "without_mingle" in parameters(Mingle.__init__)
+
+
+@internal("celery.apps.worker.Worker.exitcode")
+def _() -> None:
+    assert Worker.exitcode is None
+    assert "exitcode" in parameters(Worker.stop)
+
+
+@internal("celery.app.trace")
+def _() -> None:
+    assert trace.logger.name == "celery.app.trace"
+
+
+@internal("celery.worker.strategy")
+def _() -> None:
+    assert strategy.logger.name == "celery.worker.strategy"

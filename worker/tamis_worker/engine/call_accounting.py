@@ -1,0 +1,57 @@
+"""The account of one item: calls, tokens, dollars and seconds, over all of its questions."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from tamis_schemas import Usage
+
+from ..llm.chat import Answer, Reply
+from ..telemetry.chat import ChatSpan
+from .budget import is_unanswered
+from .capacity import Waited
+
+MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
+
+
+@dataclass
+class CallAccounting:
+    """The cost of one item so far."""
+
+    calls: int = 0  # that reached the endpoint
+    unanswered: int = 0  # of the calls: nobody knows whether it was paid for
+    tier: str | None = None  # that the last answer was billed at, as the endpoint names it
+    cached: int = 0  # questions answered from the cache
+    usage: Usage = field(default_factory=Usage)
+    cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
+    model: str | None = None
+    waited: Waited = field(default_factory=Waited)  # for capacity of its tier
+    latency_ms: int | None = None
+    worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
+    longest: float = 0.0  # of this round's questions, which are asked side by side
+    answers: int = 0  # valid ones, of whatever source
+    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were used; each once
+    rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the account ends it
+
+    def end_round(self) -> None:
+        """The questions asked side by side are answered; they took as long as the longest of them."""
+        self.worked, self.longest = self.worked + self.longest, 0.0
+
+    def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
+        """There is a valid answer, read with these deviations; None: from the cache."""
+        self.answers += 1
+        if deviations:
+            self.deviations = tuple(dict.fromkeys(self.deviations + deviations))[:MOST_DEVIATIONS]
+        if self.answers == 1 and by is not None:
+            self.rated = by.keep()
+
+    def note(self, reply: Reply, cost: Decimal | None) -> None:
+        """Add one call."""
+        self.calls += 1
+        self.unanswered += is_unanswered(reply)
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.usage += reply.usage
+        self.latency_ms = reply.latency_ms
+        if isinstance(reply, Answer):
+            self.model = reply.model
+        if isinstance(reply, Answer) or reply.tier is not None:
+            self.tier = reply.tier

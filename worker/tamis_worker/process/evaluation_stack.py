@@ -1,0 +1,161 @@
+"""The parts that evaluate items in a worker process, from its connections up to the evaluator."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import redis.asyncio as redis
+
+from tamis_producer.config.redaction import Redaction
+from tamis_producer.files.price_file import known_prices
+from tamis_producer.transport.dispatch import Dispatcher
+
+from ..config.settings import WorkerSettings
+from ..engine.backpressure import Backpressure
+from ..engine.batch_interrupts import BatchInterrupts
+from ..engine.budget import Budget
+from ..engine.cache import Cache
+from ..engine.call_policy import CallPolicy
+from ..engine.capacity import Capacity
+from ..engine.evaluate import Evaluator, Writers
+from ..engine.group_commit import GroupCommit
+from ..engine.question_runner import QuestionRunner
+from ..ledger import pauses
+from ..ledger.batches import BatchConfigCache
+from ..ledger.claims import Claims
+from ..ledger.connection import LedgerEngines
+from ..ledger.dialects import LedgerDialects
+from ..ledger.held_claims import HeldClaims
+from ..ledger.outcomes import record
+from ..ledger.spending import Spending
+from ..ledger.transcripts import KnownPrompts
+from ..limiter.limiter import Limits
+from ..limiter.limits import Limiters
+from ..llm.api_key import key_source
+from ..llm.dialect_store import endpoint_name
+from ..llm.llm import Llm
+from ..llm.shared_dialects import SharedDialects
+from ..telemetry.chat import Server
+from ..telemetry.measures import Measures
+from .returned_claims import ReturnedClaims
+
+SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
+
+
+class EvaluationStack:
+    """One evaluator and everything under it, built from the bottom up; open within `opened`."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        ledger: LedgerEngines,
+        dispatcher: Dispatcher,
+        *,
+        worker_id: str,
+        backpressure: Backpressure,
+        measures: Measures,
+        redact: Redaction,
+    ) -> None:
+        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing or of no use.
+
+        `dispatcher` publishes what is given back; `redact` learns each key before a call is made with it.
+        """
+        policy = CallPolicy.of(settings)
+        prices = known_prices(settings.prices)
+        self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
+        limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
+        self.limiters = Limiters(self._redis, settings.endpoint, limits, holder=worker_id, lease=settings.lease_seconds)
+        self._llm = _llm(settings, ledger, worker_id, redact)
+        self.capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
+        self._cache = Cache(ledger.statements, backpressure, days=settings.cache_days, measures=measures)
+        self._budget = Budget(
+            Spending(ledger.transactions),
+            prices,
+            patience=settings.call_timeout + SETTLING,
+            flex_patience=settings.longest_call + SETTLING,
+            backpressure=backpressure,
+            measures=measures,
+        )
+        self.interrupts = BatchInterrupts(partial(pauses.pause, ledger.transactions, redact=redact))
+        runner = QuestionRunner(
+            self._llm,
+            self.limiters,
+            policy.retry,
+            self.interrupts,
+            self._cache,
+            self._budget,
+            prices,
+            backpressure=backpressure,
+            capacity=self.capacity,
+            server=Server.of(settings.endpoint),
+            measures=measures,
+        )
+        self.held = HeldClaims()
+        claims = Claims(ledger.statements, worker=worker_id, max_claims=settings.max_claims, held=self.held)
+        commit = partial(GroupCommit, backpressure=backpressure, measures=measures)
+        self._writers = Writers(
+            claims=commit("claims", claims.claim),
+            outcomes=commit("results", partial(record, ledger.statements, known=KnownPrompts())),
+            returns=commit("returns", ReturnedClaims(ledger.transactions, dispatcher).write),
+        )
+        self.configs = BatchConfigCache(ledger.statements, settings.steering)
+        self.evaluator = Evaluator(
+            self._writers,
+            self.configs,
+            runner,
+            self.interrupts,
+            self.held,
+            default_model=settings.default_model,
+            policy=policy,
+            redact=redact,
+            transcripts=settings.transcripts,
+            backpressure=backpressure,
+            measures=measures,
+        )
+
+    @property
+    def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
+        """All that speak to the ledger in groups."""
+        return (*self._cache.commits, *self._budget.commits, *self._writers.commits)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Ready to evaluate. What is opened is closed in the opposite order, also where opening fails half way."""
+        async with AsyncExitStack() as opened:
+            for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # they connect on first use
+                opened.push_async_callback(close)
+            await _start(self._cache.commits, opened)
+            await _start(self._budget.commits, opened)
+            opened.push_async_callback(self._budget.settled)
+            await _start(self._writers.commits, opened)
+            yield
+
+
+async def _start(commits: Iterable[GroupCommit[Any, Any]], opened: AsyncExitStack) -> None:
+    for commit in commits:
+        opened.push_async_callback(commit.close)
+        await commit.start()
+
+
+def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, redact: Redaction) -> Llm:
+    keys = key_source(
+        settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
+        file=settings.llm_api_key_file,
+        command=settings.llm_api_key_command,
+        ttl=settings.llm_api_key_ttl,
+        learn=redact.learn,
+    )
+    return Llm(
+        settings.endpoint,
+        keys,
+        timeout=settings.call_timeout,
+        connections=2 * settings.concurrency,  # beside those that have waited for capacity, as many as usual
+        max_answer_bytes=settings.max_answer_bytes,
+        dialects=SharedDialects(
+            LedgerDialects(ledger.statements, endpoint_name(settings.endpoint)),
+            worker=worker_id,
+            hopeless_after=settings.unusable_answers,
+        ),
+        compiles_grammars=settings.bounded_schema,
+    )
