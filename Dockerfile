@@ -3,7 +3,7 @@
 FROM python:3.11.13-slim-bookworm AS build
 WORKDIR /build
 COPY constraints.txt dist/wheel[s] wheels/
-COPY pyproject.toml README.md LICENSE constraints.txt ./
+COPY pyproject.toml hatch_build.py README.md LICENSE constraints.txt ./
 COPY schemas schemas
 COPY producer producer
 COPY worker worker

@@ -98,14 +98,15 @@ def _mapping(source: Mapping[Any, object], place: str) -> dict[str, Any]:
         name = str(key.value if isinstance(key, Enum) else key)
         if name in converted:
             raise InvalidParameters(f"{place}{name}: two fields of this name, one of them not as text")
-        converted[name] = _value(value, f"{place}{name}")
+        converted[name] = json_value(value, f"{place}{name}")
     return converted
 
 
-def _value(value: object, place: str) -> Any:
+def json_value(value: object, place: str) -> Any:
+    """Return it as a JSON value. Raises `InvalidParameters` naming the `place` of what is none."""
     match value:
         case Enum():  # before text and numbers: a StrEnum is both
-            return _value(value.value, place)
+            return json_value(value.value, place)
         case None | bool() | int() | float() | str():
             return value
         case datetime() | date() | time():
@@ -117,11 +118,13 @@ def _value(value: object, place: str) -> Any:
         case Real():
             return float(value)
         case AbstractSet():  # in one order everywhere: the same item is the same question
-            return sorted((_value(part, place) for part in value), key=lambda part: (type(part).__name__, repr(part)))
+            return sorted(
+                (json_value(part, place) for part in value), key=lambda part: (type(part).__name__, repr(part))
+            )
     # A row is a tuple, too.
     item = _object(value, f"{place}.")
     if item is not None:
         return item
     if isinstance(value, list | tuple):
-        return [_value(part, f"{place}.{n}") for n, part in enumerate(value)]
+        return [json_value(part, f"{place}.{n}") for n, part in enumerate(value)]
     raise InvalidParameters(f"{place}: a {type(value).__name__} is no JSON value; give its text or its fields")

@@ -27,6 +27,7 @@ from tamis_schemas.values.unstorable import UNSTORABLE, to_json
 
 from ..process.waiting import ON_THREAD, Waiting
 from .bounds import LONGEST_ID, Bounds
+from .frames import items_of
 from .spool import Spool
 
 SHOWN_ID = 80  # characters of an id in a message
@@ -170,7 +171,7 @@ def rows_of(
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
 ) -> NewItems:
-    """The rows of items, as `NewItems` checks them.
+    """The rows of items, as `NewItems` checks them, or those of a data frame.
 
     No more items are taken than one beyond the bound, so `items` may be without end. What they raise is raised.
 
@@ -180,7 +181,7 @@ def rows_of(
         ConfigurationError: the folder for temporary files cannot take them.
     """
     rows = NewItems(exclusions, bounds=bounds, operations=operations, waiting=waiting)
-    for item in waiting.in_turns(items):
+    for item in waiting.in_turns(items_of(items)):
         rows.add(item)
     rows.complete()
     return rows

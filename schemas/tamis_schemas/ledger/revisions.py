@@ -1,25 +1,16 @@
-"""The revisions of the ledger's tables: which this release knows, and whether a ledger's will do.
-
-Told by the names of the migrations' files: a worker that starts need not load what carries migrations out.
-"""
-
-from pathlib import Path
+"""Whether a ledger's tables will do for this release."""
 
 from sqlalchemy import Engine, inspect, text
 
 from ..errors import ConfigurationError
+from ..release import MIGRATIONS, revisions
 from .outages import translated
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-
-
-def revisions() -> list[str]:
-    """All revisions that this release knows, the oldest first; the last one is the one that it writes."""
-    return sorted(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+__all__ = ["MIGRATIONS", "demand", "head", "revisions"]
 
 
 def head() -> str:
-    """The revision that this release writes."""
+    """Return the revision that this release writes."""
     return revisions()[-1]
 
 

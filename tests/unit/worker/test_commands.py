@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from stage.imports import imported_by, imported_by_command
+from tamis_schemas.release import described
 from tamis_worker.cli.app import NAME, app, know_the_shells, load_commands
 from tamis_worker.cli.command_list import COMMANDS, Listed, Theme
 from tamis_worker.cli.commands import Page, pages
@@ -254,7 +254,7 @@ sys.argv = ["tamis", "--version"]
 main()
 """
     done = imported_by(asked)
-    assert done.out.splitlines() == [f"tamis {version('tamis')}", "0 True True"]
+    assert done.out.splitlines() == [described(), "0 True True"]
 
 
 def test_the_version_and_the_list_of_all_commands_are_there_without_importing_any() -> None:
@@ -264,7 +264,7 @@ def test_the_version_and_the_list_of_all_commands_are_there_without_importing_an
             command, capture_output=True, text=True, check=True, timeout=60, env=os.environ | WIDE
         ).stdout
 
-    assert said("--version") == f"tamis {version('tamis')}\n"
+    assert said("--version") == f"{described()}\n"
     assert said("--help") == RUNNER.invoke(app, ["--help"], prog_name="tamis", env=WIDE).stdout
 
 

@@ -52,9 +52,9 @@ app = Commands(
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from tamis_schemas.release import described
 
-        typer.echo(f"{NAME} {version(NAME)}")
+        typer.echo(described())
         raise typer.Exit
 
 

@@ -1,0 +1,68 @@
+"""Data frames of pandas, Polars and Arrow: the items that their rows are.
+
+Narwhals reads all of them alike. A missing value is None in the item, whatever its library writes: None, NaN, NaT, NA.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from tamis_schemas import InvalidParameters, Item
+from tamis_schemas.extras import needs
+from tamis_schemas.records.item import ID_FIELDS
+
+from .item_conversion import json_value
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+MISSING = {"NaTType", "NAType"}  # pandas' own, by their types' names: pandas itself need not be there
+
+
+def items_of(items: Iterable[Item]) -> Iterable[Item]:
+    """Return the rows of a frame as items; anything else as it is.
+
+    A pandas index is no column: `reset_index()` makes it one. An id that pandas made a float, because others of its
+    column are missing, is a whole number again.
+
+    Raises:
+        InvalidParameters: naming row, from 0, and column of a value that is no JSON value; two columns of one name;
+            or a frame that is not computed yet.
+        ConfigurationError: Narwhals is not installed.
+    """
+    if hasattr(items, "collect_schema") and not hasattr(items, "__arrow_c_stream__"):
+        raise InvalidParameters("items: a lazy frame holds no rows yet; give what its collect() returns")
+    # How Arrow asks for columns; a frame of any library answers, and nothing else that has rows.
+    return _rows(items) if hasattr(items, "__arrow_c_stream__") else items
+
+
+def _rows(frame: Any) -> Iterator[Item]:
+    with needs("frames"):
+        import narwhals as nw
+    try:
+        columns = nw.from_native(frame, eager_only=True)
+    except (TypeError, nw.exceptions.NarwhalsError) as error:
+        raise InvalidParameters(
+            f"items: a {type(frame).__name__} that is no data frame with named columns: {error}"
+        ) from error
+    whole = {name for name in ID_FIELDS if name in columns.columns and _holds_whole_numbers(columns[name])}
+    for number, row in enumerate(columns.iter_rows(named=True)):
+        yield {
+            str(name): _value(value, f"row {number}, column {name}", as_whole=name in whole)
+            for name, value in cast("dict[str, object]", row).items()
+        }
+
+
+def _holds_whole_numbers(column: "nw.Series[Any]") -> bool:
+    return column.dtype.is_float() and all(
+        float(value).is_integer() for value in column.drop_nulls().to_list() if not math.isnan(value)
+    )
+
+
+def _value(value: object, place: str, *, as_whole: bool) -> Any:
+    if type(value).__name__ in MISSING or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if as_whole and isinstance(value, float):
+        return int(value)
+    tolist = getattr(value, "tolist", None)  # numpy's scalars and arrays, of which a column of lists is made
+    return json_value(value if tolist is None else tolist(), place)
