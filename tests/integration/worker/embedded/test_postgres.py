@@ -40,7 +40,8 @@ def folder() -> Iterator[Path]:
 def test_it_serves_postgres_18_and_stays_durable(folder: Path) -> None:
     with Postgres(folder) as postgres:
         assert str(ask(postgres.url, "SHOW server_version")).startswith("18.")
-        for name, value in {"fsync": "on", "synchronous_commit": "on", "max_connections": "200"}.items():
+        expected = {"fsync": "on", "synchronous_commit": "on", "max_connections": "200", "jit": "off"}
+        for name, value in expected.items():
             assert ask(postgres.url, f"SHOW {name}") == value
 
 
