@@ -32,8 +32,8 @@ def up(
 ) -> int:
     """Run the stack in the foreground until a signal stops it; the process's exit status.
 
-    `auto` serves the small model where the environment names no LLM. Where that cannot be, no worker runs, and what
-    does is said, with what to set.
+    `auto` serves the small model where the environment names no LLM. Where that cannot be served either, everything
+    but the workers runs, and the settings that name an LLM are printed.
 
     Raises:
         ConfigurationError, OperationFailed: as `Stack.start` does.
