@@ -24,6 +24,7 @@ class StackFile(BaseModel):
     llm_base_url: str | None = None  # of the endpoint that the workers ask, without user, password and query
     llm_embedded: bool = False  # it is the small model on this machine: it is free, and answers whatever name is asked
     model: str | None = None  # the model that workers use unless a batch names one
+    servers: dict[str, str] = {}  # the program that serves each embedded part, its version, and why that one
 
     @classmethod
     def read(cls, home: Path) -> Self | None:

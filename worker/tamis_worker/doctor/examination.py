@@ -85,6 +85,8 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
         call_timeout=settings.call_timeout,
     )
     if settings.stack is not None:
+        for name, program in settings.stack.servers.items():
+            yield ok("stack", f"{name} {program}")
         yield judge_disk(str(settings.home), shutil.disk_usage(settings.home).free)
 
 

@@ -13,7 +13,8 @@ from .fetch_bar import fetch_with_bar
 from .flower import Flower
 from .flower_options import PASSWORD_FILE, USER
 from .gateway import KEY_FILE, Gateway
-from .llm import MODEL_NAME
+from .llm import MODEL_NAME, why_no_server
+from .local_endpoints import local_endpoints
 from .ports import HOST
 from .stack import LlmChoice, Stack
 
@@ -31,19 +32,20 @@ def up(
 ) -> int:
     """Run the stack in the foreground until a signal stops it; the process's exit status.
 
-    `auto` serves the small model where the environment names no LLM.
+    `auto` serves the small model where the environment names no LLM. Where that cannot be served either, everything
+    but the workers runs, and the settings that name an LLM are printed.
 
     Raises:
         ConfigurationError, OperationFailed: as `Stack.start` does.
     """
-    choice: LlmChoice = llm if llm != "auto" else "remote" if settings.names_an_llm else "local"
+    choice = _choice(settings, llm)
 
     def announce(line: str) -> None:
         console.print(escape(line))
 
     stack = Stack(
         settings,
-        workers=workers,
+        workers=0 if choice == "none" else workers,  # a worker does not start without an LLM
         llm=choice,
         flower=flower,
         page=page,
@@ -53,7 +55,7 @@ def up(
     console.print(f"Starting in {escape(str(stack.home))} ...")
     try:
         with stack:
-            for name, place in _places(stack, workers, console).items():
+            for name, place in _places(stack, console).items():
                 # Never wrapped or cut: it is there to be copied.
                 console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
@@ -61,6 +63,8 @@ def up(
                     f"[yellow]{MODEL_NAME} shows that everything works; its decisions are worth nothing.[/] A real "
                     "model: set TAMIS_LLM_API_KEY, TAMIS_MODEL and, for others than OpenAI, TAMIS_LLM_BASE_URL."
                 )
+            if choice == "none":
+                _say_how_to_name_one(console)
             console.print("[bold]Ctrl-C stops everything.[/]")
             stack.run_until_stopped()
     except KeyboardInterrupt:
@@ -70,23 +74,51 @@ def up(
     return 0
 
 
-def _places(stack: Stack, workers: int, console: Console) -> dict[str, str]:
+def _choice(settings: WorkerSettings, llm: Literal["auto", "local", "remote"]) -> LlmChoice:
+    if llm != "auto":
+        return llm
+    if settings.names_an_llm:
+        return "remote"
+    return "local" if why_no_server() is None else "none"
+
+
+def _say_how_to_name_one(console: Console) -> None:
+    lines = [
+        f"No LLM is named, and the small model cannot be served here ({why_no_server()}): no worker runs, and what is "
+        "submitted waits. Start again with TAMIS_LLM_API_KEY and TAMIS_MODEL and, for others than OpenAI, "
+        "TAMIS_LLM_BASE_URL.",
+        *(f"One answers on this machine: {endpoint}" for endpoint in local_endpoints()),
+    ]
+    for line in lines:
+        console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+
+
+def _places(stack: Stack, console: Console) -> dict[str, str]:
     """Return where each part listens."""
-    settings = stack.settings
     places = {
-        "Postgres": stack.database_url if stack.postgres else "the one of TAMIS_DATABASE_URL",
+        "Postgres": f"{stack.database_url} ({stack.postgres.program})"
+        if stack.postgres
+        else "the one of TAMIS_DATABASE_URL",
         # Shown without its password: that is for programs, which read it in the stack file.
-        "Redis": f"redis://{HOST}:{stack.valkey.port}/0" if stack.valkey else "the one of TAMIS_BROKER_URL",
-        "LLM": f"{stack.llm.base_url} ({MODEL_NAME})"
-        if stack.llm
-        else f"{shown_url(settings.endpoint)} ({settings.model})",
-        "Workers": f"{workers} process{'' if workers == 1 else 'es'}",
+        "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
+        if stack.valkey
+        else "the one of TAMIS_BROKER_URL",
+        "LLM": _llm_place(stack),
+        "Workers": f"{len(stack.workers)} process{'' if len(stack.workers) == 1 else 'es'}",
     }
     if stack.flower is not None:
         places["Flower"] = flower_place(stack.flower, stack, console)
     if stack.gateway is not None:
         places["Page"] = page_place(stack.gateway, stack, console)
     return places | {"Logs": str(stack.home / "log")}
+
+
+def _llm_place(stack: Stack) -> str:
+    if stack.llm is not None:
+        return f"{stack.llm.base_url} ({MODEL_NAME})"
+    if stack.settings.names_an_llm:
+        return f"{shown_url(stack.settings.endpoint)} ({stack.settings.model})"
+    return "none"
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:

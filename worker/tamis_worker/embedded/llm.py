@@ -1,16 +1,57 @@
 """The embedded model as a part of the stack."""
 
+import subprocess
 import sys
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
+
+from tamis_schemas import ConfigurationError
 
 from .llm_server import CONTEXT, PARALLEL
 from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
 from .process import Command, server_environment
+from .restart import how_it_ended
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
+PACKAGE = "xllamacpp"
+IMPORT_WITHIN = 60.0  # seconds; a cold disk and two busy cores
+
+
+@cache
+def why_no_server() -> str | None:
+    """Why no model can be served on this machine; None where one can. Asks a process, which may die of the answer."""
+    if find_spec(PACKAGE) is None:
+        return f"the package {PACKAGE} is not installed"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {PACKAGE}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=IMPORT_WITHIN,
+            env=server_environment(),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"the package {PACKAGE} does not load: {error}"
+    if done.returncode == 0:
+        return None
+    written = done.stderr.strip().splitlines()
+    return f"the package {PACKAGE} does not load: {written[-1] if written else f'it {how_it_ended(done.returncode)}'}"
+
+
+def need_server() -> None:
+    """Raise `ConfigurationError` where no model can be served on this machine."""
+    if (why := why_no_server()) is not None:
+        raise ConfigurationError(
+            f"the small model cannot be served here ({why}): install {PACKAGE} (it is in tamis[local]), or name an LLM "
+            "with TAMIS_LLM_BASE_URL and TAMIS_MODEL, and TAMIS_LLM_API_KEY where it asks for one"
+        )
 
 
 class Llm(WebPart):

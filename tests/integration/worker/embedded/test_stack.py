@@ -75,7 +75,13 @@ def family(process: "subprocess.Popen[str]") -> list[psutil.Process]:
 def test_the_stack_file_stands_while_the_stack_runs(home: Path) -> None:
     with servers(home) as stack:
         found = StackFile.read(home)
-        assert found == StackFile(broker_url=stack.broker_url, database_url=stack.database_url)
+        assert stack.postgres is not None
+        assert stack.valkey is not None
+        assert found == StackFile(
+            broker_url=stack.broker_url,
+            database_url=stack.database_url,
+            servers={"postgres": str(stack.postgres.program), "valkey": str(stack.valkey.program)},
+        )
         # The ledger has its tables, and the broker answers.
         tables = _psql(stack.database_url, "SELECT count(*) FROM pg_tables WHERE tablename = 'batches'")
         assert tables == 1
