@@ -35,6 +35,7 @@ class AsyncBatch:
     retry = awaited(Batch.retry)
     later_stage = awaited(Batch.later_stage)
     results = iterated(Batch.results)
+    frame = on_thread(Batch.frame)
     explain = awaited(Batch.explain)
     item_ids = on_thread(Batch.item_ids)
     summary = awaited(Batch.summary)

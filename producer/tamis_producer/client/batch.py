@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..decisions.pilot_file import Pilot
     from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
+    from ..intake.result_frames import FrameLibrary
     from .client import Client
 
 
@@ -199,6 +200,24 @@ class Batch:
         Raises `LedgerUnavailable`.
         """
         return ledger.page_results(self._client.engine, self._id, places)
+
+    def frame(self, library: FrameLibrary | None = None) -> Any:
+        """Every item with its result as a data frame: a row an item, in item order, the columns of `tamis results`.
+
+        They are read as `results` reads them. A value that is missing is missing in the frame; `value` and
+        `final_value` have the type of the operation's values, the fields of an extraction stand there as JSON text.
+
+        Args:
+            library: `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first of these that is installed.
+
+        Raises:
+            InvalidParameters: another library.
+            ConfigurationError: it is not installed, or none of them is.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..intake.result_frames import frame_of
+
+        return frame_of(self.results(), self.operation(), library)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.

@@ -36,6 +36,10 @@ class OperationKind(Frozen):
         """True where its values include and exclude records."""
         return cls.includes is not None
 
+    def value_type(self) -> type[Any]:
+        """Return the type of its values, where it gives one: bool, float, str, or dict for fields."""
+        return str
+
     @classmethod
     def verdict(cls, value: object) -> bool | None:
         """True of the value that includes, False of the one that excludes, None of any other."""
