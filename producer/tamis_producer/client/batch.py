@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from uuid import UUID
 
 from tamis_schemas import (
@@ -22,6 +22,7 @@ from tamis_schemas import (
     Summary,
     WaitTimeout,
 )
+from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger
 from ..ledger.batch_view import BatchView
@@ -36,8 +37,14 @@ if TYPE_CHECKING:
     from .client import Client
 
 
-class Batch:
-    """A handle on a batch in the ledger; any number may exist for one batch, in any process."""
+MaybeNone: TypeAlias = Any  # None before there is one: who has waited need not ask
+
+
+class Batch(Generic[V_co]):
+    """A handle on a batch in the ledger; any number may exist for one batch, in any process.
+
+    A type checker knows what was submitted: a `Filter` makes a `Batch[bool]`, whose rows have a `value` of that type.
+    """
 
     def __init__(self, client: Client, batch_id: UUID, *, replayed: bool = False) -> None:
         self._client = client
@@ -191,7 +198,7 @@ class Batch:
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return rounds.later_stage(connection, self._id)
 
-    def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
+    def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult[V_co]]:
         """Every item in item order, or those at some places; an item that is not terminal has no result yet.
 
         They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
@@ -239,7 +246,7 @@ class Batch:
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_item_ids(connection, self._id)
 
-    def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
+    def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
         """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
 
         A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.

@@ -44,7 +44,7 @@ def _called(of: Callable[[Provenance], Any]) -> Callable[[ItemResult], Any]:
 
 
 def _confidence(row: ItemResult) -> float | None:
-    return None if row.result is None or row.result.error is not None else row.result.confidence
+    return None if row.result is None or row.error is not None else row.result.confidence
 
 
 def _title(row: ItemResult) -> str | None:
@@ -72,7 +72,7 @@ RESULT_COLUMNS = (
     # Of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
     ResultColumn("evaluations", str, lambda row: row.evaluation_words),
     ResultColumn("error_kind", str, lambda row: row.error_kind and row.error_kind.value),
-    ResultColumn("error", str, lambda row: row.result and row.result.error),
+    ResultColumn("error", str, lambda row: row.error),
     ResultColumn("model", str, _called(lambda provenance: provenance.model)),
     ResultColumn("prompt_tokens", int, _called(lambda provenance: provenance.usage.prompt_tokens)),
     ResultColumn("completion_tokens", int, _called(lambda provenance: provenance.usage.completion_tokens)),
