@@ -59,6 +59,9 @@ class AsyncBatch(Generic[V_co]):
     draw_pilot = on_thread(Batch.draw_pilot)
     audits = awaited(Batch.audits)
     agreement = on_thread(Batch.agreement)
+    evaluate = on_thread(Batch.evaluate)
+    calibrate = on_thread(Batch.calibrate)
+    report = on_thread(Batch.report)
 
     def __repr__(self) -> str:
         return f"AsyncBatch({self.id!r})"

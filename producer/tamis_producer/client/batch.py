@@ -29,11 +29,18 @@ from ..ledger.batch_view import BatchView
 from ..process.waiting import poll
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..decisions.human_agreement import AgreementFigures
     from ..decisions.pilot_file import Pilot
     from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
     from ..intake.result_frames import FrameLibrary
+    from ..quality.gold_evaluation import GoldEvaluation
+    from ..quality.gold_labels import Labels
+    from ..quality.matching import Matched
+    from ..quality.pilot import Calibrated
+    from ..report import Figures, ReportForm
     from .client import Client
 
 
@@ -350,6 +357,63 @@ class Batch(Generic[V_co]):
 
         with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)
+
+    def evaluate(self, labels: Labels, column: str | None = None) -> GoldEvaluation:
+        """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
+
+        Args:
+            labels: the file that was screened, with a column of labels, or one of ids and labels; or a dict, by item id
+                True for what the human included.
+            column: of the file; None: `label`, `include`, `included` or `decision`.
+
+        Raises:
+            InvalidRequest: the operation decides nothing, there is no label, or labels and records do not fit together.
+            InputError: the file cannot be read, has no such column, or a label is none.
+            ConfigurationError: the extra `files`, which reads labels, is not installed.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..quality.gold_evaluation import evaluate_matched
+
+        return evaluate_matched(self._labelled(labels, column))
+
+    def calibrate(
+        self, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
+    ) -> Calibrated:
+        """Find the score from which on records are kept, so that `recall` of the includes are, with chance 1 - `delta`.
+
+        The labels are those of a random sample, as `draw_pilot` draws one. Where they allow no threshold, the
+        `calibration` of what is returned has a `refusal` that says why; `kept` says of each of its `records` whether
+        the threshold keeps it.
+
+        Raises `InvalidParameters` where recall or delta does not lie between 0 and 1, else as `evaluate`.
+        """
+        from ..quality.pilot import calibrate
+
+        return calibrate(self._labelled(labels, column), recall, delta)
+
+    def report(self, path: Path | str, form: ReportForm | None = None) -> Figures:
+        """Write the batch's report to a file, which is replaced when all of it is written; return its figures.
+
+        Args:
+            path: of the file.
+            form: `html`, `svg`, `md` or `json`; None: as the file ends.
+
+        Raises:
+            InvalidRequest: reports do not end so.
+            InputError: the file cannot be written.
+            ConfigurationError: the extra `cli`, which brings the templates, is not installed.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..report import write_report_file
+
+        return write_report_file(self._client.engine, self.id, path, form)
+
+    def _labelled(self, labels: Labels, column: str | None) -> Matched:
+        from ..quality.gold_labels import labels_of
+        from ..quality.matching import check_decides, match
+
+        check_decides(self.id, self.status().operation)
+        return match(self.results(), labels_of(labels, column, max_bytes=self._client.settings.max_file_bytes))
 
     def __repr__(self) -> str:
         return f"Batch({self.id!r})"
