@@ -218,16 +218,10 @@ class Batch(Generic[V_co]):
     def frame(self, library: FrameLibrary | None = None) -> Any:
         """Every item with its result as a data frame: a row an item, in item order, the columns of `tamis results`.
 
-        They are read as `results` reads them. A value that is missing is missing in the frame; `value` and
-        `final_value` have the type of the operation's values, the fields of an extraction stand there as JSON text.
+        `value` and `final_value` have the type of the operation's values, the fields of an extraction are JSON text.
+        `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first of these that is installed.
 
-        Args:
-            library: `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first of these that is installed.
-
-        Raises:
-            InvalidParameters: another library.
-            ConfigurationError: it is not installed, or none of them is.
-            LedgerUnavailable: the ledger does not answer.
+        Raises `InvalidParameters` for another one, `ConfigurationError` where it is not installed, `LedgerUnavailable`.
         """
         from ..intake.result_frames import frame_of
 
@@ -361,16 +355,11 @@ class Batch(Generic[V_co]):
     def evaluate(self, labels: Labels, column: str | None = None) -> GoldEvaluation:
         """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
 
-        Args:
-            labels: the file that was screened, with a column of labels, or one of ids and labels; or a dict, by item id
-                True for what the human included.
-            column: of the file; None: `label`, `include`, `included` or `decision`.
+        `labels` is a file as `read_labels` reads it, its `column` as there; or a dict, by item id True for included.
 
-        Raises:
-            InvalidRequest: the operation decides nothing, there is no label, or labels and records do not fit together.
-            InputError: the file cannot be read, has no such column, or a label is none.
-            ConfigurationError: the extra `files`, which reads labels, is not installed.
-            LedgerUnavailable: the ledger does not answer.
+        Raises `InvalidRequest` where the operation decides nothing, there is no label, or labels and records do not fit
+        together, `InputError` for a file that holds none, `ConfigurationError` without the extra `files`, which reads
+        them, and `LedgerUnavailable`.
         """
         from ..quality.gold_evaluation import evaluate_matched
 
@@ -394,15 +383,10 @@ class Batch(Generic[V_co]):
     def report(self, path: Path | str, form: ReportForm | None = None) -> Figures:
         """Write the batch's report to a file, which is replaced when all of it is written; return its figures.
 
-        Args:
-            path: of the file.
-            form: `html`, `svg`, `md` or `json`; None: as the file ends.
+        `form` is `html`, `svg`, `md` or `json`; None: as the file ends.
 
-        Raises:
-            InvalidRequest: reports do not end so.
-            InputError: the file cannot be written.
-            ConfigurationError: the extra `cli`, which brings the templates, is not installed.
-            LedgerUnavailable: the ledger does not answer.
+        Raises `InvalidRequest` where reports do not end so, `InputError` where the file cannot be written,
+        `ConfigurationError` without the extra `cli`, which brings the templates, and `LedgerUnavailable`.
         """
         from ..report import write_report_file
 
