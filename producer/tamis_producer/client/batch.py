@@ -358,8 +358,7 @@ class Batch(Generic[V_co]):
         `labels` is a file as `read_labels` reads it, its `column` as there; or a dict, by item id True for included.
 
         Raises `InvalidRequest` where the operation decides nothing, there is no label, or labels and records do not fit
-        together, `InputError` for a file that holds none, `ConfigurationError` without the extra `files`, which reads
-        them, and `LedgerUnavailable`.
+        together, `InputError` for a file that has none, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
         """
         from ..quality.gold_evaluation import evaluate_matched
 
@@ -370,9 +369,8 @@ class Batch(Generic[V_co]):
     ) -> Calibrated:
         """Find the score from which on records are kept, so that `recall` of the includes are, with chance 1 - `delta`.
 
-        The labels are those of a random sample, as `draw_pilot` draws one. Where they allow no threshold, the
-        `calibration` of what is returned has a `refusal` that says why; `kept` says of each of its `records` whether
-        the threshold keeps it.
+        The labels are those of a random sample, as `draw_pilot` draws one; `calibration.refusal` says why they allow no
+        threshold, where they allow none, and `kept` of each of the batch's `records` whether the threshold keeps it.
 
         Raises `InvalidParameters` where recall or delta does not lie between 0 and 1, else as `evaluate`.
         """
@@ -385,8 +383,8 @@ class Batch(Generic[V_co]):
 
         `form` is `html`, `svg`, `md` or `json`; None: as the file ends.
 
-        Raises `InvalidRequest` where reports do not end so, `InputError` where the file cannot be written,
-        `ConfigurationError` without the extra `cli`, which brings the templates, and `LedgerUnavailable`.
+        Raises `InvalidRequest` where reports do not end so, `InputError` where it cannot be written,
+        `ConfigurationError` without the extra `cli`, and `LedgerUnavailable`.
         """
         from ..report import write_report_file
 
