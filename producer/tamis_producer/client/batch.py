@@ -358,7 +358,7 @@ class Batch(Generic[V_co]):
         `labels` is a file as `read_labels` reads it, its `column` as there; or a dict, by item id True for included.
 
         Raises `InvalidRequest` where the operation decides nothing, there is no label, or labels and records do not fit
-        together, `InputError` for a file that has none, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
+        together, `InputError` for a file without, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
         """
         from ..quality.gold_evaluation import evaluate_matched
 
