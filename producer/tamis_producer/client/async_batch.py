@@ -1,6 +1,11 @@
 """A batch as an asynchronous submitter holds it."""
 
+from collections.abc import AsyncIterator, Collection
+from typing import TYPE_CHECKING, Generic
 from uuid import UUID
+
+from tamis_schemas import ItemResult
+from tamis_schemas.values.checked_generic import V_co
 
 from .batch import Batch
 from .client import Client
@@ -8,7 +13,7 @@ from .loop_client import Bridge
 from .mirroring import awaited, iterated, on_thread
 
 
-class AsyncBatch:
+class AsyncBatch(Generic[V_co]):
     """A `Batch` whose methods are awaited; `results` and `watch` are iterated over with `async for`.
 
     Arguments, results and errors are those of `Batch`. A call that is cancelled leaves the batch as it is.
@@ -34,7 +39,13 @@ class AsyncBatch:
     set_priority = awaited(Batch.set_priority)
     retry = awaited(Batch.retry)
     later_stage = awaited(Batch.later_stage)
-    results = iterated(Batch.results)
+    if TYPE_CHECKING:  # what is mirrored does not know the type of a batch's values
+
+        def results(self, places: Collection[int] | None = None) -> AsyncIterator[ItemResult[V_co]]:
+            """Yield what `Batch.results` does."""
+    else:
+        results = iterated(Batch.results)
+    frame = on_thread(Batch.frame)
     explain = awaited(Batch.explain)
     item_ids = on_thread(Batch.item_ids)
     summary = awaited(Batch.summary)
@@ -48,6 +59,9 @@ class AsyncBatch:
     draw_pilot = on_thread(Batch.draw_pilot)
     audits = awaited(Batch.audits)
     agreement = on_thread(Batch.agreement)
+    evaluate = on_thread(Batch.evaluate)
+    calibrate = on_thread(Batch.calibrate)
+    report = on_thread(Batch.report)
 
     def __repr__(self) -> str:
         return f"AsyncBatch({self.id!r})"
@@ -56,6 +70,6 @@ class AsyncBatch:
         return Batch(client, self._id)
 
 
-def async_batch(bridge: Bridge, batch: Batch) -> AsyncBatch:
+def async_batch(bridge: Bridge, batch: Batch[V_co]) -> AsyncBatch[V_co]:
     """The same batch, its methods awaited."""
     return AsyncBatch(bridge, UUID(batch.id))

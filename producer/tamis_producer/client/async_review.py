@@ -6,7 +6,7 @@ from .async_batch import AsyncBatch, async_batch
 from .batch import Batch
 from .client import Client
 from .loop_client import Bridge
-from .mirroring import awaited, awaited_as, iterated
+from .mirroring import awaited, awaited_as, iterated, on_thread
 from .review import Review
 
 
@@ -34,6 +34,7 @@ class AsyncReview:
     resume = awaited(Review.resume)
     cancel = awaited(Review.cancel)
     set_priority = awaited(Review.set_priority)
+    report = on_thread(Review.report)
 
     def __repr__(self) -> str:
         return f"AsyncReview({self.id!r})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from uuid import UUID
 
 from tamis_schemas import (
@@ -22,21 +22,36 @@ from tamis_schemas import (
     Summary,
     WaitTimeout,
 )
+from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger
 from ..ledger.batch_view import BatchView
 from ..process.waiting import poll
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..decisions.human_agreement import AgreementFigures
     from ..decisions.pilot_file import Pilot
     from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
+    from ..intake.result_frames import FrameLibrary
+    from ..quality.gold_evaluation import GoldEvaluation
+    from ..quality.gold_labels import Labels
+    from ..quality.matching import Matched
+    from ..quality.pilot import Calibrated
+    from ..report import Figures, ReportForm
     from .client import Client
 
 
-class Batch:
-    """A handle on a batch in the ledger; any number may exist for one batch, in any process."""
+MaybeNone: TypeAlias = Any  # None before there is one: who has waited need not ask
+
+
+class Batch(Generic[V_co]):
+    """A handle on a batch in the ledger; any number may exist for one batch, in any process.
+
+    A type checker knows what was submitted: a `Filter` makes a `Batch[bool]`, whose rows have a `value` of that type.
+    """
 
     def __init__(self, client: Client, batch_id: UUID, *, replayed: bool = False) -> None:
         self._client = client
@@ -190,7 +205,7 @@ class Batch:
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return rounds.later_stage(connection, self._id)
 
-    def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult]:
+    def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult[V_co]]:
         """Every item in item order, or those at some places; an item that is not terminal has no result yet.
 
         They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
@@ -199,6 +214,18 @@ class Batch:
         Raises `LedgerUnavailable`.
         """
         return ledger.page_results(self._client.engine, self._id, places)
+
+    def frame(self, library: FrameLibrary | None = None) -> Any:
+        """Every item with its result as a data frame: a row an item, in item order, the columns of `tamis results`.
+
+        `value` and `final_value` have the type of the operation's values, the fields of an extraction are JSON text.
+        `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first of these that is installed.
+
+        Raises `InvalidParameters` for another one, `ConfigurationError` where it is not installed, `LedgerUnavailable`.
+        """
+        from ..intake.result_frames import frame_of
+
+        return frame_of(self.results(), self.operation(), library)
 
     def explain(self, index: int) -> Explanation:
         """The whole story of one item: prompts as sent, answers, rules and formulas, human decisions, and the bill.
@@ -220,7 +247,7 @@ class Batch:
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_item_ids(connection, self._id)
 
-    def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
+    def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
         """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
 
         A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.
@@ -324,6 +351,51 @@ class Batch:
 
         with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_agreement(connection, self._id)
+
+    def evaluate(self, labels: Labels, column: str | None = None) -> GoldEvaluation:
+        """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
+
+        `labels` is a file as `read_labels` reads it, its `column` as there; or a dict, by item id True for included.
+
+        Raises `InvalidRequest` where the operation decides nothing, there is no label, or labels and records do not fit
+        together, `InputError` for a file without, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
+        """
+        from ..quality.gold_evaluation import evaluate_matched
+
+        return evaluate_matched(self._labelled(labels, column))
+
+    def calibrate(
+        self, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
+    ) -> Calibrated:
+        """Find the score from which on records are kept, so that `recall` of the includes are, with chance 1 - `delta`.
+
+        The labels are those of a random sample, as `draw_pilot` draws one; `calibration.refusal` says why they allow no
+        threshold, where they allow none, and `kept` of each of the batch's `records` whether the threshold keeps it.
+
+        Raises `InvalidParameters` where recall or delta does not lie between 0 and 1, else as `evaluate`.
+        """
+        from ..quality.pilot import calibrate
+
+        return calibrate(self._labelled(labels, column), recall, delta)
+
+    def report(self, path: Path | str, form: ReportForm | None = None) -> Figures:
+        """Write the batch's report to a file, which is replaced when all of it is written; return its figures.
+
+        `form` is `html`, `svg`, `md` or `json`; None: as the file ends.
+
+        Raises `InvalidRequest` where reports do not end so, `InputError` where it cannot be written,
+        `ConfigurationError` without the extra `cli`, and `LedgerUnavailable`.
+        """
+        from ..report import write_report_file
+
+        return write_report_file(self._client.engine, self.id, path, form)
+
+    def _labelled(self, labels: Labels, column: str | None) -> Matched:
+        from ..quality.gold_labels import labels_of
+        from ..quality.matching import check_decides, match
+
+        check_decides(self.id, self.status().operation)
+        return match(self.results(), labels_of(labels, column, max_bytes=self._client.settings.max_file_bytes))
 
     def __repr__(self) -> str:
         return f"Batch({self.id!r})"

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 from uuid import UUID
 
 from tamis_schemas import (
@@ -32,6 +32,7 @@ from tamis_schemas import (
     Source,
     Steering,
 )
+from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger
 from ..config.settings import ProducerSettings
@@ -52,9 +53,12 @@ from .review import Review
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
+    from tamis_schemas.operations import TypedOperation
+
     from ..calls.single_calls import SingleCalls
     from ..decisions.audits import AuditDecision, Recorded
     from ..runs.rounds import Retryable
+    from ..submission.frames import Frame
     from ..transport.dispatch import Dispatcher
 
 log = logging.getLogger(__name__)
@@ -97,8 +101,8 @@ class Client:
 
     def submit(
         self,
-        operation: Operation,
-        items: Iterable[Item],
+        operation: TypedOperation[V_co],
+        items: Iterable[Item] | Frame,
         *,
         model: str | None = None,
         idempotency_key: str | None = None,
@@ -114,13 +118,14 @@ class Client:
         callback: Callback | None = None,
         api_key_id: str | None = None,
         service: str | None = None,
-    ) -> Batch:
+    ) -> Batch[V_co]:
         """The batch, once it is in the ledger as a whole; its first shards are dispatched.
 
         Args:
             operation: what to ask of every item.
-            items: dicts of JSON values; their order is the order of the results. An iterator is read once, and to its
-                end before anything is written: it may be slow, and larger than memory.
+            items: dicts of JSON values, or a data frame of pandas, Polars or Arrow; their order is the order of the
+                results. An iterator is read once, and to its end before anything is written: it may be slow, and larger
+                than memory.
             model: the model to ask; None: the one of the settings, else the workers' own.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
@@ -155,8 +160,8 @@ class Client:
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         bounds = Bounds.of(self.settings)
-        operation = self.with_examples(operation)
-        params = parameters(operation, bounds=bounds)
+        asked = self.with_examples(cast(Operation, operation))
+        params = parameters(asked, bounds=bounds)
         batch_model = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
@@ -175,7 +180,7 @@ class Client:
             api_key_id=api_key_id,
             service=service,
             items=rows_of(  # last: it takes a while
-                items, exclusions, bounds=bounds, operations=[operation], waiting=self.waiting
+                items, exclusions, bounds=bounds, operations=[asked], waiting=self.waiting
             ),
         )
         with batch.items, _submitting(batch) as submitted:
@@ -189,7 +194,7 @@ class Client:
     def submit_review(
         self,
         plan: ReviewPlan,
-        items: Iterable[Item],
+        items: Iterable[Item] | Frame,
         *,
         label: str,
         use_cache: bool = True,

@@ -16,6 +16,9 @@ from ..process.waiting import poll
 from .batch import Batch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..report import Figures, ReportForm
     from .client import Client
 
 
@@ -78,6 +81,15 @@ class Review:
     def set_priority(self, priority: Priority | str) -> None:
         """Go before, or behind, other batches, in this stage and those after it. Raises as `Batch.set_priority`."""
         self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
+
+    def report(self, path: Path | str, form: ReportForm | None = None) -> Figures:
+        """Write the review's report, all of its stages; arguments and errors are those of `Batch.report`.
+
+        Raises `UnknownBatch` as well, where no stage has begun.
+        """
+        from ..report import write_report_file
+
+        return write_report_file(self._client.engine, self.id, path, form)
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
         while True:

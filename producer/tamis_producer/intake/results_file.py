@@ -9,38 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from tamis_schemas import InputError, ItemResult
 
 from .formula_guard import guarded
+from .result_columns import RESULT_COLUMNS, ResultColumn
 
-COLUMNS = (
-    "index",
-    "item_id",
-    "status",
-    "value",
-    "confidence",
-    "reasoning",
-    "deciding_criteria",
-    "exclusion_reason",
-    "uncertain_reason",  # why the software made it uncertain, where the model had decided
-    "flagged",  # true: the model quotes what the record does not say
-    "quotes",  # the quotes that flag it: I1 altered: "men" for "women"; E1 not found: "in rats"
-    "cut",  # fields too long to be sent whole: abstract 40,000 of 120,000 characters; empty: all was sent
-    "evaluations",  # of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
-    "error_kind",
-    "error",
-    "model",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost",  # dollars, failed calls included; empty: no price is known
-    "final_value",  # what counts: what a human decided, else the value
-    "overridden",  # true: a human's decision stands that is not the software's
-    "reviewer",  # who decided; empty: no human
-    "note",  # why
-    "title",
-)
+COLUMNS = tuple(column.name for column in RESULT_COLUMNS)
 
 
 def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
@@ -60,7 +36,7 @@ def csv_lines(results: Iterable[ItemResult]) -> Iterator[str]:
     for result in results:
         one.seek(0)
         one.truncate()
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in _cells(result)])
+        writer.writerow([_cell(column, result) for column in RESULT_COLUMNS])
         yield one.getvalue()
 
 
@@ -78,13 +54,20 @@ def replacing(path: Path | str) -> Iterator[TextIO]:
 
     Raises `InputError`: the file cannot be written.
     """
+    with replacing_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+@contextmanager
+def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
+    """The same for bytes."""
     path = Path(path)
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path=path) from error
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "wb") as stream:
             yield stream
         umask = os.umask(0)
         os.umask(umask)
@@ -94,47 +77,24 @@ def replacing(path: Path | str) -> Iterator[TextIO]:
         Path(draft).unlink(missing_ok=True)
 
 
-def _cells(row: ItemResult) -> list[object]:
-    result, provenance = row.result, row.provenance
-    criteria = " | ".join(row.decision.criteria) if row.decision else ""
-    return [
-        row.index,
-        row.item_id,
-        row.status,
-        _cell(row.value),
-        "" if result is None or result.error is not None else result.confidence,
-        "" if result is None else result.reasoning or "",
-        criteria,
-        row.exclusion_reason or "",
-        (row.decision and row.decision.uncertain_reason) or "",
-        "true" if row.decision is not None and row.decision.flagged else "",
-        "" if row.decision is None else row.decision.quote_words or "",
-        row.cut_words or "",
-        row.evaluation_words or "",
-        row.error_kind.value if row.error_kind else "",
-        "" if result is None else result.error or "",
-        "" if provenance is None else provenance.model or "",
-        "" if provenance is None else provenance.usage.prompt_tokens,
-        "" if provenance is None else provenance.usage.completion_tokens,
-        "" if row.cost is None else _plain(row.cost),
-        _cell(row.final_value),
-        "true" if row.overridden else "",
-        "" if row.override is None else row.override.reviewer,
-        "" if row.override is None else row.override.note or "",
-        row.item.get("title") or "",
-    ]
+def _cell(column: ResultColumn, row: ItemResult) -> object:
+    """Return what stands in a row's cell: nothing for None and for a flag that is not up, fields as JSON."""
+    match column.value(row):
+        case None:
+            return ""
+        case bool() as flag if column.kind is bool:
+            return "true" if flag else ""
+        case bool() as answer:
+            return str(answer).lower()
+        case Decimal() as amount:
+            return _plain(amount)
+        case dict() as fields:
+            return json.dumps(fields, ensure_ascii=False)
+        case value:
+            return guarded(value) if isinstance(value, str) else value
 
 
 def _plain(amount: Decimal) -> str:
     """Without an exponent and without zeros that say nothing, as a spreadsheet reads a number."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _cell(value: object) -> object:
-    """Return the value as a cell: nothing for None, true and false in small letters, fields as JSON."""
-    if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else value

@@ -50,6 +50,19 @@ class GoldLabels:
         return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
 
 
+Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, True for included; or what was read of it
+
+
+def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
+    """Return labels in any of their forms as one; the other arguments and what is raised are those of `read_labels`."""
+    match labels:
+        case GoldLabels():
+            return labels
+        case str() | Path():
+            return read_labels(labels, column, max_bytes=max_bytes)
+    return GoldLabels.of(labels)
+
+
 def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
     """The labels of a file: the one that was screened, with a column of labels, or one of ids and labels alone.
 

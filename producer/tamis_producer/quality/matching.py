@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tamis_schemas import InvalidRequest, ItemResult
+from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import UNKNOWN_ID
 from tamis_schemas.records.random_order import sample
 from tamis_schemas.values.frozen import Frozen
@@ -40,6 +41,15 @@ class Matched:
     others: tuple[Judged, ...]  # without one
     matching: Matching
     seed: int | None = None  # where `tamis pilot` drew the labelled records, and these alone
+
+
+def check_decides(batch_id: str, operation: str) -> None:
+    """Raise `InvalidRequest` where a batch's operation includes or excludes nothing: labels say nothing of it."""
+    if not kind_of(operation).decides():
+        raise InvalidRequest(
+            f"batch {batch_id} is of the operation {operation!r}: labels say included or excluded, which only "
+            "`tamis screen` and `tamis filter` decide"
+        )
 
 
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:

@@ -3,10 +3,14 @@
 import json
 from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, TextIO
 
 from sqlalchemy import Connection, Engine
 
+from tamis_schemas import InvalidRequest
+
+from ..intake.results_file import replacing
 from ..ledger import stream_results
 from .figures import Figures
 from .flow_svg import draw
@@ -26,6 +30,16 @@ class ReportForm(StrEnum):
     SVG = "svg"
     MD = "md"
     JSON = "json"
+
+
+ENDINGS = {
+    ".html": ReportForm.HTML,
+    ".htm": ReportForm.HTML,
+    ".svg": ReportForm.SVG,
+    ".md": ReportForm.MD,
+    ".markdown": ReportForm.MD,
+    ".json": ReportForm.JSON,
+}
 
 
 def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
@@ -55,10 +69,23 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
     return figures
 
 
-def resolve(engine: Engine, subject_id: str) -> str:
-    """The whole id of the batch or review that `subject_id` is or begins. Raises as `write_report` does."""
-    with snapshot(engine) as connection:
-        return str(find_subject(connection, subject_id).id)
+def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
+    """Write the report to a file, which is replaced when all of it is written; without a form, as the file ends.
+
+    Raises as `write_report` and `form_of` do, and `InputError`: the file cannot be written.
+    """
+    form = form_of(path) if form is None else ReportForm(form)
+    with replacing(path) as stream:
+        return write_report(engine, subject_id, form, stream)
+
+
+def form_of(path: Path | str) -> ReportForm:
+    """Return the form that a file's name asks for, the page where it has no ending. Raises `InvalidRequest`."""
+    ending = Path(path).suffix.lower()
+    if ending and ending not in ENDINGS:
+        endings = ", ".join(sorted(ENDINGS))
+        raise InvalidRequest(f"{path}: reports end in {endings}; say the format of any other")
+    return ENDINGS.get(ending, ReportForm.HTML)
 
 
 def as_json(figures: Figures) -> dict[str, Any]:

@@ -5,13 +5,11 @@ Narwhals reads all of them alike. A missing value is None in the item, whatever 
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tamis_schemas import InvalidParameters, Item
 from tamis_schemas.extras import needs
 from tamis_schemas.records.item import ID_FIELDS
-
-from .item_conversion import json_value
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -19,7 +17,14 @@ if TYPE_CHECKING:
 MISSING = {"NaTType", "NAType"}  # pandas' own, by their types' names: pandas itself need not be there
 
 
-def items_of(items: Iterable[Item]) -> Iterable[Item]:
+class Frame(Protocol):
+    """A data frame of any library, by what all of them have."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the columns to whoever reads Arrow."""
+
+
+def items_of(items: Iterable[Item] | Frame) -> Iterable[Item]:
     """Return the rows of a frame as items; anything else as it is.
 
     A pandas index is no column: `reset_index()` makes it one. An id that pandas made a float, because others of its
@@ -64,5 +69,7 @@ def _value(value: object, place: str, *, as_whole: bool) -> Any:
         return None
     if as_whole and isinstance(value, float):
         return int(value)
+    from .item_conversion import json_value  # brings SQLAlchemy, which a client is imported without
+
     tolist = getattr(value, "tolist", None)  # numpy's scalars and arrays, of which a column of lists is made
     return json_value(value if tolist is None else tolist(), place)

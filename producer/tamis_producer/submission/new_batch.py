@@ -27,7 +27,7 @@ from tamis_schemas.values.unstorable import UNSTORABLE, to_json
 
 from ..process.waiting import ON_THREAD, Waiting
 from .bounds import LONGEST_ID, Bounds
-from .frames import items_of
+from .frames import Frame, items_of
 from .spool import Spool
 
 SHOWN_ID = 80  # characters of an id in a message
@@ -164,7 +164,7 @@ class NewItems(Spool[NewItem]):
 
 
 def rows_of(
-    items: Iterable[Item],
+    items: Iterable[Item] | Frame,
     exclusions: Mapping[int, Exclusion] | None = None,
     *,
     bounds: Bounds | None = None,

@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import Field, computed_field, model_validator
 
 from ..errors import ErrorKind
+from ..values.checked_generic import CheckedGeneric, V_co
 from ..values.frozen import Frozen
 from ..values.money import Cost
 from .evaluation import Evaluation
@@ -215,8 +216,11 @@ class Provenance(Frozen):
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were read
 
 
-class ItemResult(Frozen):
-    """One row of a batch's results: the item, its result, how it came about."""
+class ItemResult(CheckedGeneric[V_co], Frozen):
+    """One row of a batch's results: the item, its result, how it came about.
+
+    A type checker knows an `ItemResult[bool]` by the operation that was submitted.
+    """
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -239,17 +243,23 @@ class ItemResult(Frozen):
         return None if self.provenance is None else self.provenance.cost
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V_co | None:
         """The operation's value, or fields; None where it gave none, or the item has no result."""
         if self.result is None:
             return None
-        return self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
+        value: Any = self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
+        return cast("V_co | None", value)
 
-    @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
-    def final_value(self) -> Any:
+    def error(self) -> str | None:
+        """Why there is no value; None where there is one, or none is known yet."""
+        return None if self.result is None else self.result.error
+
+    @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
+    @property
+    def final_value(self) -> V_co | None:
         """The value that counts: a human's decision, else the operation's."""
-        return self.value if self.override is None else self.override.value
+        return self.value if self.override is None else cast("V_co | None", self.override.value)
 
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property

@@ -11,7 +11,7 @@ from .extract_fields import ExtractFields
 from .filter import Filter
 from .inclusion import Inclusion, UnclearPolicy, UnverifiedPolicy, as_asked_for
 from .judge import Judge
-from .kind import OperationKind, operation_name
+from .kind import OperationKind, TypedOperation, operation_name
 from .score import Score
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Operation",
     "OperationKind",
     "Score",
+    "TypedOperation",
     "UnclearPolicy",
     "UnverifiedPolicy",
     "as_asked_for",

@@ -35,6 +35,10 @@ class Answer(OperationKind):
     )  # an answer of this score is accepted; at 0.0 every evaluated one is
     parallel_attempts: int = Field(default=1, ge=1, le=10, strict=True)  # answers side by side in every iteration
 
+    def value_type(self) -> type[str]:
+        """Return the type of its values."""
+        return str
+
     @field_validator("score_threshold")
     @classmethod
     def _a_share(cls, threshold: float) -> float:

@@ -45,6 +45,15 @@ class Extract(OperationKind):
             raise ValueError(f"enum_values: {repeated!r} stands there twice")
         return self
 
+    def value_type(self) -> type[bool] | type[float] | type[str]:
+        """Return the type of its values, by `output_type`."""
+        match self.output_type:
+            case "boolean":
+                return bool
+            case "number":
+                return float
+        return str
+
     def checked_value(self, value: object) -> Any:
         """A human's value; None says that the record does not hold it. Raises `InvalidParameters` for another type."""
         match self.output_type, value:

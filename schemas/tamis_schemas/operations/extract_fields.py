@@ -63,6 +63,10 @@ class ExtractFields(OperationKind):
                 raise ValueError(f"field_instructions: {name!r} is no property of schema; is {nearest!r} meant?")
         return self
 
+    def value_type(self) -> type[dict[str, Any]]:
+        """Return the type of its values: an object of fields."""
+        return dict
+
     def checked_value(self, value: object) -> dict[str, Any]:
         """A human's fields, each of them named. Raises `InvalidParameters` for what the schema does not let them be."""
         from jsonschema.exceptions import best_match

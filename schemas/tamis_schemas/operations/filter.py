@@ -18,3 +18,7 @@ class Filter(OperationKind):
     operation: Literal["filter"] = "filter"
     criteria: Words
     include_reasoning: bool = True
+
+    def value_type(self) -> type[bool]:
+        """Return the type of its values."""
+        return bool

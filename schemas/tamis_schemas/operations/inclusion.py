@@ -41,6 +41,10 @@ class Inclusion(OperationKind):
     # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
     examples_from: Words | None = Field(default=None, exclude_if=lambda given: given is None)
 
+    def value_type(self) -> type[str]:
+        """Return the type of its values: `include`, `exclude` or `uncertain`."""
+        return str
+
     def goes_on(self, value: object, narrowed: Any) -> bool:
         """True of the statuses that the stage passes on."""
         return value in narrowed

@@ -34,6 +34,10 @@ class Judge(OperationKind):
     plural: Noun | None = None  # None: the noun in lower case, with an s
     block_threshold: float = Field(default=0.15, strict=True)  # evidence of a lower quality blocks the classification
 
+    def value_type(self) -> type[str]:
+        """Return the type of its values."""
+        return str
+
     @field_validator("noun", "plural")
     @classmethod
     def _in_words(cls, noun: str | None) -> str | None:

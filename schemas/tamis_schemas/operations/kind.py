@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 from pydantic import ConfigDict
 
 from ..errors import InvalidParameters
+from ..values.checked_generic import V_co
 from ..values.frozen import Frozen
 
 YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", "0")
@@ -35,6 +36,10 @@ class OperationKind(Frozen):
     def decides(cls) -> bool:
         """True where its values include and exclude records."""
         return cls.includes is not None
+
+    def value_type(self) -> type[Any]:
+        """Return the type of its values, where it gives one: bool, float, str, or dict for fields."""
+        return str
 
     @classmethod
     def verdict(cls, value: object) -> bool | None:
@@ -71,6 +76,13 @@ class OperationKind(Frozen):
         if not self.decides():
             return self.checked_value(word)
         return yes_or_no(word) if isinstance(self.includes, bool) else self.checked_value(word.lower())
+
+
+class TypedOperation(Protocol[V_co]):
+    """An operation as a type checker reads it: what its values are, results of its batches have."""
+
+    def value_type(self) -> type[V_co]:
+        """Return the type of its values."""
 
 
 def operation_name(kind: type[OperationKind]) -> str:

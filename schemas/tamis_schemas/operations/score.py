@@ -83,6 +83,10 @@ class Score(OperationKind):
         nearest = self.grid_value(round((value - self.min_value) / span * self.steps))
         return nearest if abs(value - nearest) <= TOLERANCE * span else None
 
+    def value_type(self) -> type[float]:
+        """Return the type of its values."""
+        return float
+
     def goes_on(self, value: object, narrowed: Any) -> bool:
         """True of a score that is at least the one that the stage names, if it names one."""
         return isinstance(value, int | float) and (narrowed is None or value >= narrowed)

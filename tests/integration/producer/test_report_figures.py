@@ -22,7 +22,7 @@ from stage.screened import (
     write_review,
 )
 from tamis_producer.ledger import connect, stream_results
-from tamis_producer.report import Figures, ReportForm, resolve, write_report
+from tamis_producer.report import Figures, ReportForm, write_report
 from tamis_producer.report.reading import parameters_sha256, read_figures, snapshot
 from tamis_producer.report.record import record_row
 from tamis_producer.report.subject import find_subject
@@ -328,15 +328,16 @@ def test_a_review_without_a_batch_has_no_report(engine: Engine) -> None:
 
 def test_an_id_is_found_by_how_it_begins_and_an_unknown_one_is_told(engine: Engine) -> None:
     batch = screen(engine, ROWS)
-    assert resolve(engine, str(batch)[:8].upper()) == str(batch)
+    with snapshot(engine) as connection:
+        assert find_subject(connection, str(batch)[:8].upper()).id == batch
     for unknown in ("00000000", "", "../etc/passwd"):
         with pytest.raises(UnknownBatch):
-            resolve(engine, unknown)
+            write_report(engine, unknown, ReportForm.JSON, io.StringIO())
     with engine.begin() as connection:
         firsts = [str(write_batch(connection, [Ledgered(record(n))]))[0] for n in range(17)]
     shared = next(digit for digit in firsts if firsts.count(digit) > 1)  # of 17, two begin alike
     with pytest.raises(InvalidRequest, match="give more of the id"):
-        resolve(engine, shared)
+        write_report(engine, shared, ReportForm.JSON, io.StringIO())
 
 
 def test_every_form_holds_the_same_numbers(engine: Engine) -> None:

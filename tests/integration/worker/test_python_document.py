@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from ast import literal_eval
 from pathlib import Path
 
 from stage import House
@@ -28,11 +29,18 @@ def test_every_example_runs(house: House, tmp_path: Path) -> None:
         assert ended.returncode == 0, ended.stderr
         assert not ended.stderr
         said.append(ended.stdout.splitlines())
-    script, service, fork = said
+    script, frame, service, quality, fork = said
     assert "n_items=2" in script[0]
     assert [line.split()[0] for line in script[1:3]] == ["r1", "r2"]
     assert "total=2" in script[3]
+    assert [item_id for item_id, value in literal_eval(frame[0]) if value in (True, False)] == ["1", "3"]
+    assert frame[1].split()[0] == "Boolean"
     assert [line.split()[0] for line in service] == ["1", "1"]
+    assert 0 <= float(quality[0].split()[0]) <= 1
+    assert "no random sample of the batch" in quality[1]
+    assert "20 drawn at random" in quality[2] or "20 were drawn at random" in quality[2]
+    assert quality[3] == "200 records reported"
+    assert (tmp_path / "report.html").read_text("utf-8").startswith("<!doctype html>")
     assert fork == []
     (control,) = [view for view in house.client.batches() if view.label == "control"]
     assert control.state == "cancelled"

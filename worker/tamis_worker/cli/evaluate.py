@@ -9,22 +9,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.intake.formula_guard import guarded
 from tamis_producer.intake.results_file import replacing
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.quality import words
-from tamis_producer.quality.gold_evaluation import GoldEvaluation, evaluate_matched
-from tamis_producer.quality.gold_labels import read_labels
-from tamis_producer.quality.matching import Matched, Matching, match
+from tamis_producer.quality.gold_evaluation import GoldEvaluation
+from tamis_producer.quality.matching import Matching
 from tamis_producer.quality.pilot import Calibrated
-from tamis_producer.quality.pilot import calibrate as calibrate_matched
 from tamis_producer.quality.sampling import Lie, Sampling
 from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
-from tamis_schemas.operations import kind_of
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -78,8 +74,8 @@ def evaluate(
         raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json gives every figure")
     with Client() as client:
         batch = client.batch(batch_id)
-        view = deciding(batch)
-        found = evaluate_matched(_matched(client, batch, labels, label_column))
+        view = batch.status()
+        found = batch.evaluate(labels, label_column)
     if as_json:
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **found.model_dump(mode="json")}
         print_json(facts)
@@ -116,8 +112,8 @@ def calibrate(
     """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
     with Client() as client:
         batch = client.batch(batch_id)
-        view = deciding(batch)
-        found = calibrate_matched(_matched(client, batch, labels, label_column), recall, delta)
+        view = batch.status()
+        found = batch.calibrate(labels, recall, delta, column=label_column)
     refusal = found.calibration.refusal
     if refusal is not None and not found.calibration.sampling.promises:
         refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
@@ -135,22 +131,6 @@ def calibrate(
         with replacing(output) as stream:
             _write_records(found, stream)
         err.print(f"{len(found.records):,} records written to {output}", markup=False)
-
-
-def deciding(batch: Batch) -> BatchView:
-    """Return the batch's view. Raises `InvalidRequest` where its operation includes or excludes nothing."""
-    view = batch.status()
-    if not kind_of(view.operation).decides():
-        raise InvalidRequest(
-            f"batch {view.id} is of the operation {view.operation!r}: labels say included or excluded, which only "
-            "`tamis screen` and `tamis filter` decide"
-        )
-    return view
-
-
-def _matched(client: Client, batch: Batch, labels: Path, column: str | None) -> Matched:
-    labelled = read_labels(labels, column, max_bytes=client.settings.max_file_bytes)
-    return match(batch.results(), labelled)
 
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:

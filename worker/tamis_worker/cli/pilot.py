@@ -10,13 +10,13 @@ from rich.markup import escape
 from tamis_producer.client.client import Client
 from tamis_producer.decisions.pilot_file import write_pilot
 from tamis_producer.intake.results_file import replacing
+from tamis_producer.quality.matching import check_decides
 from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .arguments import BatchId
 from .audit import RANDOM_SEED_BITS
-from .evaluate import deciding
 from .json_document import AsJson, print_json
 
 USUAL = 200  # records
@@ -35,7 +35,8 @@ def pilot(
     """Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`."""
     with Client() as client:
         batch = client.batch(batch_id)
-        view = deciding(batch)
+        view = batch.status()
+        check_decides(view.id, view.operation)
         output = output or Path(f"pilot-{view.id[:SHORT_ID]}.csv")
         if output.exists():
             raise InvalidRequest(f"{output} is there already, and may hold labels: name another file with --output")

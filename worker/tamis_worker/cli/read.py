@@ -10,7 +10,8 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.files.decided_record import decision_of, with_decision
 from tamis_producer.intake.recognise import format_named
-from tamis_producer.intake.results_file import replacing, write_csv, write_jsonl
+from tamis_producer.intake.result_frames import write_parquet
+from tamis_producer.intake.results_file import replacing, replacing_bytes, write_csv, write_jsonl
 from tamis_producer.intake.source import source_format
 from tamis_producer.submission.spool import Spool
 from tamis_schemas import InvalidRequest
@@ -20,33 +21,49 @@ from .arguments import BatchId
 from .console import for_data
 from .json_document import AsJson, print_json
 
+ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+
 
 @app.command(examples=("tamis results 3f2a91c0 -o decisions.csv", "tamis results 3f2a91c0 --json"))
 def results(
     batch_id: BatchId,
     form: Annotated[
-        Literal["csv", "jsonl"] | None,
-        typer.Option("--format", help="csv or jsonl.  [default: as FILE ends, else csv]"),
+        Literal["csv", "jsonl", "parquet"] | None,
+        typer.Option("--format", help="csv, jsonl or parquet.  [default: as FILE ends, else csv]"),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A file.  [default: the terminal]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Write every item of a batch in its order, with its result."""
     if as_json:
-        if form == "csv":
-            raise InvalidRequest("--json and --format csv do not go together")
+        if form not in {None, "jsonl"}:
+            raise InvalidRequest(f"--json and --format {form} do not go together")
         form = "jsonl"
     if form is None:
-        jsonl = output is not None and output.suffix in {".jsonl", ".ndjson"}
-        form = "jsonl" if jsonl else "csv"
-    write = write_jsonl if form == "jsonl" else write_csv
+        form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
     with Client() as client:
         batch = client.batch(batch_id)
-        stdout = for_data(typer.get_text_stream("stdout"))
-        with nullcontext(stdout) if output is None else replacing(output) as stream:
-            rows = write(batch.results(), stream)
+        rows = _write_parquet(batch, output) if form == "parquet" else _write_text(batch, form, output)
     if output is not None:
         err.print(f"{rows} items written to {output}")
+
+
+def _write_text(batch: Batch, form: str, output: Path | None) -> int:
+    write = write_jsonl if form == "jsonl" else write_csv
+    stdout = for_data(typer.get_text_stream("stdout"))
+    with nullcontext(stdout) if output is None else replacing(output) as stream:
+        return write(batch.results(), stream)
+
+
+def _write_parquet(batch: Batch, output: Path | None) -> int:
+    if output is None:
+        raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
+    with replacing_bytes(output) as stream:
+        return write_parquet(batch.results(), batch.operation(), stream)
 
 
 @app.command(

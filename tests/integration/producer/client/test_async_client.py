@@ -43,6 +43,7 @@ async def test_what_is_submitted_and_changed_asynchronously_is_what_the_synchron
     assert (await batch.status()).state == "running"  # its window is dispatched
     assert [row async for row in batch.results()] == list(same.results())
     assert [row.index async for row in batch.results([7, 3])] == [3, 7]
+    assert (await batch.frame("polars")).to_dicts() == same.frame("polars").to_dicts()
     assert await batch.operation() == IS_IT
     assert await batch.item_ids() == [item["id"] for item in ITEMS]
     assert await batch.summary() is None

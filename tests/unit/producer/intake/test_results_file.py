@@ -49,6 +49,9 @@ def test_a_decided_item() -> None:
     assert (cells["value"], cells["confidence"], cells["reasoning"]) == ("true", "0.9", "because")
     assert (cells["model"], cells["prompt_tokens"], cells["title"]) == ("m", "10", "T")
     assert cells["cost"] == "0.000045"
+    assert cells["overridden"] == ""
+    unflagged = InclusionDecision(status="include", confidence=0.9, rationale="because")
+    assert table(row(decision=unflagged))[0]["flagged"] == ""
 
 
 def test_a_flagged_record_says_which_quotes_are_altered_and_which_are_not_there() -> None:

@@ -1,0 +1,86 @@
+"""The columns of a table of results: the same in CSV, in Parquet and in data frames."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tamis_schemas import InclusionDecision, ItemResult, Provenance
+from tamis_schemas.operations import OperationKind
+from tamis_schemas.records.item import shown_text
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """A column: a value of each item, None where it has none."""
+
+    name: str
+    kind: type[int] | type[float] | type[bool] | type[str] | None  # None: as the operation's values
+    value: Callable[[ItemResult], Any]
+
+    def type_for(self, operation: OperationKind) -> type[Any]:
+        """Return int, float, bool or str; fields are JSON text, because those of two batches need not be the same."""
+        if self.kind is not None:
+            return self.kind
+        of_values = operation.value_type()
+        return str if of_values is dict else of_values
+
+
+def typed(value: Any, kind: type[Any]) -> Any:
+    """Return a column's value as the type of the column says; None where it is missing."""
+    if value is None:
+        return None
+    if kind is str and not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return kind(value)
+
+
+def _decided(of: Callable[[InclusionDecision], Any]) -> Callable[[ItemResult], Any]:
+    return lambda row: None if row.decision is None else of(row.decision)
+
+
+def _called(of: Callable[[Provenance], Any]) -> Callable[[ItemResult], Any]:
+    return lambda row: None if row.provenance is None else of(row.provenance)
+
+
+def _confidence(row: ItemResult) -> float | None:
+    return None if row.result is None or row.error is not None else row.result.confidence
+
+
+def _title(row: ItemResult) -> str | None:
+    title = row.item.get("title")
+    return shown_text(title) if title else None
+
+
+RESULT_COLUMNS = (
+    ResultColumn("index", int, lambda row: row.index),
+    ResultColumn("item_id", str, lambda row: row.item_id),
+    ResultColumn("status", str, lambda row: row.status),
+    ResultColumn("value", None, lambda row: row.value),
+    ResultColumn("confidence", float, _confidence),
+    ResultColumn("reasoning", str, lambda row: row.result and row.result.reasoning),
+    ResultColumn("deciding_criteria", str, _decided(lambda decision: " | ".join(decision.criteria) or None)),
+    ResultColumn("exclusion_reason", str, lambda row: row.exclusion_reason),
+    # Why the software made it uncertain, where the model had decided.
+    ResultColumn("uncertain_reason", str, _decided(lambda decision: decision.uncertain_reason)),
+    # True: the model quotes what the record does not say. Missing: not an inclusion's decision.
+    ResultColumn("flagged", bool, _decided(lambda decision: decision.flagged)),
+    # The quotes that flag it: I1 altered: "men" for "women"; E1 not found: "in rats".
+    ResultColumn("quotes", str, _decided(lambda decision: decision.quote_words)),
+    # Fields too long to be sent whole: abstract 40,000 of 120,000 characters; missing: all was sent.
+    ResultColumn("cut", str, lambda row: row.cut_words),
+    # Of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
+    ResultColumn("evaluations", str, lambda row: row.evaluation_words),
+    ResultColumn("error_kind", str, lambda row: row.error_kind and row.error_kind.value),
+    ResultColumn("error", str, lambda row: row.error),
+    ResultColumn("model", str, _called(lambda provenance: provenance.model)),
+    ResultColumn("prompt_tokens", int, _called(lambda provenance: provenance.usage.prompt_tokens)),
+    ResultColumn("completion_tokens", int, _called(lambda provenance: provenance.usage.completion_tokens)),
+    # Dollars, failed calls included; missing: no price is known. As a float exact to the nanodollar below a million.
+    ResultColumn("cost", float, lambda row: row.cost),
+    ResultColumn("final_value", None, lambda row: row.final_value),  # what a human decided, else the value
+    ResultColumn("overridden", bool, lambda row: row.overridden),  # a human's decision stands, not the software's
+    ResultColumn("reviewer", str, lambda row: row.override and row.override.reviewer),  # missing: no human decided
+    ResultColumn("note", str, lambda row: row.override and row.override.note),
+    ResultColumn("title", str, _title),
+)

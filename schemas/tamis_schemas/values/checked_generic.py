@@ -1,0 +1,24 @@
+"""Generic classes that are so for type checkers alone: pydantic makes no second model of `ItemResult[bool]`."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Generic as CheckedGeneric
+
+    from typing_extensions import TypeVar
+
+    # The type of an operation's values. Without one it is any.
+    V_co = TypeVar("V_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    V_co = TypeVar("V_co", covariant=True)
+
+    class CheckedGeneric:
+        """A base to be named first; what it is subscripted with is left to type checkers."""
+
+        def __class_getitem__(cls, parameters):
+            return cls
+
+
+__all__ = ["CheckedGeneric", "V_co"]

@@ -1,0 +1,113 @@
+"""What users write passes their type checkers: the snippets of the documents, and a batch's values by its operation."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "docs/python.md")
+
+# `assert_type` fails where a checker knows another type; the last three lines are wrong, and are said to be.
+PROGRAM = """
+from collections.abc import Sequence
+from typing import Any, assert_type
+
+import polars
+
+from tamis_producer import AsyncClient, Batch, Client
+from tamis_schemas import ExtractFields, Filter, Inclusion, Item, Operation, Score
+
+
+def blocking(client: Client, items: Sequence[Item], inclusion: Inclusion, fields: ExtractFields) -> list[bool | None]:
+    for scored in client.submit(Score(criteria="How well?"), polars.DataFrame({"id": [1]})).results():
+        assert_type(scored.value, float | None)
+    assert_type(client.submit(inclusion, items), Batch[str])
+    assert_type(client.submit(fields, items), Batch[dict[str, Any]])
+    batch = client.submit(Filter(criteria="Is it?"), items)
+    for row in batch.results():
+        assert_type(row.value, bool | None)
+        assert_type(row.final_value, bool | None)
+        assert_type(row.error, str | None)
+    return [row.value for row in batch.results()]
+
+
+async def awaited(client: AsyncClient, operation: Operation, items: list[dict[str, Any]]) -> None:
+    batch = await client.submit(Filter(criteria="Is it?"), items)
+    async for row in batch.results():
+        assert_type(row.value, bool | None)
+    unknown: Batch = Client().submit(operation, items)
+    print(unknown.summary().pass_rate, await client.batch(unknown.id))
+
+
+def wrong(client: Client, items: Sequence[Item]) -> None:
+    client.submit("Is it?", items)
+    client.submit(Filter(criteria="Is it?"), 3)
+    text: Batch[str] = client.submit(Filter(criteria="Is it?"), items)
+"""
+WRONG = [len(PROGRAM.splitlines()) - before for before in (2, 1, 0)]
+
+
+def written(folder: Path) -> dict[str, list[int]]:
+    """The programs, each in a file of its own; which lines of them are wrong."""
+    wrong = {"program.py": WRONG}
+    (folder / "program.py").write_text(PROGRAM, "utf-8")
+    for document in DOCUMENTS:
+        for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / document).read_text("utf-8"), re.S)):
+            name = f"{Path(document).stem.lower()}_{number}.py"
+            (folder / name).write_text(block, "utf-8")
+            wrong[name] = []
+    assert len(wrong) >= 5
+    return wrong
+
+
+def complaints(said: list[tuple[str, int, str]], files: dict[str, list[int]]) -> dict[str, list[int]]:
+    """The lines of each file that are complained about; shown where a test fails."""
+    lines: dict[str, list[int]] = {name: [] for name in files}
+    for name, line, message in said:
+        print(f"{name}:{line}: {message}")  # noqa: T201
+        lines[name].append(line)
+    return {name: sorted(set(found)) for name, found in lines.items()}
+
+
+def test_mypy_in_its_strict_mode_finds_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    options = ["--strict", "--config-file=", "--show-error-codes", f"--cache-dir={ROOT / '.mypy_cache' / 'users'}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *files],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    said = [
+        (name, int(line), text) for name, line, text in re.findall(r"^(\S+?):(\d+): error: (.*)$", done.stdout, re.M)
+    ]
+    assert complaints(said, files) == files
+
+
+@pytest.mark.skipif(find_spec("basedpyright") is None and not os.environ.get("CI"), reason="no basedpyright installed")
+def test_pyright_finds_the_same(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict"}), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "basedpyright", "--outputjson", "--level=error", f"--pythonpath={sys.executable}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    said = [
+        (Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["message"])
+        for one in json.loads(done.stdout)["generalDiagnostics"]
+    ]
+    assert complaints(said, files) == files
