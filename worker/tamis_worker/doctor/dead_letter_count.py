@@ -1,7 +1,7 @@
 """The dead letters of a ledger: how many there are, and since when."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy import Engine, text
 
@@ -10,7 +10,7 @@ from tamis_producer.ledger import ledger_errors
 from .finding import Finding, ok, warning
 
 _READ = text("""
-SELECT count(*) AS kept, coalesce(sum(more), 0)::bigint AS counted, max(created_at) AT TIME ZONE 'UTC' AS latest,
+SELECT count(*) AS kept, coalesce(sum(more), 0)::bigint AS counted, max(created_at) AS latest,
        coalesce(max(created_at) > now() - interval '1 day', false) AS today
 FROM dead_letters
 """)
@@ -37,8 +37,8 @@ def judge_dead_letters(count: DeadLetterCount) -> list[Finding]:
     if count.latest is None:
         return []
     subject = "dead letters"
-    total = count.kept + count.counted
-    what = f"{total:,} messages that no worker understood, the last one at {count.latest:%Y-%m-%d %H:%M} UTC"
+    total, latest = count.kept + count.counted, count.latest.astimezone(UTC)
+    what = f"{total:,} messages that no worker understood, the last one at {latest:%Y-%m-%d %H:%M} UTC"
     if not count.today:
         return [ok(subject, what)]
     mend = "`tamis dead-letters` says what is wrong with each; `tamis dead-letters purge` deletes them"
