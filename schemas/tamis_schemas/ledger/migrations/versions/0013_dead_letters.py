@@ -27,6 +27,20 @@ FORGOTTEN = """
 CREATE TRIGGER dead_letters_forgotten AFTER INSERT ON dead_letters
 FOR EACH STATEMENT EXECUTE FUNCTION forget_dead_letters()
 """
+# Who could delete batches, by the policy of retention, deletes letters with them: without this right it would do neither.
+RIGHTS = """
+DO $$
+DECLARE may record;
+BEGIN
+    FOR may IN
+        SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS who
+        FROM pg_class, aclexplode(relacl)
+        WHERE oid = 'batches'::regclass AND grantee <> relowner AND privilege_type = 'DELETE'
+    LOOP
+        EXECUTE format('GRANT SELECT, DELETE ON dead_letters TO %s', may.who);
+    END LOOP;
+END $$
+"""
 
 
 def upgrade() -> None:
@@ -54,3 +68,4 @@ def upgrade() -> None:
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
     op.execute(FORGET.format(schema=schema, most=MOST_KEPT))
     op.execute(FORGOTTEN)
+    op.execute(RIGHTS)
