@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib import import_module
 from itertools import permutations
 from uuid import uuid4
 
@@ -49,6 +50,18 @@ def test_upgrading_twice_changes_nothing(database_url: str) -> None:
     with engine.connect() as connection:
         assert MigrationContext.configure(connection).get_current_revision() == head()
     engine.dispose()
+
+
+def test_whoever_may_delete_batches_may_delete_dead_letters_after_the_migration(database_url: str) -> None:
+    rights = import_module("tamis_schemas.ledger.migrations.versions.0013_dead_letters").RIGHTS
+    asked = "SELECT has_table_privilege(%s, 'dead_letters', 'DELETE')"
+    with psycopg.connect(database_url.replace("postgresql+psycopg://", "postgresql://")) as connection:
+        for role, deletes in (("purges_0013", True), ("reads_0013", False)):
+            connection.execute(f"CREATE ROLE {role}".encode())
+            connection.execute(f"GRANT SELECT{', DELETE' * deletes} ON batches TO {role}".encode())
+            connection.execute(rights)
+            assert connection.execute(asked, (role,)).fetchone() == (deletes,)
+        connection.rollback()  # roles are of the whole server
 
 
 def test_a_ledger_of_a_newer_release_is_refused(database_url: str) -> None:

@@ -11,12 +11,13 @@ from celery import Celery, bootsteps
 from celery.app import trace
 from celery.apps.worker import Worker
 from celery.events import EventDispatcher
-from celery.exceptions import WorkerShutdown, WorkerTerminate
+from celery.exceptions import InvalidTaskError, NotRegistered, WorkerShutdown, WorkerTerminate
 from celery.result import AsyncResult
 from celery.worker import control, state, strategy
 from celery.worker.consumer import Consumer, Gossip, Mingle
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
 from kombu.asynchronous import Hub
+from kombu.exceptions import ContentDisallowed, DecodeError
 
 from tamis_producer import ProducerSettings
 from tamis_producer.transport.broker import make_app
@@ -74,6 +75,40 @@ def sent_and_received() -> Any:
 
 def fails(*_: object) -> None:
     raise AssertionError("this is not called")
+
+
+class Foreign:
+    """A message that nobody understands."""
+
+    content_type = "application/json"
+
+    def __init__(self, headers: dict[str, Any], payload: object = None) -> None:
+        self.headers = headers
+        self.payload = payload
+
+    def decode(self) -> object:
+        return self.payload
+
+    def ack_log_error(self, logger: object, errors: object) -> None: ...
+
+    reject_log_error = ack_log_error
+
+
+def foreign_messages(raises: Exception | None = None) -> Any:
+    """A consumer whose one strategy, of the task `known`, raises; and the letters that it keeps."""
+    app = Celery(broker="memory://", backend="cache+memory://", set_as_current=False)
+    consumer = consumer_of(app, Hub())
+    letters: list[tuple[Foreign, str]] = []
+    consumer.dead_letters = SimpleNamespace(keep=lambda message, why: letters.append((message, why)))
+    consumer.event_dispatcher = None
+    consumer.on_task_message = ()
+
+    def strategy(*_: object) -> None:
+        assert raises is not None
+        raise raises
+
+    consumer.strategies = {"known": strategy}
+    return SimpleNamespace(consumer=consumer, letters=letters)
 
 
 class Strategy:
@@ -178,6 +213,59 @@ def _() -> None:
 @internal("celery.worker.consumer.delayed_delivery.DelayedDelivery")
 def _() -> None:
     assert issubclass(DelayedDelivery, bootsteps.StartStopStep)
+
+
+@internal("celery.worker.consumer.Consumer.create_task_handler")
+def _() -> None:
+    kept = foreign_messages()
+    keyless, listed = Foreign({}), Foreign({"task": ["a list"]})
+    handle = kept.consumer.create_task_handler()
+    for message in (keyless, listed):
+        handle(message)
+    assert [message for message, _ in kept.letters] == [keyless, listed]
+
+
+@internal("celery.worker.consumer.Consumer.on_unknown_message")
+def _() -> None:
+    kept = foreign_messages()
+    kept.consumer.create_task_handler()(Foreign({}, {"no": "task"}))
+    assert "names no task" in kept.letters[0][1]
+
+
+@internal("celery.worker.consumer.Consumer.on_unknown_task")
+def _() -> None:
+    kept = foreign_messages()
+    handle = kept.consumer.create_task_handler()
+    handle(Foreign({"task": "a name", "id": "an id"}))
+    handle(Foreign({}, {"task": "a name", "id": "an id"}))  # of Celery's first protocol
+    assert ["has no task 'a name'" in why for _, why in kept.letters] == [True, True]
+
+
+@internal("celery.worker.consumer.Consumer.on_invalid_task")
+def _() -> None:
+    for error in (InvalidTaskError("it is not"), ContentDisallowed("nor this")):
+        kept = foreign_messages(raises=error)
+        kept.consumer.create_task_handler()(Foreign({"task": "known", "id": "an id"}))
+        assert len(kept.letters) == 1
+
+
+@internal("celery.worker.consumer.Consumer.on_decode_error")
+def _() -> None:
+    kept = foreign_messages(raises=DecodeError("no JSON"))
+    kept.consumer.create_task_handler()(Foreign({"task": "known", "id": "an id"}))
+    assert "no JSON" in kept.letters[0][1]
+
+
+@internal("celery.exceptions.InvalidTaskError")
+def _() -> None:
+    assert issubclass(InvalidTaskError, Exception)
+
+
+@internal("celery.exceptions.NotRegistered")
+def _() -> None:
+    kept = Celery(backend="cache+memory://", set_as_current=False).backend
+    kept.mark_as_failure("an id", NotRegistered("a name"), request=SimpleNamespace(name="n", chord=None, errbacks=None))
+    assert kept.get_task_meta("an id")["status"] == "FAILURE"
 
 
 @internal("celery.worker.consumer.Consumer")

@@ -120,6 +120,18 @@ def _() -> None:
     assert called == ["BRPOP"]
 
 
+@internal("kombu.transport.redis.Channel.client")
+def _() -> None:
+    on = channel()
+    assert on.client is on.client  # made once: what is put over its method stays
+    assert takes(on.client.parse_response, "connection", "BRPOP")
+
+
+@internal("kombu.transport.redis.Channel.sep")
+def _() -> None:
+    assert isinstance(channel().sep, str)
+
+
 @internal("kombu.transport.virtual.Channel._qos")
 def _() -> None:
     on = channel()

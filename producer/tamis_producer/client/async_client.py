@@ -73,6 +73,8 @@ class AsyncClient:
     audit = awaited(Client.audit)
     record_audit = awaited(Client.record_audit)
     workers = on_thread(Client.workers)
+    dead_letters = awaited(Client.dead_letters)
+    resend_dead_letter = on_thread(Client.resend_dead_letter)
     ready = on_thread(Client.ready)
     dispatch = awaited(Client.dispatch)
     request_summary = awaited(Client.request_summary)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
     from ..calls.single_calls import SingleCalls
     from ..decisions.audits import AuditDecision, Recorded
+    from ..ledger.dead_letters import DeadLetter
     from ..runs.rounds import Retryable
     from ..submission.frames import Frame
     from ..transport.dispatch import Dispatcher
@@ -391,6 +392,23 @@ class Client:
         from ..runs.workers import read_workers  # with the client of Redis, which nothing else here needs
 
         return read_workers(self.engine, self._broker)
+
+    def dead_letters(self, limit: int = 20) -> list[DeadLetter]:
+        """The latest messages that no worker understood, newest first. Raises `LedgerUnavailable`."""
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return ledger.read_dead_letters(connection, limit=limit)
+
+    def resend_dead_letter(self, letter_id: int) -> DeadLetter:
+        """Send one again as it came; it leaves the list, and comes back where it still is not understood.
+
+        Raises `InvalidRequest` where there is none or it is not kept whole, `LedgerUnavailable`, and
+        `BrokerUnavailable`: then it stays in the list.
+        """
+        dispatcher = self._dispatcher()
+        with ledger.ledger_errors(), self.engine.begin() as connection:
+            letter = ledger.take_dead_letter(connection, letter_id)
+            dispatcher.resend(letter)
+        return letter
 
     def ready(self) -> None:
         """Import now what the first submission would import: Celery takes half a second."""

@@ -3,6 +3,7 @@
 from .answers import prune_all_answers, prune_answers
 from .archive import Archive, ArchiveFormat, find_archives, read_archive, verify
 from .deletion import delete_slice
+from .letters import prune_dead_letters
 from .purge import Purged, archive_locked, purge
 from .restoration import Restored, restore
 from .space import give_back, space_taken
@@ -22,6 +23,7 @@ __all__ = [
     "measure",
     "prune_all_answers",
     "prune_answers",
+    "prune_dead_letters",
     "purge",
     "read_archive",
     "restore",

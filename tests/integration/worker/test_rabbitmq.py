@@ -1,7 +1,9 @@
 """RabbitMQ in the place of Redis as the broker: batches, chords, retries, and a broker that is silent or goes away."""
 
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tamis_producer.transport import broker as broker_module
 from tamis_producer.transport.broker import make_app, waiting_messages
 from tamis_schemas import BrokerUnavailable, Filter, Priority
 from tamis_schemas.batches import wire
+from tamis_worker.celery_adapter.foreign_message import BODY_MOST
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.doctor.examination import examine
 from tamis_worker.doctor.finding import Level
@@ -173,6 +176,44 @@ def test_an_item_that_takes_longer_than_rabbitmq_waits_for_its_message_is_asked_
     assert batch.wait(timeout=90).decided == 2 * CONCURRENCY
     assert reckon(beside.client, batch, beside.double).extra_calls == 0
     assert "delivery acknowledgement" in beside.rabbitmq.process.command.log.read_text("utf-8", "replace")
+
+
+def test_messages_that_nobody_understands_are_dead_letters_and_are_sent_again_as_they_came(
+    beside: Beside, crew: Crew
+) -> None:
+    queue, client = "items.normal.0", beside.client
+    sent: dict[str, tuple[bytes, str, dict[str, Any]]] = {
+        "os.system": (b'[["ls"], {}, {}]', "application/json", {"id": "an id"}),
+        "tamis.filter": (b"", "application/json", {"id": "an id"}),
+        "tamis.score": (pickle.dumps(1), "application/x-python-serialize", {"id": 7}),
+        "tamis.extract": (
+            b"x" * 3_000_000,
+            "application/json",
+            {"raw": b"\xff", "at": datetime(2026, 1, 1, tzinfo=UTC)},
+        ),
+    }
+    app = make_app(client.settings)
+    with app.connection_for_write() as connection:
+        for task, (body, content_type, headers) in sent.items():
+            connection.Producer().publish(
+                body, routing_key=queue, content_type=content_type, headers=headers | {"task": task}
+            )
+    wait_until(lambda: len(client.dead_letters()) == len(sent), within=30, what="all of them are dead letters")
+    letters = {letter.task: letter for letter in client.dead_letters()}
+    assert {letter.queue for letter in letters.values()} == {queue}
+    for task, (body, content_type, _) in sent.items():
+        kept = letters[task]
+        assert (kept.raw, kept.body_bytes, kept.content_type) == (body[:BODY_MOST], len(body), content_type)
+    assert [task for task in sent if letters[task].whole] == ["os.system", "tamis.filter", "tamis.score"]
+    again = client.resend_dead_letter(letters["os.system"].id)
+    wait_until(lambda: client.dead_letters(1)[0].id > again.id, within=30, what="it is not understood again")
+    (back,) = client.dead_letters(1)
+    changed = {"id": back.id, "created_at": back.created_at, "worker": back.worker, "properties": back.properties}
+    assert back == again.model_copy(update=changed)
+    assert back.properties.items() >= again.properties.items()
+    wait_until(lambda: not any(waiting_messages(app, within=5).values()), within=30, what="the queues are empty")
+    app.close()
+    assert beside.submit(4).wait(timeout=60).decided == 4
 
 
 @pytest.mark.chaos

@@ -4,30 +4,29 @@ What Celery's own way makes of a body that is none of a task is an exception on 
 all consuming: one foreign message in the queue would stop every worker that fetches it.
 """
 
-import logging
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from celery import Celery
+from celery.exceptions import InvalidTaskError
 from celery.worker.strategy import default
 
-log = logging.getLogger(__name__)
+from .foreign_reason import wrong_arguments
 
 UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
+TAKES = "a batch's id, a round and a shard, and no time at which to run"
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return what takes each message of a task, as Celery's strategy does; one that is no aggregate's is dropped."""
+    """Return what takes each message of a task, as Celery's strategy does; one that is no aggregate's it refuses."""
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
         try:
             _check(message)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            log.warning("a message of %s is not an aggregate's and is dropped: %s", task.name, error)
-            message.ack_log_error(log, consumer.connection_errors)
-            return
+            raise InvalidTaskError(wrong_arguments(task.name, TAKES, error)) from error
         usual(message, body, ack, reject, callbacks, **options)
 
     return receive

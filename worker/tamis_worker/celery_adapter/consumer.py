@@ -1,14 +1,28 @@
-"""Celery's consumer without its queues for delays.
+"""Celery's consumer, without its queues for delays, and with dead letters.
 
 Where a queue is a quorum queue, Celery makes 28 more at each connection, for tasks with an ETA. No task here has one.
+
+What is no message of a task, is of a task that is not there, or is refused by a strategy with `InvalidTaskError`, is
+written to the log and discarded by Celery. Here it becomes a dead letter.
 """
 
-from typing import ClassVar
+import logging
+from collections.abc import Callable
+from importlib.metadata import version
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
+from celery.exceptions import InvalidTaskError, NotRegistered
 from celery.worker.consumer import Consumer
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
 
+from . import foreign_reason
+from .dead_letters import DeadLetterBox
+
+VERSION = version("tamis")  # to look it up takes as long as an item
 _DELAYS = f"{DelayedDelivery.__module__}:{DelayedDelivery.__name__}"
+
+log = logging.getLogger(__name__)
 
 
 class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships no types
@@ -18,3 +32,52 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         """The same steps, but for one."""
 
         default_steps: ClassVar[list[str]] = [step for step in Consumer.Blueprint.default_steps if step != _DELAYS]
+
+    dead_letters: DeadLetterBox  # set by the step that settles, before a message is taken
+
+    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
+        """Return what takes each message; Celery's own would end with one whose task is a list."""
+        usual = super().create_task_handler(*args, **options)
+
+        def receive(message: Any) -> None:
+            try:
+                hash(message.headers["task"])
+            except KeyError:  # of Celery's first protocol, or of nobody's
+                pass
+            except TypeError:
+                self.on_unknown_message(None, message)
+                return
+            usual(message)
+
+        return receive
+
+    def on_unknown_message(self, body: Any, message: Any) -> None:
+        """Keep a message that names no task."""
+        self.dead_letters.keep(message, foreign_reason.names_no_task())
+
+    def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
+        """Keep a message of a task that is not registered; whoever waits for its result is told."""
+        name = exc.args[0]
+        self.dead_letters.keep(message, foreign_reason.unknown_task(name, VERSION))
+        task_id = message.headers.get("id")
+        if isinstance(task_id, str) and not message.headers.get("ignore_result"):
+            self.tell_not_registered(task_id, str(name))
+
+    def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
+        """Keep a message whose arguments are not the task's, or whose body is in a form that is never loaded."""
+        refused = isinstance(exc, InvalidTaskError)
+        self.dead_letters.keep(message, str(exc) if refused else foreign_reason.unreadable(message.content_type, exc))
+
+    def on_decode_error(self, message: Any, exc: Exception) -> None:
+        """Keep a message whose body cannot be read."""
+        self.dead_letters.keep(message, foreign_reason.unreadable(message.content_type, exc))
+
+    def tell_not_registered(self, task_id: str, name: str) -> None:
+        """Say, to the result backend and to events, that a task has failed because nobody here knows it."""
+        request = SimpleNamespace(name=name, chord=None, errbacks=None)
+        try:
+            self.app.backend.mark_as_failure(task_id, NotRegistered(name), request=request)
+        except Exception as error:  # the backend is away, or takes no such id: the letter says it all the same
+            log.debug("nobody is told that %r is not registered: %s", name, error)
+        if self.event_dispatcher:
+            self.event_dispatcher.send("task-failed", uuid=task_id, exception=f"NotRegistered({name!r})")

@@ -7,6 +7,7 @@ from celery import Celery, bootsteps
 from tamis_schemas import ConfigurationError
 
 from .consumer import ConsumerWithoutDelayQueues
+from .dead_letters import DeadLetterBox
 from .item_strategy import ItemStrategy, goes_on
 from .redis_channel import install_resilient_qos
 
@@ -15,41 +16,53 @@ EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5
 ACKNOWLEDGE_EVERY = 1.0  # where it failed before
 MAKE_ROOM_EVERY = 0.5
+COUNT_EVERY = 1.0
 
 
-def install(app: Celery, strategy: ItemStrategy) -> None:
-    """Have the workers of an application settle; each of its item tasks takes `strategy` as its `Strategy`."""
+def install(app: Celery, strategy: ItemStrategy, dead_letters: DeadLetterBox) -> None:
+    """Have the workers of an application settle; each of its item tasks takes `strategy` as its `Strategy`.
+
+    What nobody understands goes into `dead_letters`.
+    """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
-    app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy}))
+    app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy, "dead_letters": dead_letters}))
 
 
 class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
+    dead_letters: ClassVar[DeadLetterBox]
 
     def start(self, consumer: Any) -> None:
         if consumer.hub is None:
             raise ConfigurationError(
                 "the worker needs Celery's event loop, which this platform or broker does not have"
             )
-        install_resilient_qos(consumer.task_consumer.channel, self.strategy.holds_back, self.strategy.refused)
+        consumer.dead_letters = self.dead_letters
+        channel = consumer.task_consumer.channel
+        install_resilient_qos(channel, self.strategy.holds_back, self.strategy.refused, self.dead_letters.keep_bytes)
         consumer.hub.add_reader(self.strategy.finished, self.strategy.settle)
+        consumer.hub.add_reader(self.dead_letters.written, self.dead_letters.settle)
         eventer = consumer.event_dispatcher
         # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
         eventer.buffer_limit = EVENTS_AT_ONCE
         eventer.on_send_buffered = None
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
         consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.strategy.acknowledge_again)
+        consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.dead_letters.acknowledge_again)
+        consumer.hub.timer.call_repeatedly(COUNT_EVERY, self.dead_letters.tell_counted)
         consumer.hub.timer.call_repeatedly(MAKE_ROOM_EVERY, self.strategy.make_room, (consumer,))
 
     def stop(self, consumer: Any) -> None:
         if goes_on():
             self.strategy.forget()
+            self.dead_letters.forget()
             self.strategy.await_broker()
             return
         if consumer.task_consumer:
             consumer.task_consumer.cancel()
         self.strategy.finish()
         self.strategy.acknowledge_again()
+        self.dead_letters.finish()
         if consumer.event_dispatcher:
             consumer.event_dispatcher.flush()

@@ -9,6 +9,8 @@ from tamis_producer.process import tracing
 
 from ..ledger.claims import ItemKey
 
+LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
+
 
 class Delivery:
     """One message of one item, with what Celery, its chords and its events ask of a request."""
@@ -26,6 +28,8 @@ class Delivery:
         self.task = task
         self.eventer = eventer
         self.key = ItemKey(UUID(batch_id), int(index))
+        if not 0 <= self.key.index <= LARGEST_INDEX:
+            raise ValueError(f"no item has the index {self.key.index}")
         self.id: str = headers["id"]
         self.name: str = headers["task"]
         self.args: str = headers.get("argsrepr") or ""

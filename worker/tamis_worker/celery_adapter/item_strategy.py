@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from celery import Celery
+from celery.exceptions import InvalidTaskError
 from celery.worker import state
 
 from tamis_producer.process import tracing
@@ -24,12 +25,14 @@ from ..event_loop.loop import LoopThread
 from ..ledger.claims import ItemKey
 from .acknowledge import acknowledge, settle
 from .delivery import Delivery
+from .foreign_reason import wrong_arguments
 from .mailbox import Mailbox, ThreadMailbox
 
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
 LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
+TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +52,18 @@ class ItemStrategy:
         backpressure: Backpressure | None = None,
         refused: Callable[[Exception], None] = lambda error: None,
         aside: Callable[[], int] = lambda: 0,
+        foreign_taken: Callable[[], int] = lambda: 0,
+        foreign_held: Callable[[], int] = lambda: 0,
     ) -> None:
         """While there is trouble by the `backpressure` no message is taken.
 
         `refused` is told, on the loop, what the broker refuses to do. `aside` says, to any thread, how many items stand
-        aside without a call: as many others are taken in their place.
+        aside without a call: as many others are taken in their place. `foreign_taken` and `foreign_held` say,
+        likewise, how many messages became dead letters so far, and how many of them are not acknowledged yet.
         """
         self._aside = aside
+        self._foreign_taken = foreign_taken
+        self._foreign_held = foreign_held
         self._backpressure = backpressure or Backpressure()
         self._loop = loop
         self._refused = refused
@@ -67,18 +75,17 @@ class ItemStrategy:
         self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
         self._unsettled: set[Delivery] = set()  # that came over the present connection
         self._unacknowledged: list[Delivery] = []  # of those that are settled: the broker did not answer
-        self._dropped = 0  # messages that are no items'
         self.progress_at: float | None = None  # when the last one was taken, or its item was done; `time.monotonic`
 
     @property
     def taken(self) -> int:
-        """Messages so far, of items and of aggregates; may be asked from any thread."""
-        return self._dropped + int(state.all_total_count[0])
+        """Messages so far, of items, of aggregates and foreign ones; may be asked from any thread."""
+        return self._foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
-        """Messages, of aggregates too, in whose place no others are taken; may be asked from any thread."""
-        return len(self._unsettled) - self.aside + len(state.reserved_requests)
+        """Messages, of all kinds, in whose place no others are taken; may be asked from any thread."""
+        return len(self._unsettled) - self.aside + len(state.reserved_requests) + self._foreign_held()
 
     @property
     def evaluating(self) -> int:
@@ -98,10 +105,7 @@ class ItemStrategy:
             try:
                 delivery = Delivery(message, task, eventer)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
-                self._dropped += 1
-                log.warning("a message of %s is not an item's and is dropped: %s", task.name, error)
-                message.ack_log_error(log, consumer.connection_errors)
-                return
+                raise InvalidTaskError(wrong_arguments(task.name, TAKES, error)) from error
             self._count(delivery)
             self._arrived.put(delivery)
 

@@ -5,6 +5,7 @@ does; and where it cannot put messages back at the end of a connection that is l
 all the same: the ledger knows what is done and what is not, so Redis need not.
 """
 
+import json
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -13,15 +14,25 @@ from typing import Any
 
 from kombu.transport import redis as redis_transport
 from kombu.transport.virtual import QoS
-from redis.exceptions import ResponseError
+from redis.exceptions import DataError, ResponseError
+
+from tamis_schemas.batches import wire
+
+from . import foreign_reason
 
 log = logging.getLogger(__name__)
 
 
-def install_resilient_qos(channel: Any, holds_back: Callable[[], bool], refused: Callable[[Exception], None]) -> None:
-    """Have a consumer's channel take nothing while `holds_back()`, and survive what Redis refuses.
+def install_resilient_qos(
+    channel: Any,
+    holds_back: Callable[[], bool],
+    refused: Callable[[Exception], None],
+    no_message: Callable[[str, bytes, str], None],
+) -> None:
+    """Have a consumer's channel take nothing while `holds_back()`, and survive what Redis refuses and what it holds.
 
-    `refused` is told of such a refusal. Before the first message; channels of other brokers stay as they are.
+    `refused` is told of such a refusal; `no_message`, of what is in a queue without being a message: the queue, the
+    bytes, and what is wrong. Before the first message; channels of other brokers stay as they are.
     """
     if not isinstance(channel, redis_transport.Channel):
         return
@@ -29,6 +40,13 @@ def install_resilient_qos(channel: Any, holds_back: Callable[[], bool], refused:
     usual.restore_unacked_once()  # nothing is there yet; without this, it would be done at the end of the process
     channel._qos = ResilientQoS(channel, usual.prefetch_count, holds_back, refused)
     read = channel.handlers["BRPOP"]
+    client = channel.client
+    parse_response = client.parse_response
+    latest: list[Any] = [None]
+
+    def remember(connection: Any, command: str, **options: Any) -> Any:
+        latest[0] = parse_response(connection, command, **options)
+        return latest[0]
 
     def read_or_nothing(**options: Any) -> Any:
         try:
@@ -36,8 +54,32 @@ def install_resilient_qos(channel: Any, holds_back: Callable[[], bool], refused:
         except ResponseError as error:
             refused(error)
             raise Empty from error  # as if no message had come
+        except (ValueError, TypeError, LookupError, AttributeError, DataError, RecursionError) as error:
+            queue, raw = latest[0] or (b"", b"")
+            if is_message(raw):
+                raise
+            name = queue.decode(errors="replace").removeprefix(wire.KEY_PREFIX)
+            no_message(name.rsplit(channel.sep, 1)[0], raw, foreign_reason.no_message(error))
+            raise Empty from error
+        finally:
+            latest[0] = None
+
+    client.parse_response = remember
 
     channel.handlers["BRPOP"] = read_or_nothing
+
+
+def is_message(raw: bytes) -> bool:
+    """Return whether kombu can make a message of an element of a list, and put it back into its queue."""
+    try:
+        envelope = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    match envelope:
+        case {"properties": {"delivery_tag": str(), "delivery_info": {"exchange": str(), "routing_key": str()}}}:
+            headers, body = envelope.get("headers"), envelope.get("body")
+            return isinstance(headers, dict | None) and isinstance(body, str | None)
+    return False
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types

@@ -20,6 +20,7 @@ from tamis_producer.transport.broker import waiting_messages
 from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas.ledger.revisions import demand
 
+from ..celery_adapter.dead_letters import DeadLetterBox
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure
@@ -27,6 +28,7 @@ from ..engine.broker_probe import BrokerProbe
 from ..event_loop.background_tasks import BackgroundTasks
 from ..event_loop.loop import LoopThread
 from ..ledger.connection import LedgerEngines
+from ..ledger.dead_letters import DeadLetterTable
 from ..liveness.lease_keeper import LeaseKeeper
 from ..liveness.vitals import Vitals
 from ..maintenance.reconciler import Reconciler
@@ -74,6 +76,8 @@ class Runtime:
             redact=redact,
         )
         probe = BrokerProbe([settings.broker, settings.limiter], backpressure)
+        letters = DeadLetterTable(self.ledger.transactions, worker=self.worker_id)
+        self.dead_letters = DeadLetterBox(self._loop, letters.record, redact, backpressure=backpressure)
         self.deliveries = ItemStrategy(
             self._loop,
             self.evaluation.evaluator.evaluate,
@@ -81,6 +85,8 @@ class Runtime:
             backpressure=backpressure,
             refused=probe.noticed,
             aside=lambda: self.evaluation.capacity.waiting,
+            foreign_taken=lambda: self.dead_letters.taken,
+            foreign_held=lambda: self.dead_letters.held,
         )
         self._background = BackgroundTasks()
         self.vitals = Vitals(
@@ -88,7 +94,7 @@ class Runtime:
             app,
             self.deliveries,
             self._background,
-            self.evaluation.commits,
+            (*self.evaluation.commits, self.dead_letters.commit),
             self.evaluation.limiters,
             self.evaluation.capacity,
             backpressure,
@@ -189,6 +195,8 @@ class Runtime:
         await self._lease.begin()
         opened.push_async_callback(self._lease.end)
         await opened.enter_async_context(self.evaluation.opened())
+        opened.push_async_callback(self.dead_letters.close)
+        await self.dead_letters.commit.start()
         opened.push_async_callback(self._background.end)
         for name, run in self._in_background.items():
             self._background.start(name, run())

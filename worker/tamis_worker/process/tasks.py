@@ -29,7 +29,7 @@ def register(app: Celery, runtime: Runtime) -> None:
     """Give `app` one task per operation, and the aggregate."""
 
     deliveries = runtime.deliveries
-    install(app, deliveries)
+    install(app, deliveries, runtime.dead_letters)
 
     # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:

@@ -22,7 +22,7 @@ class Consumer:
         self.channel: Any = self.connection.default_channel
         self.held_back = False
         self.refusals: list[Exception] = []
-        install_resilient_qos(self.channel, lambda: self.held_back, self.refusals.append)
+        install_resilient_qos(self.channel, lambda: self.held_back, self.refusals.append, print)
         self.channel.queue_declare("letters")
         self.connection.Producer(serializer="json").publish({"n": 1}, routing_key="letters")
 
@@ -83,7 +83,7 @@ def test_the_number_of_messages_in_flight_is_bounded_as_before(server: Valkey) -
     connection = Connection(server.url)
     channel: Any = connection.default_channel
     channel.basic_qos(prefetch_count=1)
-    install_resilient_qos(channel, lambda: False, lambda error: None)
+    install_resilient_qos(channel, lambda: False, lambda error: None, print)
     QoS.append(channel.qos, object(), "tag")
     assert not channel.qos.can_consume()
     QoS.ack(channel.qos, "tag")

@@ -1,12 +1,12 @@
 """What the item strategy counts of the messages that it takes, and tells Celery's events of them."""
 
-import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from celery.exceptions import InvalidTaskError
 from celery.worker import state
 
 from tamis_worker.celery_adapter.item_strategy import MOST_ASIDE, ItemStrategy, goes_on
@@ -19,10 +19,6 @@ class Message:
         self.headers = {"id": "an id", "task": "tamis.filter", "argsrepr": "b#0", "group": "g", "group_index": 0}
         self.payload = (args, {}, {"chord": {"task": "the body"}})
         self.delivery_info = {"routing_key": "items"}
-        self.dropped = False
-
-    def ack_log_error(self, logger: logging.Logger, errors: object) -> None:
-        self.dropped = True
 
 
 class Worker:
@@ -30,15 +26,19 @@ class Worker:
 
     def __init__(self) -> None:
         self.aside = 0
+        self.foreign = 0
         self.sent: list[tuple[str, dict[str, Any]]] = []
         self.eventer = SimpleNamespace(
             enabled=True, hostname="h", send=lambda kind, **fields: self.sent.append((kind, fields))
         )
         loop: Any = SimpleNamespace(call_soon=lambda callback: None)
         evaluate: Any = None
-        self.strategy = ItemStrategy(loop, evaluate, stop_within=1.0, aside=lambda: self.aside)
+        self.strategy = ItemStrategy(loop, evaluate, stop_within=1.0, aside=lambda: self.aside, **self.of_nobody())
         consumer = SimpleNamespace(event_dispatcher=self.eventer, connection_errors=())
         self.receive = self.strategy(SimpleNamespace(name="tamis.filter"), SimpleNamespace(), consumer)
+
+    def of_nobody(self) -> dict[str, Callable[[], int]]:
+        return {"foreign_taken": lambda: self.foreign, "foreign_held": lambda: self.foreign}
 
     def takes(self, message: Message) -> None:
         self.receive(message, None, None, None, None)
@@ -55,14 +55,15 @@ def worker() -> Iterator[Worker]:
     state.total_count.pop("tamis.filter", None)
 
 
-def test_messages_of_items_and_of_aggregates_and_those_that_are_dropped_are_counted_once(worker: Worker) -> None:
+def test_messages_of_items_of_aggregates_and_of_nobody_are_counted_once(worker: Worker) -> None:
     before = worker.strategy.taken
     worker.takes(Message(str(uuid4()), 0))
-    foreign = Message("no uuid", 0)
-    worker.takes(foreign)
+    with pytest.raises(InvalidTaskError, match="takes a batch's id and the index of an item"):
+        worker.takes(Message("no uuid", 0))  # Celery hands it to the consumer
     state.all_total_count[0] += 1  # as Celery counts an aggregate that begins
+    worker.foreign = 1
     assert worker.strategy.taken - before == 3
-    assert foreign.dropped
+    assert worker.strategy.in_flight == 2
 
 
 def test_items_that_stand_aside_take_no_place_and_aggregates_that_wait_do(worker: Worker) -> None:
