@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 from prometheus_client.parser import text_string_to_metric_families
@@ -59,9 +60,10 @@ class FlowerProcess:
         with urllib.request.urlopen(self.request(path), timeout=ANSWERS_WITHIN) as response:
             return str(response.read().decode())
 
-    def tasks(self, name: str) -> list[dict[str, Any]]:
-        """The tasks of a name, as its API lists them."""
-        listed: dict[str, dict[str, Any]] = json.loads(self.text(f"/api/tasks?taskname={name}"))
+    def tasks(self, name: str, search: str = "") -> list[dict[str, Any]]:
+        """The tasks of a name, as its API lists them; `search`: as in the field of its page."""
+        asked = urlencode({"taskname": name, "search": search})
+        listed: dict[str, dict[str, Any]] = json.loads(self.text(f"/api/tasks?{asked}"))
         return list(listed.values())
 
     def workers(self) -> list[dict[str, Any]]:
