@@ -133,7 +133,7 @@ class ItemStrategy:
     def settle(self) -> None:
         """Settle what is finished; on the consumer's thread."""
         finished = self.finished.take()
-        self.tell_retries()  # before the ends of the same items, and after they were taken: a late one would undo them
+        self.tell_retries()  # before the ends of the same items, which were taken first: none is late
         for start in range(0, len(finished), SETTLED_AT_ONCE):
             group = finished[start : start + SETTLED_AT_ONCE]
             for delivery in group:
