@@ -77,6 +77,15 @@ class OperationKind(Frozen):
             return self.checked_value(word)
         return yes_or_no(word) if isinstance(self.includes, bool) else self.checked_value(word.lower())
 
+    def result_words(self, value: object, confidence: float) -> str:
+        """Return a result in a few words, for monitors of the queue: `include 0.92`, `a value 0.80`.
+
+        A value is named only where it is one of a few that the operation itself has: others are the record's content.
+        """
+        if self.decides() or self.few_values:
+            return f"{str(value).lower()} {confidence:.2f}"
+        return f"{'no value' if value is None else 'a value'} {confidence:.2f}"
+
 
 class TypedOperation(Protocol[V_co]):
     """An operation as a type checker reads it: what its values are, results of its batches have."""

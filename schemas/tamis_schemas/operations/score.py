@@ -107,3 +107,7 @@ class Score(OperationKind):
     def value_of_text(self, text: str) -> float:
         """The score that a person wrote; raises as `checked_value` does."""
         return self.checked_value(number_of(text))
+
+    def result_words(self, value: object, confidence: float) -> str:
+        """Return a result in a few words: `7 of 10`."""
+        return f"{value:g} of {self.max_value:g}" if is_number(value) else super().result_words(value, confidence)

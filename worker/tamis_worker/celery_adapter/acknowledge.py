@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 
 from tamis_producer.transport.chord_backend import ChordBackend
 
+from ..engine.item_end import NoOutcome
 from .delivery import Delivery
 
 log = logging.getLogger(__name__)
@@ -18,12 +19,14 @@ log = logging.getLogger(__name__)
 def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
     """Settle deliveries of one connection; return those that could not be acknowledged.
 
-    What else fails is made good by the reconciler.
+    What was not begun is neither counted nor acknowledged: its message goes back to its queue. What else fails is made
+    good by the reconciler.
     """
-    _count_parts(deliveries)
+    begun = [delivery for delivery in deliveries if delivery.end is not NoOutcome.NOT_BEGUN]
+    _count_parts(begun)
     for delivery in deliveries:
-        delivery.send_succeeded()
-    return acknowledge(deliveries)
+        delivery.send_end()
+    return acknowledge(begun) if begun else []
 
 
 def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:

@@ -47,6 +47,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
         # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
         eventer.buffer_limit = EVENTS_AT_ONCE
         eventer.on_send_buffered = None
+        consumer.hub.timer.call_repeatedly(EVENTS_EVERY, self.strategy.tell_retries)
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
         consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.strategy.acknowledge_again)
         consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.dead_letters.acknowledge_again)

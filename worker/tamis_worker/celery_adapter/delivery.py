@@ -6,18 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from tamis_producer.process import tracing
+from tamis_schemas import ErrorKind
 
+from ..engine.item_end import Decision, ItemEnd, NoOutcome
 from ..ledger.claims import ItemKey
 
 LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
+MOST_RETRIES_TOLD = 3  # of one delivery: an endpoint that refuses every call must not make events without end
 
 
 class Delivery:
     """One message of one item, with what Celery, its chords and its events ask of a request."""
 
     __slots__ = (
-        "__weakref__", "acknowledged", "args", "begun", "body", "eventer", "group", "id", "key", "message", "name",
-        "place", "started", "task", "traceparent",
+        "__weakref__", "acknowledged", "args", "body", "end", "eventer", "group", "id", "key", "message", "name",
+        "place", "retries", "started", "task", "traceparent",
     )  # fmt: skip
 
     def __init__(self, message: Any, task: Any, eventer: Any) -> None:
@@ -38,7 +41,8 @@ class Delivery:
         self.body: dict[str, Any] | None = embedded.get("chord")  # of its chord
         self.traceparent: object = headers.get(tracing.HEADER)  # of its batch; unread, so it may be anything
         self.acknowledged = False
-        self.begun = True  # False: its item was not even claimed, and the message goes back
+        self.end: ItemEnd = NoOutcome.RETURNED  # unless it comes to another one
+        self.retries = 0  # calls that failed and were followed by another one
         self.started = time.time()
 
     def info(self, safe: bool = False) -> dict[str, Any]:
@@ -73,11 +77,38 @@ class Delivery:
             )
             self.eventer.send("task-started", uuid=self.id)
 
-    def send_succeeded(self) -> None:
-        """Tell Celery's events that the item is done."""
+    def send_retried(self, kind: ErrorKind) -> None:
+        """Tell Celery's events that a call failed, and that another one follows."""
         if self._eventful:
-            self.eventer.send("task-succeeded", uuid=self.id, result="None", runtime=time.time() - self.started)
+            self.eventer.send("task-retried", uuid=self.id, exception=kind.value, traceback=None)
+
+    def send_end(self) -> None:
+        """Tell Celery's events what became of the item: nothing of its text, and no message of an error."""
+        if self._eventful:
+            kind, fields = _end_event(self.end, time.time() - self.started)
+            self.eventer.send(kind, uuid=self.id, **fields)
 
     @property
     def _eventful(self) -> bool:
         return self.eventer is not None and bool(self.eventer.enabled)
+
+
+def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
+    """The event of an end, with its fields.
+
+    Of Celery's states only SUCCESS, FAILURE and REVOKED end a task that was started: `task-rejected` leaves it there.
+    What is neither has a state of its own, as Celery allows, so that no counter of Celery's counts it.
+    """
+    match end:
+        case Decision(words):
+            return "task-succeeded", {"result": words, "runtime": seconds}
+        case ErrorKind():
+            return "task-failed", {"exception": end.value, "traceback": None}
+        case NoOutcome.CANCELLED:
+            return "task-revoked", {"terminated": False, "signum": None, "expired": False}
+        case NoOutcome.NOT_BEGUN:
+            return "task-retried", {"exception": end.value, "traceback": None}
+        case NoOutcome.RETURNED:
+            return "task-returned", {}
+        case NoOutcome.SKIPPED:
+            return "task-skipped", {}

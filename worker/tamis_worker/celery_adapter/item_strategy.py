@@ -10,7 +10,9 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from celery import Celery
@@ -18,13 +20,14 @@ from celery.exceptions import InvalidTaskError
 from celery.worker import state
 
 from tamis_producer.process import tracing
+from tamis_schemas import ErrorKind
 
 from ..engine.backpressure import Backpressure, Server
-from ..engine.evaluate import NotBegun
+from ..engine.item_end import ItemEnd, NoOutcome, Retried
 from ..event_loop.loop import LoopThread
 from ..ledger.claims import ItemKey
 from .acknowledge import acknowledge, settle
-from .delivery import Delivery
+from .delivery import MOST_RETRIES_TOLD, Delivery
 from .foreign_reason import wrong_arguments
 from .mailbox import Mailbox, ThreadMailbox
 
@@ -46,7 +49,7 @@ class ItemStrategy:
     def __init__(
         self,
         loop: LoopThread,
-        evaluate: Callable[[ItemKey], Coroutine[Any, Any, None]],
+        evaluate: Callable[[ItemKey, Retried], Coroutine[Any, Any, ItemEnd]],
         *,
         stop_within: float,
         backpressure: Backpressure | None = None,
@@ -74,6 +77,7 @@ class ItemStrategy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
         self._unsettled: set[Delivery] = set()  # that came over the present connection
+        self._retries: deque[tuple[Delivery, ErrorKind]] = deque()  # that Celery's events are to be told of
         self._unacknowledged: list[Delivery] = []  # of those that are settled: the broker did not answer
         self.progress_at: float | None = None  # when the last one was taken, or its item was done; `time.monotonic`
 
@@ -133,6 +137,7 @@ class ItemStrategy:
     def settle(self) -> None:
         """Settle what is finished; on the consumer's thread."""
         finished = self.finished.take()
+        self.tell_retries()  # before the ends of the same items, which were taken first: none is late
         for start in range(0, len(finished), SETTLED_AT_ONCE):
             group = finished[start : start + SETTLED_AT_ONCE]
             for delivery in group:
@@ -140,9 +145,15 @@ class ItemStrategy:
             # The others came over a connection that is gone: their messages come again, and cost nothing.
             mine = [delivery for delivery in group if delivery in self._unsettled]
             self._unsettled.difference_update(mine)
-            mine = [delivery for delivery in mine if delivery.begun]  # what is not acknowledged goes back to its queue
             if mine:
                 self._unacknowledged += settle(mine)
+
+    def tell_retries(self) -> None:
+        """Tell Celery's events of the calls that are made again; on the consumer's thread."""
+        while self._retries:
+            delivery, kind = self._retries.popleft()
+            if delivery in self._unsettled:
+                delivery.send_retried(kind)
 
     def acknowledge_again(self) -> None:
         """Acknowledge what could not be acknowledged; on the consumer's thread.
@@ -207,13 +218,17 @@ class ItemStrategy:
     async def _run(self, delivery: Delivery) -> None:
         tracing.attach(delivery.traceparent)  # for this task, which ends with the delivery
         try:
-            await self._evaluate(delivery.key)
-            self.progress_at = time.monotonic()
-        except NotBegun:
-            delivery.begun = False
+            delivery.end = await self._evaluate(delivery.key, partial(self._retried, delivery))
+            if delivery.end is not NoOutcome.NOT_BEGUN:
+                self.progress_at = time.monotonic()
         except Exception:  # the item stays pending in the ledger; the reconciler publishes it again
             log.exception("%s could not be evaluated", delivery.args)
         self.finished.put(delivery)
+
+    def _retried(self, delivery: Delivery, kind: ErrorKind) -> None:
+        delivery.retries += 1
+        if delivery.retries <= MOST_RETRIES_TOLD:
+            self._retries.append((delivery, kind))
 
 
 def goes_on() -> bool:

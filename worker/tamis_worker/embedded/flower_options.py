@@ -35,7 +35,8 @@ def flower_environment(
         "FLOWER_DB": str(home / "flower.db"),
         "FLOWER_STATE_SAVE_INTERVAL": str(SAVE_EVERY),
         "FLOWER_READ_ONLY": "true",
-        "FLOWER_TASKS_COLUMNS": "name,args,state,received,runtime,worker",  # the arguments name the item
+        # The arguments name the item.
+        "FLOWER_TASKS_COLUMNS": "name,args,state,result,exception,received,runtime,worker",
         # Otherwise a flowerconfig.py in the folder where we stand would be run.
         "FLOWER_CONF": os.devnull,
     }

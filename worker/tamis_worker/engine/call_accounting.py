@@ -9,6 +9,7 @@ from ..llm.chat import Answer, Reply
 from ..telemetry.chat import ChatSpan
 from .budget import is_unanswered
 from .capacity import Waited
+from .item_end import Retried, untold
 
 MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
 
@@ -31,6 +32,7 @@ class CallAccounting:
     answers: int = 0  # valid ones, of whatever source
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were used; each once
     rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the account ends it
+    retried: Retried = untold
 
     def end_round(self) -> None:
         """The questions asked side by side are answered; they took as long as the longest of them."""

@@ -16,6 +16,7 @@ from ..telemetry.chat import ChatSpan
 from .cache import fingerprint
 from .call_accounting import CallAccounting
 from .call_policy import CallPolicy
+from .item_end import Retried, untold
 from .question_runner import QuestionRunner
 from .transcript import TranscriptWriter
 
@@ -30,14 +31,15 @@ class Conversation:
         terms: BatchTerms,
         model: str,
         transcript: TranscriptWriter | None = None,
+        retried: Retried = untold,
     ) -> None:
-        """`transcript` gets every call; None: nothing is kept of them."""
+        """`transcript` gets every call; None: nothing is kept of them. `retried` is told of each that is made again."""
         self._transcript = transcript
         self._runner = runner
         self._policy = policy
         self._terms = terms
         self._model = model
-        self._accounting = CallAccounting()
+        self._accounting = CallAccounting(retried=retried)
         self._first_key: str | None = None
         self._questions = 0
 

@@ -11,12 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_producer.process import tracing
 from tamis_producer.process.tracing import NO_SPAN, Span, SpanKind
-from tamis_schemas import ErrorKind, Provenance
+from tamis_schemas import ErrorKind, FieldsResult, Provenance
 from tamis_schemas.batches import wire
 
 from .. import operations
 from ..ledger.batches import BatchConfigCache, BatchTerms
-from ..ledger.claims import Claim, ItemKey
+from ..ledger.claims import Claim, ItemKey, Refusal
 from ..ledger.held_claims import HeldClaims
 from ..ledger.outcomes import Outcome, refused
 from ..ledger.refusals import refusal_words
@@ -29,6 +29,7 @@ from .batch_interrupts import BatchInterrupts, Halted
 from .call_policy import CallPolicy
 from .conversation import Conversation
 from .group_commit import GroupCommit
+from .item_end import Decision, ItemEnd, NoOutcome, Retried, untold
 from .question_runner import QuestionRunner
 from .transcript import SchemaTexts, TranscriptWriter
 
@@ -53,18 +54,14 @@ class Return:
 class Writers:
     """The writers of an evaluator, each of which writes in groups."""
 
-    claims: GroupCommit[ItemKey, Claim | None]
+    claims: GroupCommit[ItemKey, Claim | Refusal]
     outcomes: GroupCommit[Outcome, bool]
-    returns: GroupCommit[Return, None]
+    returns: GroupCommit[Return, bool]  # True: the item is cancelled
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
         """All of them."""
         return (self.claims, self.outcomes, self.returns)
-
-
-class NotBegun(Exception):
-    """Raised where the worker stops before the item is claimed."""
 
 
 class Evaluator:
@@ -98,53 +95,51 @@ class Evaluator:
         self._redact = redact
         self._backpressure = backpressure or Backpressure()
 
-    async def evaluate(self, key: ItemKey) -> None:
-        """Return once the item's outcome is committed; at once where somebody else holds or finished the item.
+    async def evaluate(self, key: ItemKey, retried: Retried = untold) -> ItemEnd:
+        """The item's end, once it is committed; at once where somebody else holds or finished the item.
 
-        Raises `NotBegun` where the worker stops while the item waits for the servers: its message is still good.
+        `retried` is told, on the loop, of each call that failed and is followed by another one.
         """
-        if self._backpressure.trouble is not None and not await self._may_be_begun(key):
-            return
+        if self._backpressure.trouble is not None and (kept_back := await self._kept_back(key)) is not None:
+            return kept_back
         generation = self._interrupts.generation
         since = tracing.now()
         claim = await self._writers.claims.submit(key)
-        self._measures.claimed(claim is not None)
-        if claim is None:
-            return
+        self._measures.claimed(isinstance(claim, Claim))
+        if isinstance(claim, Refusal):
+            return NoOutcome.CANCELLED if claim.cancelled else NoOutcome.SKIPPED
         with self._held.hold(key), self._interrupts.held(key.batch_id, generation, index=key.index):
-            await self._traced(claim, since)
+            return await self._traced(claim, since, retried)
 
-    async def _may_be_begun(self, key: ItemKey) -> bool:
-        """True once the servers work; False where its batch is halted meanwhile: what resumes it publishes it anew."""
+    async def _kept_back(self, key: ItemKey) -> NoOutcome | None:
+        """None once the servers work; where the batch is halted before that, what resumes it publishes it anew."""
         try:
             with self._interrupts.interruptible(key.batch_id):
                 await self._backpressure.clear()
         except Halted:
-            if self._interrupts.stopped:
-                raise NotBegun from None
-            return False
-        return True
+            return NoOutcome.NOT_BEGUN if self._interrupts.stopped else NoOutcome.SKIPPED
+        return None
 
-    async def _traced(self, claim: Claim, since: int) -> None:
+    async def _traced(self, claim: Claim, since: int, retried: Retried) -> ItemEnd:
         item_span = _ItemSpan(since)
         try:
-            await self._evaluate(claim, item_span)
+            return await self._evaluate(claim, item_span, retried)
         finally:
             item_span.span.set({"tamis.outcome": item_span.outcome})
             item_span.span.leave()
             item_span.span.end()
             self._measures.item(item_span.operation, item_span.outcome, (tracing.now() - since) / 1e9)
 
-    async def _evaluate(self, claim: Claim, item_span: "_ItemSpan") -> None:
+    async def _evaluate(self, claim: Claim, item_span: "_ItemSpan", retried: Retried) -> ItemEnd:
         key = claim.key
+        terms = None
         try:
             terms = await self._configs.of(key.batch_id)
             item_span.begin(claim, terms)
-            outcome = await self._outcome(claim, terms, item_span.span)
+            outcome = await self._outcome(claim, terms, item_span.span, retried)
             if isinstance(outcome, Return):
                 item_span.outcome = RETURNED
-                await self._given_back(outcome)
-                return
+                return NoOutcome.CANCELLED if await self._given_back(outcome) else NoOutcome.RETURNED
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
             outcome = self._fault(claim, error)
         outcome, accepted = await self._recorded(outcome)
@@ -152,6 +147,8 @@ class Evaluator:
         if not accepted:
             item_span.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
+            return NoOutcome.SKIPPED
+        return _end(outcome, terms)
 
     def _fault(self, claim: Claim, error: Exception) -> Outcome:
         message = f"{type(error).__name__}: {error}"
@@ -162,13 +159,15 @@ class Evaluator:
             log.exception("%s", _label(claim))
         return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(message)[:500]), Provenance())
 
-    async def _given_back(self, back: Return) -> None:
+    async def _given_back(self, back: Return) -> bool:
+        """True where the item is cancelled."""
         try:
-            await self._writers.returns.submit(back)
+            return await self._writers.returns.submit(back)
         except Exception:
             if back.transcript is None:
                 raise
-            await self._writers.returns.submit(replace(back, transcript=None))  # it may be this that cannot be held
+            # It may be this that cannot be held.
+            return await self._writers.returns.submit(replace(back, transcript=None))
 
     async def _recorded(self, outcome: Outcome) -> tuple[Outcome, bool]:
         """The outcome as the ledger holds it, and whether it was accepted."""
@@ -186,7 +185,7 @@ class Evaluator:
             return failed, await self._writers.outcomes.submit(failed)
         return unpaid, await self._writers.outcomes.submit(unpaid)
 
-    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span) -> Outcome | Return:
+    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span, retried: Retried) -> Outcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
             return Outcome(claim, failure, Provenance(cost=Decimal(0)))
@@ -194,7 +193,7 @@ class Evaluator:
         if self._schemas is not None:
             transcript = TranscriptWriter(claim.key.batch_id, self._schemas, self._redact)
         model = terms.model or self._default_model
-        conversation = Conversation(self._runner, self._policy, terms, model, transcript)
+        conversation = Conversation(self._runner, self._policy, terms, model, transcript, retried)
         fitted = operations.fitted(terms.operation, claim.payload, self._policy.max_prompt_chars)
         try:
             program = operations.program_of(
@@ -212,6 +211,16 @@ class Evaluator:
             if conversation.rated is not None:
                 conversation.rated.end()
         return Outcome(claim, ended, conversation.provenance(), fitted.cut, conversation.transcript)
+
+
+def _end(outcome: Outcome, terms: BatchTerms | None) -> Decision | ErrorKind:
+    match outcome.ended:
+        case Failure(kind):
+            return kind
+        case Decided(result):
+            assert terms is not None  # noqa: S101 - nothing is decided before it is known what to ask
+            value = result.fields if isinstance(result, FieldsResult) else result.value
+            return Decision(terms.operation.result_words(value, result.confidence))
 
 
 def _label(claim: Claim) -> str:

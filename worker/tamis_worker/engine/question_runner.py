@@ -204,6 +204,8 @@ class QuestionRunner:
                 # Before the admission is left: whoever waits for one must not burn a call of its own.
                 await self._interrupts.pause(terms.batch_id, step.pause)
                 raise Halted
+            if error is not None and not isinstance(step, Fail):
+                accounting.retried(error.kind)
             return step
 
     async def _until_the_answer_can_be_kept(self, terms: BatchTerms) -> None:

@@ -36,6 +36,13 @@ class Claim:
     round: int = 1  # of its batch
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """No claim: the item is finished, validly claimed, or its batch does not run."""
+
+    cancelled: bool  # the item is; of any other it is not said why
+
+
 # Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
 # somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
 # cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
@@ -114,6 +121,23 @@ async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -
         return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, parameters)]
 
 
+_CANCELLED = text("""
+SELECT i.batch_id, i.idx
+FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS asked(batch_id, idx)
+JOIN item_states i USING (batch_id, idx)
+WHERE i.state = 'cancelled'
+""")
+
+
+async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:
+    """Those of some items that are cancelled; without items nobody is asked. Raises `LedgerUnavailable`."""
+    if not keys:
+        return ()
+    parameters = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
+    async with transaction(engine) as connection:
+        return {ItemKey(row.batch_id, row.idx) for row in await connection.execute(_CANCELLED, parameters)}
+
+
 class Claims:
     """Claims for one worker, whose reply may be lost.
 
@@ -129,8 +153,11 @@ class Claims:
         self._held = held
         self._in_doubt: set[ItemKey] = set()
 
-    async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | None]:
-        """As `claim` says; after `LedgerUnavailable` to be called again with the same keys."""
+    async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | Refusal]:
+        """A claim or a refusal for each key in order; after `LedgerUnavailable` to be called again with the same keys.
+
+        As `claim` says.
+        """
         try:
             granted = await claim(
                 self._engine,
@@ -139,8 +166,10 @@ class Claims:
                 max_claims=self._max_claims,
                 in_doubt={key for key in self._in_doubt if key not in self._held},
             )
+            refused = [key for key, one in zip(keys, granted, strict=True) if one is None]
+            gone = await cancelled(self._engine, refused)
         except LedgerUnavailable:
             self._in_doubt.update(keys)
             raise
         self._in_doubt.difference_update(keys)
-        return granted
+        return [one or Refusal(key in gone) for key, one in zip(keys, granted, strict=True)]

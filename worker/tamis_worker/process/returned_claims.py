@@ -14,6 +14,7 @@ from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
 from tamis_schemas import BrokerUnavailable
 
 from ..engine.evaluate import Return
+from ..ledger.claims import cancelled
 from ..ledger.release_claims import give_back
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,11 @@ class ReturnedClaims:
     engine: AsyncEngine
     dispatcher: Dispatcher
 
-    async def write(self, returns: Sequence[Return]) -> Sequence[None]:
-        """Give the claims back. What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`."""
+    async def write(self, returns: Sequence[Return]) -> Sequence[bool]:
+        """Give the claims back; for each in order, whether its item is cancelled with its batch.
+
+        What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`.
+        """
         claims, paid = [one.claim for one in returns], [one.paid for one in returns]
         to_publish = await give_back(self.engine, claims, paid, [one.transcript for one in returns])
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
@@ -39,4 +43,7 @@ class ReturnedClaims:
                 await asyncio.to_thread(self.dispatcher.republish, batch_id, operation, addresses)
             except BrokerUnavailable as error:
                 log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
-        return [None for _ in returns]
+        gone = await cancelled(
+            self.engine, [one.key for one, again in zip(claims, to_publish, strict=True) if not again]
+        )
+        return [one.key in gone for one in claims]

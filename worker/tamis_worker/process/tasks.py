@@ -16,7 +16,7 @@ from tamis_schemas import Unavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
-from ..celery_adapter.aggregate_strategy import aggregate_strategy
+from ..celery_adapter.aggregate_strategy import aggregate_strategy, send_aggregated
 from ..celery_adapter.consumer_step import install
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
@@ -37,9 +37,10 @@ def register(app: Celery, runtime: Runtime) -> None:
 
     def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
         with tracing.aggregating(batch_id, round_, shard, of=(task.request.headers or {}).get(tracing.HEADER)):
-            close(batch_id, round_, shard)
+            came_to = close(batch_id, round_, shard)
+        send_aggregated(task, came_to)
 
-    def close(batch_id: str, round_: int, shard: int) -> None:
+    def close(batch_id: str, round_: int, shard: int) -> str:
         try:
             closing = runtime.run(close_shard(runtime.ledger.transactions, UUID(batch_id), round_, shard))
             if closing is Closing.CLOSED:
@@ -49,12 +50,16 @@ def register(app: Celery, runtime: Runtime) -> None:
                 if (following := advance(runtime.dispatch_engine, UUID(batch_id))) is not None:
                     log.info("batch=%s takes up what passed batch=%s", following, batch_id)
                     runtime.dispatcher.fill_window(following)
+            return closing
         except Unavailable as error:
             log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
         except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
             log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
+        return "left to the reconciler"
 
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
-    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, Strategy=staticmethod(aggregate_strategy))(aggregate)
+    # Its events are `send_aggregated`'s: Celery's own would count it among the items.
+    aggregates = {"Strategy": staticmethod(aggregate_strategy), "send_events": False}
+    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, **aggregates)(aggregate)

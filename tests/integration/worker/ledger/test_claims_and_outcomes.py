@@ -22,7 +22,7 @@ from tamis_schemas import (
 )
 from tamis_worker.ledger import claims as claims_module
 from tamis_worker.ledger import heartbeat
-from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim, lost
+from tamis_worker.ledger.claims import Claim, Claims, ItemKey, Refusal, cancelled, claim, lost
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
 from tamis_worker.operations import Decided, Failure
@@ -227,10 +227,10 @@ async def test_an_item_whose_claim_was_granted_but_not_heard_of_is_granted_when_
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])
     (granted,) = await claims.claim([key(batch, 0)])
-    assert granted is not None
+    assert isinstance(granted, Claim)
     assert granted.fence == 2
     assert await record(engine, [decided(granted)]) == [True]
-    assert await claims.claim([key(batch, 0)]) == [None]
+    assert await claims.claim([key(batch, 0)]) == [Refusal(cancelled=False)]
     async with engine.connect() as connection:
         attempts = (await connection.execute(text("SELECT attempts FROM items WHERE idx = 0"))).scalar_one()
     assert attempts == 1  # no worker died of it
@@ -244,4 +244,19 @@ async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a
     claims = Claims(engine, worker="w1", max_claims=5, held={key(batch, 0)})
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])  # a second delivery of its message
-    assert await claims.claim([key(batch, 0)]) == [None]
+    assert await claims.claim([key(batch, 0)]) == [Refusal(cancelled=False)]
+
+
+async def test_of_what_is_refused_it_is_said_whether_it_is_cancelled(engine: AsyncEngine, batch: Batch) -> None:
+    await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
+    claims = Claims(engine, worker="w1", max_claims=5, held=())
+    granted = await claims.claim([key(batch, 0), key(batch, 0)])
+    assert isinstance(granted[0], Claim)
+    assert granted[1] == Refusal(cancelled=False)  # the same message twice
+    batch.pause()
+    assert await claims.claim([key(batch, 1)]) == [Refusal(cancelled=False)]
+    batch.cancel()
+    keys = [key(batch, index) for index in (0, 1, 999)]  # held, cancelled, of no item
+    assert await claims.claim(keys) == [Refusal(cancelled=False), Refusal(cancelled=True), Refusal(cancelled=False)]
+    assert await cancelled(engine, keys) == {key(batch, 1)}
+    assert not await cancelled(engine, [])

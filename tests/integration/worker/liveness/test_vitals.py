@@ -14,6 +14,7 @@ from tamis_worker.celery_adapter.item_strategy import ItemStrategy
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.capacity import Capacity
 from tamis_worker.engine.group_commit import GroupCommit
+from tamis_worker.engine.item_end import NoOutcome
 from tamis_worker.event_loop.background_tasks import BackgroundTasks
 from tamis_worker.event_loop.loop import LoopThread
 from tamis_worker.limiter.limits import Limiters, Limits
@@ -28,7 +29,10 @@ class Process:
     def __init__(self, loop: LoopThread) -> None:
         self.capacity = Capacity()
         self.deliveries = ItemStrategy(
-            loop, lambda key: asyncio.sleep(0), stop_within=1, aside=lambda: self.capacity.waiting
+            loop,
+            lambda key, retried: asyncio.sleep(0, NoOutcome.SKIPPED),
+            stop_within=1,
+            aside=lambda: self.capacity.waiting,
         )
         self.background = BackgroundTasks()
         self.commits: list[GroupCommit[int, None]] = []

@@ -173,3 +173,27 @@ def test_a_value_of_another_type_is_no_human_decision(operation: Operation, valu
 @pytest.mark.parametrize("operation", [extract("text"), extract("number"), extract("boolean")])
 def test_a_human_may_say_that_the_record_does_not_hold_it(operation: Extract) -> None:
     assert operation.checked_value(None) is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "value", "confidence", "words"),
+    [
+        (FILTER, True, 0.784, "true 0.78"),
+        (FILTER, False, 1.0, "false 1.00"),
+        (INCLUSION, "include", 0.92, "include 0.92"),
+        (INCLUSION, "uncertain", 0.0, "uncertain 0.00"),
+        (SCORE, 7.0, 0.5, "7 of 10"),
+        (SCORE, 0.5, 0.5, "0.5 of 10"),
+        (Judge(guidelines="g"), "contextual", 0.6, "contextual 0.60"),
+        (extract("text"), "ketamine", 0.8, "a value 0.80"),
+        (extract("number"), 41, 0.8, "a value 0.80"),
+        (extract("boolean"), False, 0.8, "a value 0.80"),
+        (extract("text"), None, 0.8, "no value 0.80"),
+        (FIELDS, {"n": 41, "design": None}, 0.8, "1 of 2 fields 0.80"),
+        (Answer(instruct="i", resp_format="r", eval_crit="e"), "Ketamine works.", 0.85, "a value 0.85"),
+    ],
+)
+def test_a_monitor_is_shown_a_result_in_a_few_words_without_anything_that_the_record_says(
+    operation: Operation, value: object, confidence: float, words: str
+) -> None:
+    assert operation.result_words(value, confidence) == words

@@ -84,15 +84,13 @@ def test_items_that_stand_aside_take_no_place_and_aggregates_that_wait_do(worker
 def test_celery_is_told_of_an_item_where_it_listens(worker: Worker) -> None:
     worker.takes(Message(str(uuid4()), 0))
     (delivery,) = state.active_requests
-    delivery.send_succeeded()
-    assert [kind for kind, _ in worker.sent] == ["task-received", "task-started", "task-succeeded"]
+    assert [kind for kind, _ in worker.sent] == ["task-received", "task-started"]
     assert {fields["uuid"] for _, fields in worker.sent} == {"an id"}
-    assert 0 <= worker.sent[-1][1]["runtime"] < 60
     shown = delivery.info(safe=True)
     assert (shown["id"], shown["args"], shown["hostname"], shown["acknowledged"]) == ("an id", "b#0", "h", False)
     worker.eventer.enabled = False
     worker.takes(Message(str(uuid4()), 1))
-    assert len(worker.sent) == 3
+    assert len(worker.sent) == 2
 
 
 @pytest.mark.parametrize("name", ["should_stop", "should_terminate"])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -124,6 +125,30 @@ class Asking:
 
     async def ask(self, accounting: CallAccounting | None = None) -> bool | Failure:
         return await self.asker.ask(REQUEST, parse, accounting or CallAccounting(), TERMS, key=None)
+
+
+@pytest.mark.parametrize(
+    ("replies", "retried"),
+    [
+        ([answer()], []),
+        ([CallError(ErrorKind.TIMEOUT, "slow"), answer()], ["timeout"]),
+        ([CallError(ErrorKind.RATE_LIMITED, "429", status=429, retry_after=3.0), answer()], ["rate_limited"]),
+        (
+            [CallError(ErrorKind.SERVER, "503", status=503, retry_after=3.0), answer("no"), answer()],
+            ["server", "malformed"],
+        ),
+        ([answer("no"), answer("no")], ["malformed"]),  # the second one is the end of the question
+        ([CallError(ErrorKind.CONTEXT_LENGTH, "long")], []),
+        ([bad_key()] * REFUSALS, ["authentication"] * (REFUSALS - 1)),  # the last one halts the batch
+    ],
+)
+async def test_each_call_that_failed_and_is_followed_by_another_is_told_by_its_kind(
+    replies: list[Reply], retried: list[str]
+) -> None:
+    told: list[ErrorKind] = []
+    with suppress(Halted):
+        await Asking(replies).ask(CallAccounting(retried=told.append))
+    assert told == retried
 
 
 async def test_a_useful_answer_is_one_call_and_gives_its_permit_back() -> None:
