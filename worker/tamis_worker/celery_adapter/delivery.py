@@ -8,6 +8,7 @@ from uuid import UUID
 from tamis_producer.process import tracing
 
 from ..ledger.claims import ItemKey
+from .stamped_headers import stamps_of
 
 
 class Delivery:
@@ -50,6 +51,7 @@ class Delivery:
             "acknowledged": self.acknowledged,
             "delivery_info": dict(self.message.delivery_info),
             "worker_pid": os.getpid(),
+            "stamps": stamps_of(self.key),
         }
 
     def send_received(self) -> None:

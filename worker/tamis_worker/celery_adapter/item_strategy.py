@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from celery import Celery
@@ -25,6 +26,7 @@ from ..ledger.claims import ItemKey
 from .acknowledge import acknowledge, settle
 from .delivery import Delivery
 from .mailbox import Mailbox, ThreadMailbox
+from .revocations import Revocations
 
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
@@ -49,12 +51,15 @@ class ItemStrategy:
         backpressure: Backpressure | None = None,
         refused: Callable[[Exception], None] = lambda error: None,
         aside: Callable[[], int] = lambda: 0,
+        cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None,
+        forget: Callable[[ItemKey], None] = lambda key: None,
     ) -> None:
         """While there is trouble by the `backpressure` no message is taken.
 
         `refused` is told, on the loop, what the broker refuses to do. `aside` says, to any thread, how many items stand
-        aside without a call: as many others are taken in their place.
+        aside without a call: as many others are taken in their place. `cancel` and `forget`: see `Revocations`.
         """
+        self.revocations = Revocations(loop, cancel, forget)
         self._aside = aside
         self._backpressure = backpressure or Backpressure()
         self._loop = loop
@@ -133,6 +138,7 @@ class ItemStrategy:
             group = finished[start : start + SETTLED_AT_ONCE]
             for delivery in group:
                 state.active_requests.discard(delivery)
+                self.revocations.settled(delivery)
             # The others came over a connection that is gone: their messages come again, and cost nothing.
             mine = [delivery for delivery in group if delivery in self._unsettled]
             self._unsettled.difference_update(mine)
@@ -190,15 +196,21 @@ class ItemStrategy:
         self.progress_at = time.monotonic()
         self._unsettled.add(delivery)
         state.active_requests.add(delivery)
+        self.revocations.taken(delivery)
         state.total_count[delivery.name] += 1
         state.all_total_count[0] += 1
         delivery.send_received()
 
     def _take(self) -> None:
         for delivery in self._arrived.take():
+            self.revocations.begins(delivery)
             task = asyncio.ensure_future(self._run(delivery))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(partial(self._ended, delivery))
+
+    def _ended(self, delivery: Delivery, _: "asyncio.Task[None]") -> None:
+        self.revocations.ended(delivery)
 
     async def _run(self, delivery: Delivery) -> None:
         tracing.attach(delivery.traceparent)  # for this task, which ends with the delivery
