@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,11 +109,15 @@ def test_an_item_whose_message_waits_is_cancelled_by_its_id_or_by_its_header_wit
     waiting = tour.queued()
     by_id, by_header, *_ = waiting
     tour.ask("revoke", task_id=[waiting[by_id]])
+    batch.pause()  # what waits is not begun any more, and all the same it is known what was revoked
+    wait_until(lambda: batch.status().counts.cancelled == 1, within=WITHIN, what="its message came")
+    assert batch.status().counts.pending == 2
     replies = tour.ask("revoke_by_stamped_headers", headers={"item": [f"{batch.id}/{by_header}"]})
     assert sorted(reply["ok"] for reply in replies) == [
         "cancelled here: 0; cancelled before they began: 0",
         "cancelled here: 0; cancelled before they began: 1",
     ]
+    batch.resume()
     summary = batch.wait(WITHIN)
     assert (summary.decided, summary.cancelled) == (2 * AT_ONCE + 1, 2)
     assert tour.double.count() == summary.decided
@@ -215,3 +220,23 @@ def test_a_shutdown_by_remote_control_finishes_what_is_in_flight(tour: Tour) -> 
     assert batch.wait(WITHIN).decided == 2 * AT_ONCE
     assert tour.double.count() == 2 * AT_ONCE  # nothing was asked twice
     assert first.process.poll() is None
+
+
+@pytest.mark.slow
+def test_celery_multi_starts_a_worker_in_the_background_and_stops_it(tour: Tour, tmp_path: Path) -> None:
+    def multi(*arguments: str) -> int:
+        files = [f"--pidfile={tmp_path}/%n.pid", f"--logfile={tmp_path}/%n.log"]
+        command = [*arguments, *files, "--loglevel=info"]
+        return celery("multi", *command, env=tour.environment, cwd=tour.folder, within=WITHIN).returncode
+
+    def log(name: str) -> str:
+        return path.read_text("utf-8") if (path := tmp_path / f"{name}.log").exists() else ""
+
+    assert multi("start", "third") == 0
+    try:
+        wait_until(lambda: " is ready: " in log("third"), within=WITHIN, what="it is ready")
+    finally:
+        assert multi("stopwait", "third") == 0
+    assert not (tmp_path / "third.pid").exists()
+    assert multi("start", "fourth", "-c", "8") == 0  # it is in the background by then
+    wait_until(lambda: "TAMIS_CONCURRENCY" in log("fourth"), within=WITHIN, what="its log says why it did not start")

@@ -17,7 +17,7 @@ from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import TamisError
 
-from .celery_adapter.worker_options import WorkerOptions
+from .celery_adapter.worker_options import WorkerOptions, write_into_log_file
 
 
 def __getattr__(name: str) -> Any:
@@ -43,6 +43,7 @@ class Worker:
         from .config.settings import WorkerSettings
 
         self.exitcode = 0
+        write_into_log_file(options)
         try:
             self._settings = WorkerSettings.load()
             servers = {
@@ -57,7 +58,7 @@ class Worker:
         """Work until the process is told to stop."""
         from .process.run import run
 
-        self._options.apply()
+        self._options.lock()
         level = logging.getLevelName(self._options.log_level or logging.INFO)
         try:
             self.exitcode = run(self._settings, log_level=level, name=self._options.name)

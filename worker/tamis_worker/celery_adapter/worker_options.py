@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -61,11 +62,10 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What `celery worker` was told; None: nothing."""
+    """What `celery worker` was told of its worker; None: nothing."""
 
     name: str | None = None
     log_level: int | None = None
-    log_file: str | None = None
     pid_file: str | None = None
 
     @classmethod
@@ -85,26 +85,29 @@ class WorkerOptions:
         for variable, ours in SERVERS.items():
             if os.environ.get(variable, servers[ours]) != servers[ours]:
                 raise click.UsageError(f"{variable} (-b, --result-backend) names another server than {ours}")
-        name, log_file = given.get("hostname"), given.get("logfile")
-        return cls(
-            name=name,
-            log_level=given.get("loglevel"),
-            log_file=None if log_file is None else node_format(log_file, name or options.get("hostname")),
-            pid_file=given.get("pidfile"),
-        )
+        return cls(given.get("hostname"), given.get("loglevel"), given.get("pidfile"))
 
-    def apply(self) -> None:
-        """Have this process write its output into the log file, and lock the file of its number, where they are given.
+    def lock(self) -> None:
+        """Write the process's number into its file, where one is given.
 
         Celery says so and ends the process where another one holds that file.
         """
-        if self.log_file is not None:
-            with open(self.log_file, "ab") as log:  # noqa: PTH123 - it may be any path that the shell gave
-                for stream in (sys.stdout, sys.stderr):
-                    stream.flush()
-                    os.dup2(log.fileno(), stream.fileno())
         if self.pid_file is not None:
             create_pidlock(self.pid_file)
+
+
+def write_into_log_file(options: Mapping[str, Any]) -> None:
+    """Have this process write its output into the file that `--logfile` names, where it does.
+
+    Before anything else is said of the options: in the background there is no other place to say it.
+    """
+    path = _given(options).get("logfile")
+    if path is None:
+        return
+    with Path(node_format(path, options.get("hostname"))).open("ab") as log:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+            os.dup2(log.fileno(), stream.fileno())
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def test_names_levels_and_files_are_heeded(tmp_path: Path) -> None:
     options = read(
         ["-n", "w1@h", "-l", "debug", "-f", f"{tmp_path}/%n.log", "--pidfile", "w.pid", "-P", "threads", "-E"]
     )
-    assert options == WorkerOptions(nodename("w1", "h"), 10, f"{tmp_path}/w1.log", "w.pid")
+    assert options == WorkerOptions(nodename("w1", "h"), 10, "w.pid")
 
 
 @pytest.mark.parametrize(
