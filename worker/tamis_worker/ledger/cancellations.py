@@ -10,25 +10,29 @@ from .claims import ItemKey
 from .connection import transaction
 
 # A row that somebody else is just writing is not waited for: it is being claimed, or cancelled by another worker.
-_CANCEL = """
-WITH wanted AS (
-    SELECT i.batch_id, i.idx FROM item_states i
-    JOIN batches b ON b.id = i.batch_id AND b.finished_at IS NULL AND b.purging_at IS NULL
-    {which}
+_CANCEL_WAITING = """
+    AND i.state = 'pending' AND b.finished_at IS NULL AND b.purging_at IS NULL
     ORDER BY i.batch_id, i.idx
     FOR UPDATE OF i SKIP LOCKED
 )
-UPDATE item_states i SET state = 'cancelled' FROM wanted
-WHERE i.batch_id = wanted.batch_id AND i.idx = wanted.idx
+UPDATE item_states i SET state = 'cancelled' FROM waiting
+WHERE i.batch_id = waiting.batch_id AND i.idx = waiting.idx
 RETURNING i.batch_id, i.idx
 """
-_ITEMS = text(
-    _CANCEL.format(
-        which="""JOIN unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS w(batch_id, idx)
-    ON w.batch_id = i.batch_id AND w.idx = i.idx WHERE i.state = 'pending'"""
-    )
-)
-_BATCHES = text(_CANCEL.format(which="WHERE i.state = 'pending' AND i.batch_id = ANY(CAST(:batch_ids AS uuid[]))"))
+_ITEMS = text(f"""
+WITH waiting AS (
+    SELECT i.batch_id, i.idx
+    FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS w(batch_id, idx)
+    JOIN item_states i USING (batch_id, idx) JOIN batches b ON b.id = i.batch_id
+    WHERE i.batch_id = w.batch_id
+{_CANCEL_WAITING}
+""")  # noqa: S608 - put together from constants
+_BATCHES = text(f"""
+WITH waiting AS (
+    SELECT i.batch_id, i.idx FROM item_states i JOIN batches b ON b.id = i.batch_id
+    WHERE i.batch_id = ANY(CAST(:batch_ids AS uuid[]))
+{_CANCEL_WAITING}
+""")  # noqa: S608 - put together from constants
 
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
