@@ -186,7 +186,7 @@ def test_without_the_key_prefix_nobody_is_found(tour: Tour) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "shown"),
-    [(["events", "--dump"], "task received"), (["flower"], None)],
+    [(["events", "--dump"], "task received"), pytest.param(["flower"], None, marks=pytest.mark.slow)],
 )
 def test_events_and_flower_show_the_workers(tour: Tour, arguments: list[str], shown: str | None) -> None:
     port = free_port(None)
@@ -215,7 +215,8 @@ def test_events_and_flower_show_the_workers(tour: Tour, arguments: list[str], sh
 def test_a_shutdown_by_remote_control_finishes_what_is_in_flight(tour: Tour) -> None:
     first, second = tour.workers
     batch = under_way(tour, 2 * AT_ONCE, seconds=BRIEF)
-    tour.app.control.shutdown(destination=[SECOND])
+    (replies,) = tour.app.control.broadcast("shutdown", destination=[SECOND], reply=True, limit=1, timeout=WITHIN)
+    assert "calls in flight are finished" in replies[SECOND]["ok"]
     assert second.process.wait(WITHIN) == 0
     assert batch.wait(WITHIN).decided == 2 * AT_ONCE
     assert tour.double.count() == 2 * AT_ONCE  # nothing was asked twice
