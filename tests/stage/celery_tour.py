@@ -28,6 +28,7 @@ from .items import abstracts
 from .worker_process import WorkerProcess
 
 DATABASES = 6  # the first of three that no other module's workers use
+OF_THIS_PROCESS = {"NO_COLOR": "1", "FLOWER_ADDRESS": "127.0.0.1"}  # put back after each command
 AT_ONCE = 4  # items in each worker
 MODEL = "double-1"
 SECOND = "second@tour"
@@ -56,7 +57,7 @@ class Tour:
     def celery(self, *arguments: str) -> Result:
         """`celery -A tamis_worker.celery ...` as its own command line reads it, in this process."""
         _app.cache_clear()
-        return CliRunner().invoke(command, ["-A", APP, *arguments], env={**self.environment, "NO_COLOR": "1"})
+        return CliRunner().invoke(command, ["-A", APP, *arguments], env={**self.environment, **OF_THIS_PROCESS})
 
     def prove_the_key(self) -> None:
         """Have each worker be answered once, so that its circuit breaker is closed and it makes all of its calls."""

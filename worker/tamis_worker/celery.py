@@ -7,6 +7,7 @@ starts.
 
 import logging
 import os
+import sys
 from functools import cache
 from typing import Any
 
@@ -30,7 +31,12 @@ def __getattr__(name: str) -> Any:
 def _app() -> Celery:
     # By itself Flower listens on every address, and asks nobody who they are.
     os.environ.setdefault("FLOWER_ADDRESS", "127.0.0.1")
-    app = make_app(ProducerSettings.load())
+    try:
+        app = make_app(ProducerSettings.load())
+    except TamisError as error:
+        if click.get_current_context(silent=True) is None:
+            raise
+        sys.exit(str(error))  # Celery's command line would show a traceback of whatever is raised here
     app.Worker = Worker
     return app
 
