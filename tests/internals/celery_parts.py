@@ -10,10 +10,14 @@ import kombu
 from celery import Celery, bootsteps
 from celery.app import trace
 from celery.apps.worker import Worker
+from celery.bin import worker as worker_command
 from celery.events import EventDispatcher
 from celery.exceptions import InvalidTaskError, NotRegistered, WorkerShutdown, WorkerTerminate
+from celery.platforms import create_pidlock
 from celery.result import AsyncResult
-from celery.worker import control, state, strategy
+from celery.utils import debug
+from celery.utils.nodenames import node_format
+from celery.worker import WorkController, control, state, strategy
 from celery.worker.consumer import Consumer, Gossip, Mingle
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
 from kombu.asynchronous import Hub
@@ -387,3 +391,86 @@ def _() -> None:
 @internal("celery.worker.strategy")
 def _() -> None:
     assert strategy.logger.name == "celery.worker.strategy"
+
+
+@internal("celery.worker.control.Panel.data")
+def _() -> None:
+    assert {name for name, info in control.Panel.meta.items() if info.alias} <= set(control.Panel.data)
+    node = Celery(set_as_current=False).control.mailbox.Node("a name", handlers=control.Panel.data)
+    assert node.handlers is control.Panel.data  # as the worker makes it: what is put in later is found
+
+
+@internal("celery.worker.control.conf")
+def _() -> None:
+    shown = control.conf(SimpleNamespace(app=make_app(SETTINGS)), with_defaults=False)
+    assert shown["broker_url"].endswith("@h:6379/0")
+
+
+@internal("celery.worker.control.report")
+def _() -> None:
+    assert "broker_url" in control.report(SimpleNamespace(app=make_app(SETTINGS)))["ok"]
+
+
+@internal("celery.worker.WorkController.stats")
+def _() -> None:
+    assert takes(WorkController.stats, "self")
+    assert control.stats(SimpleNamespace(consumer=SimpleNamespace(controller=SimpleNamespace(stats=dict)))) == {}
+
+
+@internal("celery.worker.state.requests")
+def _() -> None:
+    request = Request()
+    state.task_reserved(request)  # as Celery's own are
+    assert state.requests.pop("an id") is request
+    state.reserved_requests.discard(request)
+
+
+@internal("celery.worker.state.revoked")
+def _() -> None:
+    state.revoked.update(one for one in ["an id"])
+    assert "an id" in state.revoked
+    assert control.revoked(None) == ["an id"]
+    state.revoked.discard("an id")
+
+
+@internal("celery.worker.state.SOFTWARE_INFO")
+def _() -> None:
+    assert state.SOFTWARE_INFO["sw_ident"] == "py-celery"
+
+
+@internal("celery.events.EventDispatcher.groups")
+def _() -> None:
+    sent = dispatcher()
+    assert sent.groups == set()  # all
+    sent.groups = {"worker"}
+    sent.on_send_buffered = lambda: fails()
+    sent.send("task-started", uuid="u")
+
+
+@internal("celery.utils.debug")
+def _() -> None:
+    assert takes(debug.sample_mem)
+    assert takes(debug.memdump, samples=10, file=None)
+    assert takes(debug.ps)
+
+
+@internal("celery.bin.worker")
+def _() -> None:
+    assert {"hostname", "logfile", "pidfile", "pool"} <= {option.name for option in worker_command.worker.params}
+
+
+@internal("celery.platforms.create_pidlock")
+def _() -> None:
+    assert takes(create_pidlock, "a path")
+
+
+@internal("celery.utils.nodenames.node_format")
+def _() -> None:
+    assert node_format("%n.log", "w@h") == "w.log"
+
+
+@internal("celery.app.base.Celery.Worker")
+def _() -> None:
+    app = Celery(set_as_current=False)
+    app.Worker = Strategy
+    assert app.Worker is Strategy

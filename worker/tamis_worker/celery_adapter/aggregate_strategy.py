@@ -4,6 +4,7 @@ What Celery's own way makes of a body that is none of a task is an exception on 
 all consuming: one foreign message in the queue would stop every worker that fetches it.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,8 @@ from .foreign_reason import wrong_arguments
 
 UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
 TAKES = "a batch's id, a round and a shard, and no time at which to run"
+
+log = logging.getLogger(__name__)
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:

@@ -10,6 +10,7 @@ from tamis_schemas import ErrorKind
 
 from ..engine.item_end import Decision, ItemEnd, NoOutcome
 from ..ledger.claims import ItemKey
+from .stamped_headers import stamps_of
 
 LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
 MOST_RETRIES_TOLD = 3  # of one delivery: an endpoint that refuses every call must not make events without end
@@ -58,6 +59,7 @@ class Delivery:
             "acknowledged": self.acknowledged,
             "delivery_info": dict(self.message.delivery_info),
             "worker_pid": os.getpid(),
+            "stamps": stamps_of(self.key),
         }
 
     def send_received(self) -> None:

@@ -30,6 +30,7 @@ from .acknowledge import acknowledge, settle
 from .delivery import MOST_RETRIES_TOLD, Delivery
 from .foreign_reason import wrong_arguments
 from .mailbox import Mailbox, ThreadMailbox
+from .revocations import Revocations
 
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
@@ -57,13 +58,17 @@ class ItemStrategy:
         aside: Callable[[], int] = lambda: 0,
         foreign_taken: Callable[[], int] = lambda: 0,
         foreign_held: Callable[[], int] = lambda: 0,
+        cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None,
+        forget: Callable[[ItemKey], None] = lambda key: None,
     ) -> None:
         """While there is trouble by the `backpressure` no message is taken.
 
         `refused` is told, on the loop, what the broker refuses to do. `aside` says, to any thread, how many items stand
         aside without a call: as many others are taken in their place. `foreign_taken` and `foreign_held` say,
         likewise, how many messages became dead letters so far, and how many of them are not acknowledged yet.
+        `cancel` and `forget`: see `Revocations`.
         """
+        self.revocations = Revocations(loop, cancel, forget)
         self._aside = aside
         self._foreign_taken = foreign_taken
         self._foreign_held = foreign_held
@@ -142,6 +147,7 @@ class ItemStrategy:
             group = finished[start : start + SETTLED_AT_ONCE]
             for delivery in group:
                 state.active_requests.discard(delivery)
+                self.revocations.settled(delivery)
             # The others came over a connection that is gone: their messages come again, and cost nothing.
             mine = [delivery for delivery in group if delivery in self._unsettled]
             self._unsettled.difference_update(mine)
@@ -205,15 +211,21 @@ class ItemStrategy:
         self.progress_at = time.monotonic()
         self._unsettled.add(delivery)
         state.active_requests.add(delivery)
+        self.revocations.taken(delivery)
         state.total_count[delivery.name] += 1
         state.all_total_count[0] += 1
         delivery.send_received()
 
     def _take(self) -> None:
         for delivery in self._arrived.take():
+            self.revocations.begins(delivery)
             task = asyncio.ensure_future(self._run(delivery))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(partial(self._ended, delivery))
+
+    def _ended(self, delivery: Delivery, _: "asyncio.Task[None]") -> None:
+        self.revocations.ended(delivery)
 
     async def _run(self, delivery: Delivery) -> None:
         tracing.attach(delivery.traceparent)  # for this task, which ends with the delivery

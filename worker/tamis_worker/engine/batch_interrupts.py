@@ -2,7 +2,7 @@
 
 A batch may be paused or cancelled from anywhere, so the ledger is asked about the batches that have items here. A
 claim that was asked for after a batch was halted, and granted, proves that it runs again. An item whose claim was lost
-to another worker is halted alone.
+to another worker, or that is to end as cancelled, is halted alone.
 """
 
 import asyncio
@@ -25,6 +25,10 @@ log = logging.getLogger(__name__)
 
 class Halted(Exception):
     """The worker stops, or the batch no longer runs: the item is to be given back. No call was cut off."""
+
+
+class CutOff(Exception):
+    """A call was cut off, because its item is to end as cancelled without waiting for it."""
 
 
 @dataclass(slots=True)
@@ -58,6 +62,8 @@ class BatchInterrupts:
         self._batches: dict[UUID, _Batch] = {}
         self._waiting: dict[asyncio.Task[Any], _Wait] = {}
         self._revoked: set[Item] = set()
+        self._cancelled: set[Item] = set()
+        self._calling: dict[asyncio.Task[Any], Item | None] = {}
         self._interrupted: set[asyncio.Task[Any]] = set()
         self._pausing = asyncio.Lock()
 
@@ -102,6 +108,24 @@ class BatchInterrupts:
         self._revoked.update(items)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
+    def cancel(self, item: Item, *, cut: bool = False) -> None:
+        """Have an item that is here end as cancelled: its waits end, and with `cut` its calls in flight as well.
+
+        Without it they are finished. To be forgotten once the item is not here any more.
+        """
+        self._cancelled.add(item)
+        self._end_waits([task for task, wait in self._waiting.items() if wait.item == item])
+        if cut:
+            self._end_waits([task for task, caller in self._calling.items() if caller == item])
+
+    def forget(self, item: Item) -> None:
+        """Forget that an item was to be cancelled: a later claim of it is another matter."""
+        self._cancelled.discard(item)
+
+    def cancels(self, item: Item) -> bool:
+        """Whether an item that is here is to end as cancelled."""
+        return item in self._cancelled
+
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
         """Hold an item of the batch while it is evaluated; its claim was asked for in this generation."""
@@ -125,19 +149,36 @@ class BatchInterrupts:
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
         """Around a wait on behalf of a batch: it ends with `Halted` where the worker stops or the batch is halted."""
         item = _item.get()
-        if self._stopped or self._is_halted(batch_id) or item in self._revoked:
+        if self._stopped or self._is_halted(batch_id) or item in self._revoked or item in self._cancelled:
             raise Halted
-        task = asyncio.current_task()
-        assert task is not None, "a coroutine on a loop runs in a task"  # noqa: S101 - a fact of asyncio
+        task = _this_task()
         self._waiting[task] = _Wait(batch_id, item)
+        try:
+            with self._interrupted_as(task, Halted):
+                yield
+        finally:
+            self._waiting.pop(task, None)
+
+    @contextmanager
+    def cuttable(self) -> Iterator[None]:
+        """Around a call in flight: it ends with `CutOff` where its item is cancelled without waiting for it."""
+        task = _this_task()
+        self._calling[task] = _item.get()
+        try:
+            with self._interrupted_as(task, CutOff):
+                yield
+        finally:
+            self._calling.pop(task, None)
+
+    @contextmanager
+    def _interrupted_as(self, task: asyncio.Task[Any], ended: type[Exception]) -> Iterator[None]:
         try:
             yield
         except asyncio.CancelledError:
             if task in self._interrupted and task.uncancel() == 0:
-                raise Halted from None
+                raise ended from None
             raise  # somebody else cancelled it: the loop ends
         finally:
-            self._waiting.pop(task, None)
             self._interrupted.discard(task)
 
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
@@ -179,3 +220,9 @@ class BatchInterrupts:
             if task not in self._interrupted:
                 self._interrupted.add(task)
                 task.cancel()
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None, "a coroutine on a loop runs in a task"  # noqa: S101 - a fact of asyncio
+    return task

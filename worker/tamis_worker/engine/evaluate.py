@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_producer.process import tracing
 from tamis_producer.process.tracing import NO_SPAN, Span, SpanKind
-from tamis_schemas import ErrorKind, FieldsResult, Provenance
+from tamis_schemas import ErrorKind, FieldsResult, ItemStatus, Provenance
 from tamis_schemas.batches import wire
 
 from .. import operations
@@ -35,6 +35,7 @@ from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended
 RETURNED = "returned"  # the claim was given back; the item is evaluated again
+CANCELLED = ItemStatus.CANCELLED.value  # the item was revoked
 REPLACED = "replaced"  # another claim had taken the place of this one, and its outcome counts
 
 log = logging.getLogger(__name__)
@@ -42,12 +43,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Return:
-    """A claim given back; where its batch runs, to be published again."""
+    """A claim given back; where its batch runs and the item is not cancelled, to be published again."""
 
     claim: Claim
     operation: str
     paid: Provenance  # what the calls cost that were answered before
     transcript: CallsOfClaim | None = None  # of those calls
+    cancelled: bool = False  # the item ends here
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,12 @@ class Writers:
     claims: GroupCommit[ItemKey, Claim | Refusal]
     outcomes: GroupCommit[Outcome, bool]
     returns: GroupCommit[Return, bool]  # True: the item is cancelled
+    cancellations: GroupCommit[ItemKey, bool]
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
         """All of them."""
-        return (self.claims, self.outcomes, self.returns)
+        return (self.claims, self.outcomes, self.returns, self.cancellations)
 
 
 class Evaluator:
@@ -107,6 +110,8 @@ class Evaluator:
         claim = await self._writers.claims.submit(key)
         self._measures.claimed(isinstance(claim, Claim))
         if isinstance(claim, Refusal):
+            if self._interrupts.cancels((key.batch_id, key.index)):  # of a paused batch no claim is granted
+                return NoOutcome.CANCELLED if await self._writers.cancellations.submit(key) else NoOutcome.SKIPPED
             return NoOutcome.CANCELLED if claim.cancelled else NoOutcome.SKIPPED
         with self._held.hold(key), self._interrupts.held(key.batch_id, generation, index=key.index):
             return await self._traced(claim, since, retried)
@@ -137,8 +142,10 @@ class Evaluator:
             terms = await self._configs.of(key.batch_id)
             item_span.begin(claim, terms)
             outcome = await self._outcome(claim, terms, item_span.span, retried)
+            if self._interrupts.cancels((key.batch_id, key.index)):
+                outcome = _cancelled(outcome, terms)
             if isinstance(outcome, Return):
-                item_span.outcome = RETURNED
+                item_span.outcome = CANCELLED if outcome.cancelled else RETURNED
                 return NoOutcome.CANCELLED if await self._given_back(outcome) else NoOutcome.RETURNED
         except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
             outcome = self._fault(claim, error)
@@ -221,6 +228,13 @@ def _end(outcome: Outcome, terms: BatchTerms | None) -> Decision | ErrorKind:
             assert terms is not None  # noqa: S101 - nothing is decided before it is known what to ask
             value = result.fields if isinstance(result, FieldsResult) else result.value
             return Decision(terms.operation.result_words(value, result.confidence))
+
+
+def _cancelled(ended: Outcome | Return, terms: BatchTerms) -> Return:
+    """The end of an item that was revoked meanwhile, whatever it came to: what was paid for it stays in its bill."""
+    if isinstance(ended, Return):
+        return replace(ended, cancelled=True)
+    return Return(ended.claim, terms.operation.operation, ended.provenance, ended.transcript, cancelled=True)
 
 
 def _label(claim: Claim) -> str:

@@ -35,6 +35,13 @@ class KeyCircuitBreaker:
         self._trial: Admission | None = None  # half open: whose call finds out
         self._moved = asyncio.Event()  # set, and replaced, whenever something of this changes
 
+    @property
+    def state(self) -> str:
+        """closed, half open or open, in the words at the top of this file; on the loop."""
+        if self._is_closed():
+            return "closed"
+        return "open" if self._trial is None else "half open"
+
     def admit_at_once(self) -> "Admission | None":
         """The admission of a call while the breaker is closed; None: it is to be waited for."""
         return Admission(self) if self._is_closed() else None

@@ -6,11 +6,11 @@ model that is refused is no failure of the item either: it pauses the batch.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TypeVar
 
-from tamis_schemas import Prices, Usage
+from tamis_schemas import ErrorKind, Prices, Usage
 
 from ..ledger.batches import BatchTerms
 from ..limiter.limits import Limiters
@@ -23,7 +23,7 @@ from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Next, Wait
 from .backpressure import Backpressure
-from .batch_interrupts import BatchInterrupts, Halted
+from .batch_interrupts import BatchInterrupts, CutOff, Halted
 from .budget import (
     Budget,
     OverBudget,
@@ -84,6 +84,11 @@ class QuestionRunner:
         self._new_breaker = breaker
         self._breakers: dict[str, KeyCircuitBreaker] = {}  # by model
         self._estimates = TokenEstimates()
+
+    @property
+    def breakers(self) -> Mapping[str, str]:
+        """The state of each model's circuit breaker; on the loop."""
+        return {model: breaker.state for model, breaker in self._breakers.items()}
 
     async def ask(
         self,
@@ -281,7 +286,7 @@ class QuestionRunner:
             self._measures.permitted(request.model, perf_counter() - since)
             admission.begin()
             traced.begin()
-            reply = await self._llm.ask(request)
+            reply = await self._reply(request)
             traced.replied(reply)
             counted = reply.usage
             if not believable(counted.total_tokens, characters, request.max_tokens):
@@ -301,3 +306,12 @@ class QuestionRunner:
         if reservation is not None:
             await self._budget.settle(reservation, usage_of(reply), reply.tier)
         return reply
+
+    async def _reply(self, request: ChatRequest) -> Reply:
+        began = perf_counter()
+        try:
+            with self._interrupts.cuttable():
+                return await self._llm.ask(request)
+        except CutOff:  # to the endpoint it is a client that hung up: nobody knows whether it will be billed
+            took = round(1000 * (perf_counter() - began))
+            return CallError(ErrorKind.CONNECTION, "cut off: the item was cancelled", latency_ms=took)

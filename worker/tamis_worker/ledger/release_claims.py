@@ -75,11 +75,13 @@ async def give_back(
     claims: Sequence[Claim],
     paid: Sequence[Provenance] = (),
     transcripts: Sequence[CallsOfClaim | None] = (),
+    cancelled: Sequence[bool] = (),
 ) -> Sequence[bool]:
     """Make the items pending again, as if they had not been claimed; those of cancelled batches become cancelled.
 
     `paid`: for each claim in order, what was paid for it; empty: nothing was. `transcripts`: the calls that were
-    answered. Of a claim that others have taken over nothing is noted: it counts as lost.
+    answered. `cancelled`: whether its item ends with it, although the batch goes on; empty: none does. Of a claim that
+    others have taken over nothing is noted: it counts as lost.
     For each claim in order, whether its item needs a new message: that of a paused batch gets one when it is resumed.
     Raises `LedgerUnavailable`.
     """
@@ -99,10 +101,13 @@ async def give_back(
         if transcribed:
             prompts = prompt_rows(KnownPrompts().new(transcribed))
             await connection.execute(_TRANSCRIBE, {"transcripts": transcript_rows(transcribed), "prompts": prompts})
-        cancelled = [claim for claim in claims if states.get(claim.key.batch_id) == BatchStatus.CANCELLED]
-        if cancelled:
-            await connection.execute(_CANCEL, _arguments(cancelled))
-    return [states.get(claim.key.batch_id) == BatchStatus.RUNNING for claim in claims]
+        ends = list(cancelled) or [False] * len(claims)
+        halted = [states.get(claim.key.batch_id) == BatchStatus.CANCELLED for claim in claims]
+        to_cancel = [claim for claim, *ended in zip(claims, ends, halted, strict=True) if any(ended)]
+        if to_cancel:
+            await connection.execute(_CANCEL, _arguments(to_cancel))
+    running = [states.get(claim.key.batch_id) == BatchStatus.RUNNING for claim in claims]
+    return [runs and not ended for runs, ended in zip(running, ends, strict=True)]
 
 
 def _bill(claim: Claim, paid: Provenance) -> dict[str, object]:

@@ -187,6 +187,11 @@ class Limiter:
         return len(self._in_flight)
 
     @property
+    def waiting(self) -> int:
+        """Calls of this process that wait for a permit; may be asked from any thread."""
+        return len(self._queue)
+
+    @property
     def concurrency(self) -> int:
         """Calls that may be in flight now, of all processes; may be asked from any thread."""
         return self._allotment.concurrency or self.limits.concurrency

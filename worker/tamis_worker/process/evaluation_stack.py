@@ -23,6 +23,7 @@ from ..engine.group_commit import GroupCommit
 from ..engine.question_runner import QuestionRunner
 from ..ledger import pauses
 from ..ledger.batches import BatchConfigCache
+from ..ledger.cancellations import cancel_items
 from ..ledger.claims import Claims
 from ..ledger.connection import LedgerEngines
 from ..ledger.dialects import LedgerDialects
@@ -78,7 +79,7 @@ class EvaluationStack:
             measures=measures,
         )
         self.interrupts = BatchInterrupts(partial(pauses.pause, ledger.transactions, redact=redact))
-        runner = QuestionRunner(
+        self.runner = QuestionRunner(
             self._llm,
             self.limiters,
             policy.retry,
@@ -98,12 +99,13 @@ class EvaluationStack:
             claims=commit("claims", claims.claim),
             outcomes=commit("results", partial(record, ledger.statements, known=KnownPrompts())),
             returns=commit("returns", ReturnedClaims(ledger.transactions, dispatcher).write),
+            cancellations=commit("cancellations", partial(cancel_items, ledger.transactions)),
         )
         self.configs = BatchConfigCache(ledger.statements, settings.steering)
         self.evaluator = Evaluator(
             self._writers,
             self.configs,
-            runner,
+            self.runner,
             self.interrupts,
             self.held,
             default_model=settings.default_model,

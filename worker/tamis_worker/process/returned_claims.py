@@ -28,12 +28,13 @@ class ReturnedClaims:
     dispatcher: Dispatcher
 
     async def write(self, returns: Sequence[Return]) -> Sequence[bool]:
-        """Give the claims back; for each in order, whether its item is cancelled with its batch.
+        """Give the claims back; for each in order, whether its item is cancelled.
 
         What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`.
         """
         claims, paid = [one.claim for one in returns], [one.paid for one in returns]
-        to_publish = await give_back(self.engine, claims, paid, [one.transcript for one in returns])
+        transcripts, revoked = [one.transcript for one in returns], [one.cancelled for one in returns]
+        to_publish = await give_back(self.engine, claims, paid, transcripts, revoked)
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
         for one in compress(returns, to_publish):
             address = ItemAddress(one.claim.key.index, one.claim.item_id)

@@ -10,12 +10,14 @@ from celery import Celery, signals
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.transport.broker import make_app
 
+from ..celery_adapter.remote_control import RemoteControl
 from ..celery_adapter.worker import work
 from ..config.settings import WorkerSettings
 from ..liveness.alive_file import AliveFile
 from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
 from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
+from .engine_controls import controls_of
 from .evaluation_stack import SETTLING
 from .runtime import STOP_GRACE, Runtime
 from .tasks import register
@@ -34,11 +36,13 @@ def run(
     ready_file: Path | None = None,
     alive_file: Path | None = None,
     log_level: str = "INFO",
+    name: str | None = None,
 ) -> int:
     """Work until SIGTERM or SIGINT; calls in flight are finished first. The process's exit code.
 
-    `ready_file` is created once the worker consumes; `alive_file` is written again and again as long as it works. A
-    worker that stalls ends with `EXIT_STALLED`.
+    `name` is the one that Celery's tools know the worker by; None: one that no other process ever had. `ready_file` is
+    created once the worker consumes; `alive_file` is written again and again as long as it works. A worker that stalls
+    ends with `EXIT_STALLED`.
 
     Raises:
         ConfigurationError: a setting is missing, or the ledger's tables are older than this release.
@@ -50,7 +54,10 @@ def run(
     runtime = Runtime(settings, app, redact)
     register(app, runtime)
     with traced(SERVICE, instance=runtime.worker_id, redact=redact):
-        return _work(settings, app, runtime, ready_file=ready_file, alive_file=alive_file, log_level=log_level)
+        RemoteControl(runtime.deliveries.revocations, controls_of(runtime, settings, redact)).install()
+        name = name or f"tamis-{runtime.worker_id}"
+        files = {"ready_file": ready_file, "alive_file": alive_file}
+        return _work(settings, app, runtime, name=name, log_level=log_level, **files)
 
 
 def _work(
@@ -58,6 +65,7 @@ def _work(
     app: Celery,
     runtime: Runtime,
     *,
+    name: str,
     ready_file: Path | None,
     alive_file: Path | None,
     log_level: str,
@@ -78,9 +86,7 @@ def _work(
 
             signals.worker_ready.connect(ready, weak=False)
             signals.worker_shutting_down.connect(shutting_down, weak=False)
-            exit_code = work(
-                app, name=f"tamis-{runtime.worker_id}", items_at_once=settings.concurrency, log_level=log_level
-            )
+            exit_code = work(app, name=name, items_at_once=settings.concurrency, log_level=log_level)
             return EXIT_STALLED if watchdog.verdict else exit_code
     finally:
         watchdog.end()

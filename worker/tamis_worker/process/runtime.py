@@ -87,6 +87,8 @@ class Runtime:
             aside=lambda: self.evaluation.capacity.waiting,
             foreign_taken=lambda: self.dead_letters.taken,
             foreign_held=lambda: self.dead_letters.held,
+            cancel=lambda key, cut: self.evaluation.interrupts.cancel((key.batch_id, key.index), cut=cut),
+            forget=lambda key: self.evaluation.interrupts.forget((key.batch_id, key.index)),
         )
         self._background = BackgroundTasks()
         self.vitals = Vitals(
@@ -177,9 +179,16 @@ class Runtime:
             opened.callback(self.vitals.stop)
             yield
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine on the worker's loop."""
-        return self._loop.run(coroutine)
+    def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
+        """The result of a coroutine on the worker's loop.
+
+        Raises `TimeoutError` where it is not there within so many seconds; the coroutine is cancelled then.
+        """
+        future = self._loop.submit(coroutine)
+        try:
+            return future.result(within)
+        finally:
+            future.cancel()
 
     def drain(self) -> None:
         """Let calls in flight finish, and give back what waits for its turn; callable from any thread."""

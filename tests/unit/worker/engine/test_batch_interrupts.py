@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tamis_schemas import LedgerUnavailable, Pause, PauseKind
-from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
+from tamis_worker.engine.batch_interrupts import BatchInterrupts, CutOff, Halted
 
 A, B = uuid4(), uuid4()
 BAD_KEY = Pause(kind=PauseKind.AUTHENTICATION, message="401")
@@ -249,3 +249,51 @@ async def test_a_task_that_somebody_else_cancels_is_cancelled(interrupts: BatchI
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def calling(interrupts: BatchInterrupts, index: int) -> "asyncio.Task[str]":
+    """An item with a call in flight that never ends, and a wait after it."""
+
+    async def item() -> str:
+        with interrupts.held(A, interrupts.generation, index=index):
+            try:
+                with interrupts.cuttable():
+                    await asyncio.Event().wait()
+            except CutOff:
+                with pytest.raises(Halted), interrupts.interruptible(A):  # it gets no second call
+                    pass
+                return "cut off"
+        return "went on"
+
+    task = asyncio.create_task(item())
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_an_item_that_is_cancelled_stops_waiting_and_no_other_one_does(interrupts: BatchInterrupts) -> None:
+    one, other = await waiting(interrupts, A), await waiting(interrupts, B)
+    interrupts.cancel((A, 0))
+    assert await ended(one) == "halted"
+    assert interrupts.cancels((A, 0))
+    assert not interrupts.cancels((B, 0))
+    interrupts.forget((A, 0))
+    again = await waiting(interrupts, A)
+    assert not again.done()
+    interrupts.stop()
+    await asyncio.gather(again, other)
+
+
+async def test_a_call_in_flight_is_cut_off_only_where_its_item_is_not_to_be_waited_for(
+    interrupts: BatchInterrupts,
+) -> None:
+    cut, spared, other = [await calling(interrupts, index) for index in range(3)]
+    interrupts.cancel((A, 1))
+    interrupts.cancel((A, 0), cut=True)
+    assert await ended(cut) == "cut off"
+    await asyncio.sleep(0)
+    assert not spared.done()
+    assert not other.done()
+    for task in (spared, other):  # as the loop does at its end: that is no cut
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

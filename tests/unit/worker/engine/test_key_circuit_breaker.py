@@ -194,3 +194,13 @@ async def test_an_admission_that_is_cancelled_while_it_waits_for_its_time_goes_t
     await settled()
     breaker._next_trial = 0.0
     assert await asyncio.wait_for(breaker.admit(), 5)
+
+
+async def test_its_state_is_told_in_the_words_of_a_circuit_breaker(breaker: KeyCircuitBreaker) -> None:
+    assert breaker.state == "open"
+    with await breaker.admit():
+        assert breaker.state == "half open"
+    await call(breaker, ANSWER)
+    assert breaker.state == "closed"
+    await call(breaker, BAD_KEY)
+    assert breaker.state == "open"

@@ -30,9 +30,9 @@ NOWHERE = {
     "llm_base_url": "http://127.0.0.1:1/v1",
     "model": "m",
 }
-STARTED = ["cache look-ups", "cached answers", "spending", "claims", "results", "returns"]
+STARTED = ["cache look-ups", "cached answers", "spending", "claims", "results", "returns", "cancellations"]
 CLOSED = [  # the budget's last settlements are written before its writer is closed
-    *("returns", "results", "claims", "settlements", "spending", "cached answers", "cache look-ups"),
+    *("cancellations", "returns", "results", "claims", "settlements", "spending", "cached answers", "cache look-ups"),
     *("limiters", "llm", "redis"),
 ]
 
@@ -100,7 +100,7 @@ async def test_what_was_opened_before_a_part_that_fails_is_closed(monkeypatch: p
             pytest.fail("it is not open")
     assert recorder.started == ["cache look-ups", "cached answers"]
     assert recorder.closed == CLOSED[CLOSED.index("spending") :]
-    assert [commit.ended for commit in evaluation.commits] == [True, True, False, False, False, False]
+    assert [commit.ended for commit in evaluation.commits] == [True, True, False, False, False, False, False]
 
 
 async def test_a_part_that_cannot_be_closed_keeps_no_other_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,72 @@
+"""The application for Celery's own tools: `celery -A tamis_worker.celery worker|inspect|control|events|flower|...`.
+
+It is made when it is first asked for, from the same settings as everything else (`TAMIS_BROKER_URL`, or a stack that
+runs here), with the key prefix under which all of Tamis stands in Redis. `worker` is the worker that `tamis worker`
+starts.
+"""
+
+import logging
+import os
+import sys
+from functools import cache
+from typing import Any
+
+import click
+from celery import Celery
+
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.transport.broker import make_app
+from tamis_schemas import TamisError
+
+from .celery_adapter.worker_options import WorkerOptions, write_into_log_file
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _app() -> Celery:
+    # By itself Flower listens on every address, and asks nobody who they are.
+    os.environ.setdefault("FLOWER_ADDRESS", "127.0.0.1")
+    try:
+        app = make_app(ProducerSettings.load())
+    except TamisError as error:
+        if click.get_current_context(silent=True) is None:
+            raise
+        sys.exit(str(error))  # Celery's command line would show a traceback of whatever is raised here
+    app.Worker = Worker
+    return app
+
+
+class Worker:
+    """A worker of Tamis, in the place of the one that `celery worker` would make."""
+
+    def __init__(self, **options: Any) -> None:
+        """Raises `click.UsageError` where an option makes no sense here, naming what does."""
+        from .config.settings import WorkerSettings
+
+        self.exitcode = 0
+        write_into_log_file(options)
+        try:
+            self._settings = WorkerSettings.load()
+            servers = {
+                "TAMIS_BROKER_URL": self._settings.broker,
+                "TAMIS_RESULT_BACKEND_URL": self._settings.result_backend,
+            }
+        except TamisError as error:
+            raise click.ClickException(str(error)) from error
+        self._options = WorkerOptions.read(options, servers)
+
+    def start(self) -> None:
+        """Work until the process is told to stop."""
+        from .process.run import run
+
+        self._options.lock()
+        level = logging.getLevelName(self._options.log_level or logging.INFO)
+        try:
+            self.exitcode = run(self._settings, log_level=level, name=self._options.name)
+        except TamisError as error:
+            raise click.ClickException(str(error)) from error

@@ -1,0 +1,255 @@
+"""Celery's remote control: each command of `celery control` and `celery inspect` acts on the engine, or is refused.
+
+Celery's own commands act on its pool of threads, its requests and its rate limits, none of which an item has: they
+would answer that they did what they did not. What is named neither here nor in `refused_commands` is Celery's own.
+"""
+
+import io
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from celery.utils import debug
+from celery.worker import control, state
+from celery.worker.control import Panel
+
+from tamis_schemas import Unavailable
+
+from ..ledger.claims import ItemKey
+from .delivery import Delivery
+from .refused_commands import REFUSED
+from .revocations import Revocations
+from .stamped_headers import named_by
+
+Command: TypeAlias = Callable[..., Any]
+Reply: TypeAlias = dict[str, Any]
+
+# Commands of Celery's that do here what they say, as they are.
+KEPT = frozenset({"active_queues", "clock", "hello", "objgraph", "ping", "registered", "revoked", "scheduled"})
+WORKER_EVENTS = "worker"  # the group of events that a worker without events of tasks still sends
+LABELS = 3  # of items, in one reply
+HEARTBEAT_EVERY = 5  # seconds, as Celery's own command says
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EngineControls:
+    """What the commands ask of the worker; called on the consumer's thread.
+
+    `report` and the two that cancel wait for the worker's loop: they raise `TimeoutError` where that takes too long,
+    and the latter `LedgerUnavailable`.
+    """
+
+    report: Callable[[], Mapping[str, Any]]  # what it holds now
+    settings: Callable[[], Mapping[str, Any]]  # without secrets
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # those that wait; how many
+    cancel_waiting: Callable[[Collection[UUID]], int]  # whatever waits of some batches; how many
+    is_claimed: Callable[[ItemKey], bool]
+    drain: Callable[[], None]  # finish what is in flight, and give back what waits
+    redact: Callable[[str], str]
+
+
+class RemoteControl:
+    """The commands of one worker process."""
+
+    def __init__(self, revocations: Revocations, engine: EngineControls) -> None:
+        self._revocations = revocations
+        self._engine = engine
+
+    def install(self) -> None:
+        """Take the place of Celery's commands in this process, under their other names as well."""
+        celerys = dict(Panel.data)
+        ours = {id(celerys[name]): command for name, command in self.commands().items()}
+        Panel.data.update({name: ours[id(usual)] for name, usual in celerys.items() if id(usual) in ours})
+
+    def commands(self) -> dict[str, Command]:
+        """Return the commands that are not Celery's own, by name."""
+        return {
+            **{name: partial(_refuse, reason) for name, reason in REFUSED.items()},
+            "active": self.active,
+            "conf": self._without_secrets(self.conf),
+            "disable_events": disable_events,
+            "enable_events": enable_events,
+            "heartbeat": heartbeat,
+            "memdump": memdump,
+            "memsample": memsample,
+            "query_task": self.query_task,
+            "report": self._without_secrets(control.report),
+            "reserved": self.reserved,
+            "revoke": self.revoke,
+            "revoke_by_stamped_headers": self.revoke_by_stamped_headers,
+            "shutdown": self.shutdown,
+            "stats": self._without_secrets(self.stats),
+            "terminate": self.terminate,
+        }
+
+    # Items
+
+    def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
+        """End the items of some tasks as cancelled; with `terminate`, their calls in flight are cut off."""
+        ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
+        if not ids:
+            return _error("no id of a task is given")
+        found = {id_: state.requests[id_] for id_ in ids if id_ in state.requests}
+        here = {id_: request for id_, request in found.items() if isinstance(request, Delivery)}
+        state.revoked.update(id_ for id_ in ids if id_ in here or id_ not in found)
+        going_on = self._revocations.revoke(here.values(), cut=terminate)
+        words = _revoked(going_on, cut=terminate)
+        if len(here) > len(going_on):
+            words.append(f"ended already: {len(here) - len(going_on)}")
+        if elsewhere := len(ids) - len(found):
+            words.append(f"not here: {elsewhere} (an item whose message comes with such an id is cancelled)")
+        log.info("revoked by remote control: %s", "; ".join(words))
+        if len(found) > len(here):
+            words.append(f"no items: {len(found) - len(here)} (they close shards, make no calls, and go on)")
+            return _error("; ".join(words))
+        return _ok("; ".join(words))
+
+    def terminate(self, panel: Any, signal: object, task_id: object, **_: object) -> Reply:
+        """Revoke, and cut calls in flight off, whatever the signal: there is no process to send it to."""
+        return self.revoke(panel, task_id, terminate=True)
+
+    def revoke_by_stamped_headers(self, _: Any, headers: object, terminate: bool = False, **__: object) -> Reply:
+        """End the items that headers name as cancelled, those that wait anywhere and those that are here."""
+        try:
+            named = named_by(headers)
+        except ValueError as error:
+            return _error(str(error))
+        here = [delivery for delivery in self._revocations.deliveries() if delivery.key in named]
+        words = _revoked(self._revocations.revoke(here, cut=terminate), cut=terminate)
+        try:
+            waited = self._engine.cancel_items(sorted(named.keys, key=lambda key: key.index)) if named.keys else 0
+            waited += self._engine.cancel_waiting(named.batch_ids) if named.batch_ids else 0
+        except (Unavailable, TimeoutError) as error:
+            unreached = f"what waits was not reached: {str(error) or 'the ledger is slow to answer'}"
+            return _error("; ".join([*words, unreached]))
+        words.append(f"cancelled before they began: {waited}")
+        log.info("revoked by remote control: %s", "; ".join(words))
+        return _ok("; ".join(words))
+
+    def active(self, _: Any, safe: bool = False, **__: object) -> list[dict[str, Any]]:
+        """Return the items that are claimed, and the aggregates that run."""
+        return [request.info(safe=safe) for request in list(state.active_requests) if self._is_active(request)]
+
+    def reserved(self, _: Any, **__: object) -> list[dict[str, Any]]:
+        """Return what is taken from the queues and not begun: items that are not claimed yet, aggregates in line."""
+        taken = {*state.reserved_requests, *state.active_requests}
+        return [request.info() for request in taken if not self._is_active(request)]
+
+    def query_task(self, _: Any, ids: object, **__: object) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return what is here of some tasks, with whether it is begun."""
+        wanted = [ids] if isinstance(ids, str) else _list(ids)
+        found = [state.requests[id_] for id_ in wanted if id_ in state.requests]
+        return {one.id: ("active" if self._is_active(one) else "reserved", one.info()) for one in found}
+
+    def _is_active(self, request: Any) -> bool:
+        if isinstance(request, Delivery):  # of two messages of one item, both count
+            return self._engine.is_claimed(request.key)
+        return request in state.active_requests
+
+    # The worker
+
+    def stats(self, panel: Any, **_: object) -> Reply:
+        """Return Celery's figures of the process, and under `tamis` what the engine holds."""
+        return {**panel.consumer.controller.stats(), "tamis": dict(self._engine.report())}
+
+    def conf(self, panel: Any, with_defaults: bool = False, **_: object) -> Reply:
+        """Return Celery's configuration, and under `tamis` the settings of the worker."""
+        usual = control.conf(panel, with_defaults=with_defaults)
+        return {**usual, "tamis": dict(self._engine.settings())}
+
+    def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
+        """Stop as on SIGTERM: calls in flight are finished, what waits is given back."""
+        log.warning("the worker stops by remote control: %s", msg)
+        self._engine.drain()
+        state.should_stop = 0
+        return _ok("the worker stops: calls in flight are finished, what waits is given back")
+
+    def _without_secrets(self, command: Command) -> Command:
+        def reply(panel: Any, **arguments: Any) -> Any:
+            return _redacted(command(panel, **arguments), self._engine.redact)
+
+        return reply
+
+
+def enable_events(panel: Any) -> Reply:
+    """Send the events of tasks."""
+    if (dispatcher := panel.consumer.event_dispatcher) is None:
+        return _error("there is no connection for events now")
+    sent = not dispatcher.groups or "task" in dispatcher.groups
+    dispatcher.groups.clear()  # none: all of them
+    return _ok("task events already enabled" if sent else "task events enabled")
+
+
+def disable_events(panel: Any) -> Reply:
+    """Send no events of tasks any more; those of the worker go on. Celery's own does nothing while all are sent."""
+    if (dispatcher := panel.consumer.event_dispatcher) is None:
+        return _error("there is no connection for events now")
+    sent = not dispatcher.groups or "task" in dispatcher.groups
+    dispatcher.groups = {WORKER_EVENTS}
+    return _ok("task events disabled" if sent else "task events already disabled")
+
+
+def heartbeat(panel: Any) -> Reply:
+    """Send the event of a heartbeat now."""
+    if (dispatcher := panel.consumer.event_dispatcher) is None:
+        return _error("there is no connection for events now")
+    dispatcher.send("worker-heartbeat", freq=HEARTBEAT_EVERY, **state.SOFTWARE_INFO)
+    return _ok("the event is sent")
+
+
+def memsample(_: Any, **__: object) -> Any:
+    """Return the resident memory, and remember it for `memdump`."""
+    sample = debug.sample_mem()
+    return _no_psutil() if sample is None else sample
+
+
+def memdump(_: Any, samples: int = 10, **__: object) -> Any:
+    """Return some of the samples taken, and the memory after a collection of garbage."""
+    if debug.ps() is None:
+        return _no_psutil()
+    out = io.StringIO()
+    debug.memdump(samples=samples, file=out)
+    return out.getvalue()
+
+
+def _no_psutil() -> Reply:
+    return _error("psutil is not installed where the worker runs: `maxrss` of `inspect stats` is the most that it had")
+
+
+def _refuse(reason: str, _: Any, **__: object) -> Reply:
+    return _error(reason)
+
+
+def _revoked(deliveries: Sequence[Delivery], *, cut: bool) -> list[str]:
+    calls = "calls in flight are cut off" if cut else "calls in flight are finished first"
+    labels = [delivery.args for delivery in deliveries[:LABELS]] + ["..."] * (len(deliveries) > LABELS)
+    return [f"cancelled here: {len(deliveries)}" + (f" ({', '.join(labels)}; {calls})" if deliveries else "")]
+
+
+def _list(value: object) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else []
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return redact(value)
+        case Mapping():
+            return {name: _redacted(one, redact) for name, one in value.items()}
+        case list() | tuple():
+            return [_redacted(one, redact) for one in value]
+        case _:
+            return value
+
+
+def _ok(words: str) -> Reply:
+    return {"ok": words}
+
+
+def _error(words: str) -> Reply:
+    return {"error": words}

@@ -1,0 +1,125 @@
+"""The options of `celery worker`: those that a worker of Tamis heeds, and what is meant by each of the others.
+
+Celery drops what an application does not read without a word. Here an option of `celery.bin.worker` is heeded, or the
+worker does not start.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import click
+from celery.platforms import create_pidlock
+from celery.utils.nodenames import node_format
+from click.core import ParameterSource
+
+GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+POOL = "celery.concurrency.thread"  # of every worker, for aggregates: `--pool threads`
+SERVERS = {"CELERY_BROKER_URL": "TAMIS_BROKER_URL", "CELERY_RESULT_BACKEND": "TAMIS_RESULT_BACKEND_URL"}
+
+# Read by Celery before the worker is made, or true of every worker anyway.
+BY_CELERY = frozenset(
+    {"detach", "executable", "gid", "task_events", "uid", "umask", "without_gossip", "without_mingle"}
+)
+HERE = frozenset({"hostname", "logfile", "loglevel", "pidfile"})
+
+_ITEMS_AT_ONCE = "TAMIS_CONCURRENCY is how many items a worker has in flight at once"
+_TIME_LIMIT = "TAMIS_CALL_TIMEOUT bounds a call, and TAMIS_ITEM_DEADLINE an item"
+_NO_CHILDREN = "a worker is one process without children; a supervisor starts it anew"
+_QUEUES = "every worker takes from all queues; `tamis priority BATCH` changes how soon a batch is served"
+_BEAT = "nothing here is done by the clock of a beat"
+_HEARTBEAT = "Flower takes a worker without heartbeats for gone"
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "autoscale": f"{_ITEMS_AT_ONCE}; start more workers where one is not enough",
+        "beat": _BEAT,
+        "concurrency": _ITEMS_AT_ONCE,
+        "disable_prefetch": _ITEMS_AT_ONCE,
+        "exclude_queues": _QUEUES,
+        "heartbeat_interval": _HEARTBEAT,
+        "include": "a worker runs the tasks of Tamis alone; run yours in a worker of your own application",
+        "max_memory_per_child": _NO_CHILDREN,
+        "max_tasks_per_child": _NO_CHILDREN,
+        "optimization": "there is no choice: messages are taken as items come to their end",
+        "pool": f"items need no pool; {_ITEMS_AT_ONCE}",
+        "pool_start_method": _NO_CHILDREN,
+        "prefetch_multiplier": _ITEMS_AT_ONCE,
+        "purge": "`celery -A tamis_worker.celery purge` empties the queues, and the workers fill them again",
+        "queues": _QUEUES,
+        "schedule_filename": _BEAT,
+        "scheduler": _BEAT,
+        "soft_time_limit": _TIME_LIMIT,
+        "statedb": "the ledger knows which items are cancelled",
+        "time_limit": _TIME_LIMIT,
+        "without_heartbeat": _HEARTBEAT,
+    }
+)
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """What `celery worker` was told of its worker; None: nothing."""
+
+    name: str | None = None
+    log_level: int | None = None
+    pid_file: str | None = None
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
+        """Return the options that were given; `servers` are the URLs of the settings, by the names in `SERVERS`.
+
+        Raises `click.UsageError` naming what does what is meant by one that is not heeded.
+        """
+        given = _given(options)
+        if getattr(given.get("pool"), "__module__", None) == POOL:
+            del given["pool"]
+        for name in given:
+            if name in REFUSED:
+                raise click.UsageError(f"--{name.replace('_', '-')}: {REFUSED[name]}")
+        if unknown := [*sorted(given.keys() - BY_CELERY - HERE), *_configuration()]:
+            raise click.UsageError(f"{unknown[0]}: a worker is configured by TAMIS_ variables alone")
+        for variable, ours in SERVERS.items():
+            if os.environ.get(variable, servers[ours]) != servers[ours]:
+                raise click.UsageError(f"{variable} (-b, --result-backend) names another server than {ours}")
+        return cls(given.get("hostname"), given.get("loglevel"), given.get("pidfile"))
+
+    def lock(self) -> None:
+        """Write the process's number into its file, where one is given.
+
+        Celery says so and ends the process where another one holds that file.
+        """
+        if self.pid_file is not None:
+            create_pidlock(self.pid_file)
+
+
+def write_into_log_file(options: Mapping[str, Any]) -> None:
+    """Have this process write its output into the file that `--logfile` names, where it does.
+
+    Before anything else is said of the options: in the background there is no other place to say it.
+    """
+    path = _given(options).get("logfile")
+    if path is None:
+        return
+    with Path(node_format(path, options.get("hostname"))).open("ab") as log:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+            os.dup2(log.fileno(), stream.fileno())
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that somebody gave, on a command line or in the environment; without one, all of them."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return {name: value for name, value in options.items() if value is not None}
+    given = {name for name in context.params if context.get_parameter_source(name) in GIVEN}
+    return {name: value for name, value in context.params.items() if name in given}
+
+
+def _configuration() -> list[str]:
+    """Celery's own settings behind a command's options, such as `worker.prefetch_multiplier=4`."""
+    context = click.get_current_context(silent=True)
+    return [] if context is None else list(context.args)
