@@ -55,10 +55,9 @@ class Block:
 
     @cached_property
     def _lines(self) -> list[str]:
-        """The lines that are typed: of a `console` those with a prompt."""
+        """The lines that are typed: where there are prompts those behind one, the others are what was printed."""
         lines = self.text.replace("\\\n", " ").splitlines()
-        typed = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-        return typed if self.language == "console" else lines
+        return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")] or lines
 
     @cached_property
     def assigned(self) -> list[str]:

@@ -72,6 +72,7 @@ EXCUSED = {
 ELSEWHERE = {
     "curl": "the gateway's requests are tested in tests/integration/producer/gateway",
     "cd": "the shell's own",
+    "celery": "Celery's own",
     "deploy/make-secrets": "tests/unit/test_compose.py runs it",
     "docker": ".ci/compose runs docker-compose.yml",
     "echo": "the shell's own",
