@@ -1,7 +1,7 @@
 # The README's commands are the truth; these targets call them, in an environment where Tamis is installed.
 PYTHON ?= python
 
-.PHONY: help test chaos check specification pythons lowest audit wheels compose-check
+.PHONY: help test chaos check specification site site-serve pythons lowest audit wheels compose-check
 
 help: ## What there is to make.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -26,6 +26,12 @@ pythons: ## Unit and integration tests on every Python that uv, pyenv or the sys
 
 lowest: ## The same tests with the lowest versions that pyproject.toml allows.
 	$(PYTHON) .ci/pythons --lowest
+
+site: ## The documentation as a site, in site/: without a network, and a warning fails it.
+	$(PYTHON) -m zensical build --clean --strict
+
+site-serve: ## The same for who writes it: http://localhost:8000, built anew whenever a page changes.
+	$(PYTHON) -m zensical serve
 
 audit: ## Known vulnerabilities of the pinned versions; needs the extra "audit" and a network.
 	$(PYTHON) -m pip_audit --requirement constraints.txt --no-deps --disable-pip --strict

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from stage.command_words import parse
 from stage.imports import imported_by, imported_by_command
 from tamis_schemas.release import described
 from tamis_worker.cli.app import NAME, app, know_the_shells, load_commands
@@ -44,19 +45,6 @@ def documented(heading: str) -> list[list[str]]:
 
 def named(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
-
-
-def parse(command: Any, words: list[str]) -> str:
-    """The path of the command that takes these words; a wrong option or value raises, and nothing is called."""
-    path: list[str] = []
-    ctx: Any = None
-    name: str | None = "tamis"
-    while isinstance(command, TyperGroup):
-        ctx = command.make_context(name, words, parent=ctx)
-        name, command, words = command.resolve_command(ctx, [*ctx._protected_args, *ctx.args])
-        path.append(str(name))
-    command.make_context(name, words, parent=ctx)
-    return " ".join(path)
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))

@@ -72,6 +72,7 @@ def evaluator(
             claims=writer(claim or Claim(KEY, fence=1, item_id="r3", payload=payload)),
             outcomes=writer(accepted),
             returns=writer(cancelled),
+            cancellations=writer(cancelled),
         ),
         configs,
         asked,

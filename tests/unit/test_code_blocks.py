@@ -1,0 +1,215 @@
+"""Every fenced block of the documents is run, read by what reads it in earnest, or excused with a reason."""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from stage.command_words import parse
+from stage.documents import DOCUMENTS, ROOT, Block, blocks
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.files.plan_file import read_plan
+from tamis_producer.files.price_file import read_prices
+from tamis_producer.intake import read_records
+from tamis_schemas import parse_operation
+from tamis_worker.cli.app import app, load_commands
+from tamis_worker.cli.commands import pages
+from tamis_worker.config.settings import WorkerSettings
+
+load_commands()
+
+BLOCKS = blocks()
+SETTINGS = {f"TAMIS_{name.upper()}" for name in ProducerSettings.model_fields | WorkerSettings.model_fields}
+PAGES = {page.path: page for page in pages(get_command(app))}
+
+# Who runs the blocks of a language in a document: the test names the document, and fails where a block does.
+RUN_BY = {
+    ("README.md", "python"): "tests/integration/test_documented_programs.py",
+    ("docs/python.md", "python"): "tests/integration/worker/test_python_document.py",
+    ("docs/screening.md", "python"): "tests/integration/test_documented_programs.py",
+    ("docs/webhooks.md", "python"): "tests/integration/test_documented_programs.py",
+    ("docs/how-to/enqueue-from-a-service.md", "python"): "tests/integration/test_documented_programs.py",
+    ("docs/how-to/retry-failed-items.md", "python"): "tests/integration/test_documented_programs.py",
+    ("docs/how-to/add-an-operation.md", "python"): "tests/acceptance/test_add_an_operation.py",
+    ("docs/how-to/add-an-operation.md", "diff"): "tests/acceptance/test_add_an_operation.py",
+    ("docs/tutorial.md", "sh"): "tests/integration/test_documented_programs.py",
+    ("docs/tutorial.md", "csv"): "tests/integration/test_documented_programs.py",
+    ("docs/ledger.md", "sql"): "tests/integration/test_sql_views.py",
+    ("docs/operations.md", "sql"): "tests/integration/test_documented_programs.py",
+    ("docs/security.md", "sql"): "tests/integration/test_least_rights.py",
+    ("docs/security.md", "acl"): "tests/integration/test_least_rights.py",
+    ("docs/security.md", "postgres"): "tests/integration/test_least_rights.py",
+    ("docs/evidence.md", "python"): "tests/acceptance/test_evidence_judge.py",
+}
+
+# What no test runs, by its document and first line, and why.
+EXCUSED = {
+    ("README.md", "flowchart LR"): "a picture; tests/acceptance/test_site.py holds the site's drawing to it",
+    (
+        "docs/cli.md",
+        "tamis: citations.ris: there is no such file (`tamis help screen` shows what it reads)",
+    ): "what is printed",
+    (
+        "docs/costs.md",
+        "possibly unbilled  up to about $0.0468 (2 calls whose end nobody knows, 16 claims whose worker died)",
+    ): "printed",
+    ("docs/quality.md", "P(X <= k) = sum over i = 0 .. k of C(K, i) C(N - K, n - i) / C(N, n)"): "a formula",
+    (
+        "docs/screening.md",
+        "confidence = model's confidence x (1 - 0.5 x quotes that are altered or not found / quotes given)",
+    ): "a formula",
+    ("docs/screening.md", "6,968 real records: 46,257 records/s"): "measured: it differs from machine to machine",
+}
+
+# Programs that are not this project's, and why the line that calls them is only split into words.
+ELSEWHERE = {
+    "curl": "the gateway's requests are tested in tests/integration/producer/gateway",
+    "cd": "the shell's own",
+    "celery": "Celery's own",
+    "deploy/make-secrets": "tests/unit/test_compose.py runs it",
+    "docker": ".ci/compose runs docker-compose.yml",
+    "echo": "the shell's own",
+    "export": "the shell's own; the variables' names are looked up",
+    "kubectl": "there is no cluster; tests/unit/test_kubernetes.py reads the manifest",
+    "lint-imports": ".ci/run runs it",
+    "mypy": ".ci/run runs it",
+    "openapi-python-client": "tests/acceptance/test_generated_client.py runs it",
+    "pg_dump": "of Postgres",
+    "pg_restore": "of Postgres",
+    "pip": ".ci/run installs with it",
+    "ruff": ".ci/run runs it",
+}
+
+
+def of(*languages: str) -> list[Block]:
+    return [block for block in BLOCKS if block.language in languages]
+
+
+def named(chosen: list[Block]) -> Callable[..., pytest.MarkDecorator]:
+    return pytest.mark.parametrize("block", chosen, ids=[block.place for block in chosen])
+
+
+def test_blocks_are_found_in_every_kind_of_document() -> None:
+    assert len(BLOCKS) >= 90
+    assert {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "benchmarks/README.md"} <= {b.document for b in BLOCKS}
+    for path in DOCUMENTS:  # a fence that is not closed would hide all that follows it
+        fences = re.findall(r"^ *```", path.read_text("utf-8"), re.MULTILINE)
+        assert len(fences) == 2 * sum(block.document == path.relative_to(ROOT).as_posix() for block in BLOCKS), path
+
+
+def test_every_block_has_a_language_of_which_something_is_checked_or_a_reason() -> None:
+    checked = {"", "sh", "console", "python", "yaml", "json", "csv"}
+    left = [
+        block for block in BLOCKS if block.language not in checked and (block.document, block.language) not in RUN_BY
+    ]
+    assert {(block.document, block.begins) for block in left} == set(EXCUSED)
+
+
+def test_no_command_stands_in_an_indented_block_that_nobody_checks() -> None:
+    for path in DOCUMENTS:
+        assert re.findall(r"^\n {4}(?:\$ )?\S*tamis .*$", path.read_text("utf-8"), re.MULTILINE) == [], path
+
+
+def test_whoever_is_said_to_run_a_document_names_it() -> None:
+    present = {(block.document, block.language) for block in BLOCKS}
+    for (document, language), test in RUN_BY.items():
+        assert (document, language) in present
+        assert Path(document).name in (ROOT / test).read_text("utf-8"), test
+
+
+@named(of("python"))
+def test_a_program_is_python_and_what_it_imports_is_there(block: Block) -> None:
+    tree = ast.parse(block.text, block.place)
+    assert (block.document, block.language) in RUN_BY, "nobody runs it"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level and "triage" not in str(node.module):
+            module = import_module(str(node.module))
+            assert [
+                alias.name for alias in node.names if not hasattr(module, alias.name) and alias.name != "Triage"
+            ] == []
+
+
+@named(of("", "sh", "console"))
+def test_a_command_exists_with_its_options_and_a_variable_is_a_setting(block: Block) -> None:
+    for name in block.assigned:
+        assert not name.startswith("TAMIS_") or name.removesuffix("_FILE") in SETTINGS, name
+    for program, *words in block.commands:
+        match program.rsplit("/", 1)[-1] if program.startswith(".venv/bin/") else program:
+            case "tamis":
+                if words != ["--version"]:
+                    parse(get_command(app), [word.strip("[]") for word in words])
+            case "python" | "python3":
+                if words[:2] != ["-m", "venv"] and words[0] == "-m":
+                    assert (ROOT / f"{words[1].replace('.', '/')}").with_suffix(".py").exists() or (
+                        ROOT / words[1] / "__main__.py"
+                    ).exists(), words
+                elif words[0] != "-m":
+                    assert ((ROOT / block.document).parent / words[0]).exists(), words
+            case "pytest":
+                assert [word for word in words if word.startswith("tests/") and not (ROOT / word).exists()] == []
+            case other:
+                assert other in ELSEWHERE, f"{block.place}: {other}"
+
+
+def test_every_command_in_the_text_has_the_options_that_are_named_with_it() -> None:
+    """`tamis retry ID --kind timeout` between two sentences, or in a table."""
+    wrong, seen = [], 0
+    for path in DOCUMENTS:
+        for command in re.findall(r"`(?:\.venv/bin/)?tamis ([a-z][^`\n]*)`", path.read_text("utf-8")):
+            words = command.replace("[", " ").replace("]", " ").split()
+            pages = [page for name, page in PAGES.items() if words[: len(name.split())] == name.split()]
+            options = {re.split(r"[=,]", word)[0] for word in words if re.match(r"--[a-z]", word)}
+            known = {name for page in pages for names in page.options for name in re.split(r"[\s/,|]+", names)}
+            seen += len(options)
+            if words[0] not in {name.split()[0] for name in PAGES} or not options <= known | {"--help"}:
+                wrong.append((path.name, command, options - known))
+    assert wrong == []
+    assert seen >= 60
+
+
+@named(of("json"))
+def test_a_json_document_is_one_and_an_operation_in_it_is_taken(block: Block) -> None:
+    value = json.loads(block.text)
+    if "operation" in value:
+        parse_operation(value)
+    else:
+        assert value["type"] == "batch.completed"
+
+
+@named(of("yaml"))
+def test_a_yaml_file_is_taken_by_what_reads_it(block: Block, tmp_path: Path) -> None:
+    file = tmp_path / "document.yaml"
+    names = set(yaml.safe_load(block.text))
+    if "stages" in names:
+        (tmp_path / "citations.ris").write_text("TY  - JOUR\nTI  - One\nER  - \n")
+        (tmp_path / "criteria.yaml").write_text("research_question: Any?\ninclusion_criteria: [one]\n")
+        (tmp_path / "fields.yaml").write_text("type: object\nproperties: {n: {type: integer}}\n")
+        (tmp_path / "guidelines.txt").write_text("Any.")
+        whole = {"records": "citations.ris", "criteria": "criteria.yaml"}
+        given = {name: value for name, value in whole.items() if name not in names}  # of a part of a plan
+        file.write_text(yaml.safe_dump(given) * bool(given) + block.text)
+        assert read_plan(file).plan.stages
+    elif "models" in names:
+        file.write_text(block.text)
+        read_prices(file)
+    else:
+        rest = {"research_question": "Any?", "inclusion_criteria": ["one"], "study_types": ["trial"]}
+        given = {name: value for name, value in rest.items() if name not in names}
+        file.write_text(yaml.safe_dump(given) * bool(given) + block.text)
+        read_criteria(file)
+
+
+@named(of("csv"))
+def test_a_table_is_read_with_a_title_in_every_row(block: Block, tmp_path: Path) -> None:
+    file = tmp_path / (block.title or "table.csv")
+    file.write_text(block.text)
+    records = read_records(file)
+    assert len(records) == len(block.text.splitlines()) - 1
+    assert all(record["title"] for record in records)
