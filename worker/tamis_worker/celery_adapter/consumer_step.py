@@ -2,10 +2,14 @@
 
 from typing import Any, ClassVar
 
+import kombu
 from celery import Celery, bootsteps
+from kombu import Exchange, Queue
 
 from tamis_schemas import ConfigurationError
+from tamis_schemas.batches import wire
 
+from .awaited_strategy import AwaitedStrategy
 from .consumer import ConsumerWithoutDelayQueues
 from .item_strategy import ItemStrategy, goes_on
 from .redis_channel import install_resilient_qos
@@ -15,12 +19,17 @@ EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5
 ACKNOWLEDGE_EVERY = 1.0  # where it failed before
 MAKE_ROOM_EVERY = 0.5
+AWAITED_AT_ONCE = 500  # messages of services, in one worker; its items take none of their places
 
 
-def install(app: Celery, strategy: ItemStrategy) -> None:
-    """Have the workers of an application settle; each of its item tasks takes `strategy` as its `Strategy`."""
+def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy) -> None:
+    """Have the workers of an application settle; its item tasks take `strategy` as their `Strategy`.
+
+    The tasks that services send by name take `awaited`.
+    """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy}))
+    app.steps["consumer"].add(type("Awaiting", (_Awaiting,), {"strategy": strategy, "awaited": awaited}))
 
 
 class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
@@ -53,3 +62,30 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
         self.strategy.acknowledge_again()
         if consumer.event_dispatcher:
             consumer.event_dispatcher.flush()
+
+
+class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
+    """Takes what services send over a channel of its own: what is held there leaves items their room."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    strategy: ClassVar[ItemStrategy]
+    awaited: ClassVar[AwaitedStrategy]
+
+    def start(self, consumer: Any) -> None:
+        self._sent = kombu.Consumer(
+            consumer.connection.channel(),
+            # As Celery declares a queue that it is told no more of than its name: RabbitMQ refuses two kinds of one.
+            [Queue(wire.DOOR_QUEUE, Exchange(wire.DOOR_QUEUE), routing_key=wire.DOOR_QUEUE)],
+            on_message=consumer.create_task_handler(),
+            accept=consumer.app.conf.accept_content,
+            prefetch_count=AWAITED_AT_ONCE,
+        )
+        install_resilient_qos(self._sent.channel, self.strategy.holds_back, self.strategy.refused)
+        consumer.hub.add_reader(self.awaited.due, self.awaited.settle)
+        self._sent.consume()
+
+    def stop(self, consumer: Any) -> None:
+        if not goes_on():
+            self._sent.cancel()
+            self.awaited.finish()
+        self.awaited.forget()

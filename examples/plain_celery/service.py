@@ -1,0 +1,42 @@
+"""A service that has Celery and nothing of Tamis: its application, its own tasks, and the names of Tamis's two.
+
+celery -A service worker --queues pipeline     what it takes up when Tamis has answered
+python main.py ...                             what it asks (see there)
+"""
+
+import json
+import os
+from pathlib import Path
+
+from celery import Celery
+
+BROKER = os.environ["BROKER_URL"]  # that of Tamis: TAMIS_BROKER_URL
+RESULTS = os.environ["RESULTS_URL"]  # TAMIS_RESULT_BACKEND_URL: with Redis as the broker, its next database
+OURS = "pipeline"  # the queue of this service's own tasks
+
+app = Celery("pipeline", broker=BROKER, backend=RESULTS)
+app.conf.update(
+    # Every key of Tamis in Redis begins so. RabbitMQ knows no such option, but results stand in Redis there, too.
+    broker_transport_options={"global_keyprefix": "tamis:"} if BROKER.startswith("redis") else {},
+    result_backend_transport_options={"global_keyprefix": "tamis:"},
+    task_routes={"tamis.*": {"queue": "tamis"}},
+    task_default_queue=OURS,
+)
+
+evaluate = app.signature("tamis.evaluate", kwargs={"operation": "filter", "params": {"criteria": "Is it about sleep?"}})
+submit = app.signature("tamis.submit", kwargs={"operation": "filter", "params": {"criteria": "Is it about sleep?"}})
+
+
+@app.task(name="pipeline.collect")
+def collect(results: list[dict[str, object]], run: str) -> list[object]:
+    """The values in the order of the items, with a line in the journal for each time that this is called."""
+    values = [result["item_id"] for result in results]
+    with Path(os.environ["JOURNAL"]).open("a") as journal:
+        journal.write(json.dumps([run, values]) + "\n")
+    return values
+
+
+@app.task(name="pipeline.shelve")
+def shelve(result: dict[str, object], run: str) -> list[object]:
+    """What is done with one result."""
+    return collect([result], run)
