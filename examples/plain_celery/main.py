@@ -4,7 +4,7 @@ python main.py one NUMBER           one item's result
 python main.py chain                one item, and then a task of the service with its result
 python main.py group N              N items at once
 python main.py chord N              N items, and then a task of the service with all results, in order
-python main.py batch N              a batch of N items: its id
+python main.py batch N              a batch of N items, and a task of the service at its end: the batch's id
 python main.py wrong                what comes of a mistake
 """
 
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 from celery import chord, group
-from service import OURS, collect, evaluate, shelve, submit
+from service import OURS, collect, evaluate, finished, shelve, submit
 
 WITHIN = 120  # s
 
@@ -45,8 +45,11 @@ def with_callback(n: int) -> object:
 
 
 def batch(n: int) -> object:
-    """Submit a batch; what becomes of it stands in the ledger."""
-    return submit.clone(kwargs={"items": [item(number) for number in range(n)], "label": "sleep"}).delay().get(WITHIN)
+    """Submit a batch, and have the service's own task sent at its end; the id is there at once."""
+    items = [item(number) for number in range(n)]
+    at_the_end = finished.s("batch").set(queue=OURS)
+    asked = submit.clone(kwargs={"items": items, "label": "sleep", "on_complete": at_the_end})
+    return asked.delay().get(timeout=WITHIN)
 
 
 def wrong() -> object:

@@ -36,6 +36,13 @@ def collect(results: list[dict[str, object]], run: str) -> list[object]:
     return values
 
 
+@app.task(name="pipeline.finished")
+def finished(batch: dict[str, object], run: str) -> None:
+    """What is done at the end of a batch: Tamis sends this task, with what came of the batch."""
+    with Path(os.environ["JOURNAL"]).open("a") as journal:
+        journal.write(json.dumps([run, batch]) + "\n")
+
+
 @app.task(name="pipeline.shelve")
 def shelve(result: dict[str, object], run: str) -> list[object]:
     """What is done with one result."""

@@ -134,11 +134,15 @@ def test_a_service_without_tamis_has_results_in_order_and_each_callback_once_tho
     assert Counter(run for run, _ in service.calls_back()) == {"chord": 1, "chain": 1}
 
 
-def test_a_batch_that_is_submitted_by_name_is_one_as_any_other(service: Service) -> None:
-    batch = service.client.batch(service.asks("batch", "7"))
-    assert batch.wait(timeout=60).decided == 7
-    assert [row.item_id for row in batch.results()] == [f"s{number}" for number in range(7)]
-    assert batch.status().label == "sleep"
+def test_a_batch_that_is_submitted_by_name_is_one_as_any_other_and_its_end_is_told_once(service: Service) -> None:
+    service.double.script(latency=0.4)
+    batch = service.client.batch(service.asks("batch", "37"))  # some that the cache knows, and more
+    assert batch.wait(timeout=60).decided == 37
+    assert [row.item_id for row in batch.results()] == [f"s{number}" for number in range(37)]
+    wait_until(lambda: "batch" in dict(service.calls_back()), within=30, what="the service hears of its end")
+    ((_, told),) = [call for call in service.calls_back() if call[0] == "batch"]
+    assert (told["batch_id"], told["state"], told["label"]) == (batch.id, "completed", "sleep")
+    assert (told["counts"]["decided"], told["counts"]["failed"]) == (37, 0)
 
 
 def test_what_goes_wrong_is_an_exception_that_says_what(service: Service) -> None:

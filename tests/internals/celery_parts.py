@@ -139,6 +139,15 @@ def _() -> None:
     assert kept.client.get(kept.get_key_for_group("g", ".s")) == b"3"
 
 
+@internal("celery.backends.redis.RedisBackend.on_task_call")
+def _() -> None:
+    asked: list[object] = []
+    app = Celery(broker="memory://", set_as_current=False)
+    app.backend.on_task_call = lambda producer, task_id: asked.append(task_id)
+    app.send_task("a name", task_id="an id", queue="q", retry=False)
+    assert asked == ["an id"]
+
+
 @internal("celery.backends.redis.RedisBackend.remove_pending_result")
 def _() -> None:
     asked: list[object] = []

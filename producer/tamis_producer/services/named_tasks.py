@@ -54,6 +54,7 @@ class SubmitRequest(_Asked):
     max_cost: Annotated[Any, BeforeValidator(amount_of)] = None
     priority: Priority = Priority.NORMAL
     use_cache: bool = True
+    on_complete: dict[str, Any] | None = None  # a Celery signature
 
 
 Request = TypeVar("Request", EvaluateRequest, SubmitRequest)
@@ -103,6 +104,7 @@ class NamedTasks:
             max_cost=asked.max_cost,
             priority=asked.priority,
             use_cache=asked.use_cache,
+            on_complete=asked.on_complete,
         )
         return str(batch.id)
 

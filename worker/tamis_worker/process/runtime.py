@@ -140,7 +140,7 @@ class Runtime:
             "reconciler": reconciler.run,
             "probe of the broker": probe.run,
             "pauses and cancellations": follower.run,
-            "webhooks": Deliverer.of(self.ledger.transactions, settings).run,
+            "webhooks": Deliverer.of(self.ledger.transactions, settings, app).run,
         }
         if settings.retention.deletes:
             self._in_background["retention"] = Retention(
