@@ -13,11 +13,19 @@ from celery import Celery
 BROKER = os.environ["BROKER_URL"]  # that of Tamis: TAMIS_BROKER_URL
 RESULTS = os.environ["RESULTS_URL"]  # TAMIS_RESULT_BACKEND_URL: with Redis as the broker, its next database
 OURS = "pipeline"  # the queue of this service's own tasks
+# Every key of Tamis in Redis begins with this prefix. What this service's own workers hold stands apart, or Tamis would
+# take it for lost after its own TAMIS_VISIBILITY_TIMEOUT.
+ON_REDIS = {
+    "global_keyprefix": "tamis:",
+    "unacked_key": "pipeline.unacked",
+    "unacked_index_key": "pipeline.unacked_index",
+    "unacked_mutex_key": "pipeline.unacked_mutex",
+}
 
 app = Celery("pipeline", broker=BROKER, backend=RESULTS)
 app.conf.update(
-    # Every key of Tamis in Redis begins so. RabbitMQ knows no such option, but results stand in Redis there, too.
-    broker_transport_options={"global_keyprefix": "tamis:"} if BROKER.startswith("redis") else {},
+    broker_transport_options=ON_REDIS if BROKER.startswith("redis") else {},
+    # Results stand in Redis beside RabbitMQ, too.
     result_backend_transport_options={"global_keyprefix": "tamis:"},
     task_routes={"tamis.*": {"queue": "tamis"}},
     task_default_queue=OURS,

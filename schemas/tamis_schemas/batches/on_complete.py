@@ -33,9 +33,7 @@ class OnComplete(Frozen):
         if not isinstance(signature, Mapping):
             raise InvalidParameters(f"on_complete: a {type(signature).__name__}, not a signature")
         if (kind := signature.get("subtask_type")) is not None:
-            raise InvalidParameters(
-                f"on_complete: a {kind}, not the signature of one task; a task of yours may begin it"
-            )
+            raise InvalidParameters(f"on_complete: a {kind}, not one task; a task of yours may begin it")
         options = {name: value for name, value in (signature.get("options") or {}).items() if value is not None}
         queue = signature.get("queue", options.pop("queue", None))
         if queue is None:
