@@ -8,6 +8,7 @@ from celery import Celery
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Callback, InvalidParameters
+from tamis_worker.doctor.webhook_backlog import read_backlog
 from tamis_worker.webhooks.deliverer import Deliverer
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, claim
 from tamis_worker.webhooks.schedule import WAITS
@@ -55,7 +56,11 @@ def sent(client: Client) -> list[tuple[str, str, Any, Any]]:
 
 async def test_a_task_is_sent_with_what_came_of_the_batch_though_webhooks_wait_for_a_secret(outbox: Outbox) -> None:
     outbox.sql("INSERT INTO webhooks (type, url, data) VALUES ('webhook.test', :url, '{}')", url=HOOK)
+    question, items = outbox.asked()
+    outbox.client.submit(question, items, on_complete=signature())
     batch = ended(outbox, signature("more"))
+    backlog = read_backlog(outbox.client.engine)
+    assert (backlog.waiting, backlog.batches) == (1, 0), "what needs no secret is not said to wait for one"
     await look(outbox)
     await look(outbox)
     rows = {row.url: row for row in outbox.rows()}
