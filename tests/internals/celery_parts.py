@@ -9,6 +9,7 @@ import fakeredis
 import kombu
 from celery import Celery, bootsteps
 from celery.app import trace
+from celery.app.task import Context
 from celery.apps.worker import Worker
 from celery.bin import worker as worker_command
 from celery.events import EventDispatcher
@@ -18,6 +19,7 @@ from celery.result import AsyncResult
 from celery.utils import debug
 from celery.utils.nodenames import node_format
 from celery.worker import WorkController, control, state, strategy
+from celery.worker import request as worker_request
 from celery.worker.consumer import Consumer, Gossip, Mingle
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
 from kombu.asynchronous import Hub
@@ -176,6 +178,15 @@ def _() -> None:
     assert kept.client.get(kept.get_key_for_group("g", ".s")) == b"3"
 
 
+@internal("celery.backends.redis.RedisBackend.on_task_call")
+def _() -> None:
+    asked: list[object] = []
+    app = Celery(broker="memory://", set_as_current=False)
+    app.backend.on_task_call = lambda producer, task_id: asked.append(task_id)
+    app.send_task("a name", task_id="an id", queue="q", retry=False)
+    assert asked == ["an id"]
+
+
 @internal("celery.backends.redis.RedisBackend.remove_pending_result")
 def _() -> None:
     asked: list[object] = []
@@ -205,6 +216,53 @@ def _() -> None:
     task = app.task(name="t", shared=False)(fails)
     receive = strategy.default(task, app, consumer_of(app, Hub()))
     assert takes(receive, "message", "body", "ack", "reject", "callbacks")
+
+
+@internal("celery.app.task.Task.request")
+def _() -> None:
+    app = Celery(set_as_current=False)
+    task = app.task(name="a name", shared=False)(fails)
+    message = sent_and_received()
+    message.headers["an answer"] = answer = object()  # not JSON: it stays in this process
+    request = worker_request.Request(message, app=app, task=task, on_ack=print, on_reject=print)
+    assert Context(request.request_dict).get("an answer") is answer
+
+
+@internal("celery.worker.state.revoked")
+def _() -> None:
+    assert worker_request.revoked_tasks is state.revoked  # which a request asks before it is executed
+    assert "an id" not in state.revoked
+
+
+@internal("celery.worker.consumer.Consumer.create_task_handler")
+def _() -> None:
+    consumer = consumer_of(make_app(SETTINGS), Hub())
+    taken: list[object] = []
+    consumer.strategies = {"a name": lambda message, *_: taken.append(message)}
+    message = sent_and_received()
+    consumer.create_task_handler()(message)
+    assert taken == [message]
+
+
+@internal("celery.backends.redis.RedisBackend.get_task_meta")
+def _() -> None:
+    kept = backend()
+    assert kept.get_task_meta("an id", cache=False)["status"] == "PENDING"
+    kept.client.set(kept.get_key_for_task("an id"), kept.encode({"status": "SUCCESS", "result": 7}))
+    assert kept.get_task_meta("an id", cache=False) == {"status": "SUCCESS", "result": 7}
+
+
+@internal("celery.backends.redis.RedisBackend.on_chord_part_return")
+def _() -> None:
+    kept = backend()
+    published: list[object] = []
+    kept.app.send_task = lambda name, args, *_, **__: published.append((name, args))
+    kept.set_chord_size("g", 2)
+    for place in (1, 0, 0):  # the last one came twice
+        chord = {"task": "the body", "args": [], "kwargs": {}, "options": {}, "subtask_type": None}
+        request = SimpleNamespace(id=f"id {place}", group="g", group_index=place, chord=chord)
+        kept.on_chord_part_return(request, "SUCCESS", place)
+    assert published == [("the body", ([0, 1],))]
 
 
 @internal("celery.worker.consumer.Consumer.Blueprint.default_steps")

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
@@ -46,7 +46,12 @@ def needed_by(wheel: Path) -> list[Distribution]:
     """What a wheel needs without any extra, and what that needs, as it is installed here."""
     with zipfile.ZipFile(wheel) as archive:
         (info,) = [part for part in zipfile.Path(archive).iterdir() if part.name.endswith(".dist-info")]
-        asked = [(text, "") for text in PathDistribution(info).requires or ()]  # type: ignore[arg-type]  # a path in it
+        return installed_for(PathDistribution(info).requires or ())  # type: ignore[arg-type]  # a path in it
+
+
+def installed_for(requirements: Iterable[str]) -> list[Distribution]:
+    """What requirements name, and what that needs, as it is installed here."""
+    asked = [(text, "") for text in requirements]
     needed: dict[tuple[str, frozenset[str]], Distribution] = {}
     while asked:
         text, extra = asked.pop()
@@ -82,6 +87,27 @@ class FreshProject:
         else:
             _done([*install, "--constraint", str(ROOT / "constraints.txt"), str(wheel)], within=INSTALLED_WITHIN)
         return cls(folder, environment)
+
+    @classmethod
+    def without_tamis(cls, folder: Path, environment: Path, *requirements: str) -> "FreshProject":
+        """The project beside packages that are linked to where they are installed for the tests; Tamis is none."""
+        _done([sys.executable, "-m", "venv", "--without-pip", str(environment)], within=INSTALLED_WITHIN)
+        (site,) = environment.glob("lib/python*/site-packages")
+        for needed in installed_for(requirements):
+            _link(needed, site)
+        return cls(folder, environment)
+
+    def start(self, program: str, *arguments: str, env: Mapping[str, str], log: Path) -> "subprocess.Popen[bytes]":
+        """Start a program of its environment in the project's folder; what it says goes to a file."""
+        with log.open("wb") as stream:
+            return subprocess.Popen(
+                [self.program(program), *arguments],
+                env={**_clean(), **env},
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+            )
 
     def program(self, name: str) -> str:
         """The path of a program of its environment."""

@@ -38,12 +38,13 @@ class CallQuestion:
     steering: Steering = NO_STEERING
     fresh: bool = False  # past the answers that are kept
     api_key_id: str | None = None
+    idempotency_key: str | None = None  # of the one call that it is for, which shares its batch with no other
 
     @cached_property
     def key(self) -> Hashable:
         """Equal for what may share a batch."""
         operation, steering = self.operation.model_dump_json(), self.steering.model_dump_json()
-        return (operation, self.service, self.model, steering, self.fresh, self.api_key_id)
+        return (operation, self.service, self.model, steering, self.fresh, self.api_key_id, self.idempotency_key)
 
 
 @dataclass(eq=False)
@@ -202,6 +203,7 @@ class SingleCalls:
             use_cache=not question.fresh,
             service=question.service,
             api_key_id=question.api_key_id,
+            idempotency_key=question.idempotency_key,
         )
         return UUID(batch.id)
 

@@ -45,7 +45,7 @@ from ..process.forks import begin_anew_after_a_fork
 from ..process.waiting import ON_THREAD, Waiting
 from ..submission.bounds import Bounds
 from ..submission.budget import budget_of
-from ..submission.new_batch import NewBatch, parameters, rows_of
+from ..submission.new_batch import NewBatch, parameters, rows_of, sent_on_completion
 from ..transport.broker_absence import BrokerAbsence
 from .batch import Batch
 from .review import Review
@@ -117,6 +117,7 @@ class Client:
         max_cost: Decimal | None = None,
         steering: Steering = NO_STEERING,
         callback: Callback | None = None,
+        on_complete: Mapping[str, Any] | None = None,
         api_key_id: str | None = None,
         service: str | None = None,
     ) -> Batch[V_co]:
@@ -143,6 +144,8 @@ class Client:
             steering: reasoning effort, further fields and headers, and the tier, over what the workers are set to.
                 It is kept in the ledger, values of headers too: secrets belong into the workers' settings.
             callback: whom to tell of its end; None: nobody.
+            on_complete: a Celery signature that names its queue, in the place of a callback: the task is sent once the
+                batch is complete, or cancelled and at its end, with what came of it as its first argument.
             api_key_id: the gateway's key on whose behalf it is submitted; None: no key.
             service: whose single calls the batch holds; such batches are shown together. None: one that people follow.
 
@@ -161,6 +164,8 @@ class Client:
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
         bounds = Bounds.of(self.settings)
+        if callback is not None and on_complete is not None:
+            raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
         asked = self.with_examples(cast(Operation, operation))
         params = parameters(asked, bounds=bounds)
         batch_model = model or self.settings.batch_model
@@ -177,7 +182,7 @@ class Client:
             priority=Priority(priority),
             max_cost=budget_of(max_cost, batch_model, self.settings.prices),
             steering=steering,
-            callback=callback,
+            callback=callback if on_complete is None else sent_on_completion(on_complete, bounds=bounds),
             api_key_id=api_key_id,
             service=service,
             items=rows_of(  # last: it takes a while

@@ -68,7 +68,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             traceparent=batch.traceparent,
             api_key_id=batch.api_key_id,
             service=batch.service,
-            callback=None if batch.callback is None else batch.callback.model_dump(mode="json"),
+            callback=None if batch.callback is None else batch.callback.kept(),
         )
     )
     if batch.max_cost is not None:

@@ -21,6 +21,7 @@ from tamis_schemas import (
     Steering,
     resolve_item_id,
 )
+from tamis_schemas.batches.on_complete import OnComplete
 from tamis_schemas.operations import OPERATIONS, as_asked_for
 from tamis_schemas.records.item import ID_FIELDS
 from tamis_schemas.values.unstorable import UNSTORABLE, to_json
@@ -77,7 +78,7 @@ class NewBatch:
     traceparent: str | None = None  # of the trace that it is submitted in; None: in none
     api_key_id: str | None = None  # the gateway's key that it is submitted with; None: with none
     service: str | None = None  # whose single calls it holds; None: it is a batch that people follow
-    callback: Callback | None = None  # whom to tell of its end; None: nobody
+    callback: Callback | OnComplete | None = None  # whom to tell of its end; None: nobody
     id: UUID = field(default_factory=uuid4)
 
     def __post_init__(self) -> None:
@@ -203,6 +204,21 @@ def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[st
         except ValueError as error:
             raise InvalidParameters(f"{name}: {error}") from error
     return params
+
+
+def sent_on_completion(signature: object, *, bounds: Bounds) -> OnComplete:
+    """The task of a Celery signature. Raises `InvalidParameters` for what is none, is too large or cannot be stored."""
+    task = OnComplete.of(signature)
+    try:
+        size = len(to_json(task.kept()).encode())
+    except (TypeError, ValueError) as error:
+        raise InvalidParameters(f"on_complete: {error}") from error
+    if size > bounds.max_parameter_bytes:
+        raise InvalidParameters(
+            f"on_complete: it has {size:,} bytes as JSON, at most {bounds.max_parameter_bytes:,} are taken "
+            "(TAMIS_MAX_PARAMETER_BYTES)"
+        )
+    return task
 
 
 def _named(item: Item) -> str:

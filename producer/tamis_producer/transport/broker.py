@@ -13,7 +13,7 @@ from kombu import Exchange, Queue, pools
 from kombu.exceptions import ChannelError, OperationalError
 from kombu.transport import redis as redis_transport
 
-from tamis_schemas import BrokerUnavailable, Priority
+from tamis_schemas import BrokerUnavailable
 from tamis_schemas.batches import wire
 
 from ..config.settings import ProducerSettings
@@ -22,6 +22,7 @@ from .fair_queues import WeightedOrder
 
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
+OF_OTHERS = "celery"  # where what a service has sent on goes that names no queue: Celery's own default
 NOT_FOUND = "404"  # AMQP
 AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 # RabbitMQ: a message is published once a majority of its servers has it. A classic queue loses some when a server dies.
@@ -81,7 +82,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         accept_content=["json"],
         worker_send_task_events=True,
         task_send_sent_event=False,
-        task_default_queue=wire.ItemQueue(Priority.NORMAL, 0).name,
+        task_default_queue=OF_OTHERS,
         task_queues=[
             Queue(name, Exchange(name, type="direct"), routing_key=name, queue_arguments=QUORUM if on_amqp else None)
             for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)

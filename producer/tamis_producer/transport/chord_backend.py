@@ -46,6 +46,9 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     def _count(self) -> Any:
         return self.client.register_script(COUNT)
 
+    def on_task_call(self, producer: Any, task_id: str) -> None:
+        """Subscribe to nothing: what is sent on in a service's name is the service's to wait for."""
+
     def remove_pending_result(self, result: Any) -> Any:
         """Return the result: there is no subscription to end, which Celery would look for at the end of each result."""
         return result

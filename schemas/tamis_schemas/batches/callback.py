@@ -1,6 +1,7 @@
 """The receiver of a batch's events."""
 
 from enum import StrEnum
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, field_validator
@@ -29,6 +30,10 @@ class Callback(Frozen):
     failed_share: float = Field(
         default=0.1, ge=0, le=1, description="Of the items that ended: above it the batch counts as failing."
     )
+
+    def kept(self) -> dict[str, Any]:
+        """Return it as the ledger keeps it."""
+        return self.model_dump(mode="json")
 
     @field_validator("url")
     @classmethod

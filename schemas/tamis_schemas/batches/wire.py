@@ -7,6 +7,7 @@ ledger too: who hears nothing looks.
 |---|---|---|
 | `tamis:<queue>` and kombu's own keys | messages (ids only) | until acknowledged |
 | `tamis:celery-taskset-meta-*` | how far a chord has come | until its body has run, 7 days at most |
+| `tamis:celery-task-meta-*` | results of `tamis.evaluate` and `tamis.submit` | a day |
 | `tamis:limit:{<endpoint and model>}:*` | the shared rate limit | two minutes after its last use |
 | `tamis:probe` | nothing: whether it can be written is the question | a minute |
 | `tamis:worker:<id>` | how a worker is, for the time that the ledger is away | two leases after it was last said |
@@ -30,6 +31,9 @@ LANES = 4  # queues of one priority; a batch goes through one, so that it is not
 PROBE_KEY = f"{KEY_PREFIX}probe"
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
+DOOR_QUEUE = "tamis"  # what services that have Celery and nothing of Tamis send
+SUBMIT = "tamis.submit"  # by them: a batch; its id is the result
+EVALUATE = "tamis.evaluate"  # by them: one item; its result is the result
 WORKER_KEYS = f"{KEY_PREFIX}worker:"
 BATCHES_CHANNEL = "tamis_batches"
 CALLS_CHANNEL = "tamis_calls"

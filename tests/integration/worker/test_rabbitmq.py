@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import Celery, group
 
 from llm_double import Double, Fault, Kind
 from nursery import shared
@@ -167,6 +168,28 @@ def test_failed_items_are_asked_again_in_a_second_round(beside: Beside, crew: Cr
     assert batch.wait(timeout=60).failed == 1
     batch.retry()
     assert batch.wait(timeout=60).decided == 10
+
+
+def test_a_service_with_celery_alone_has_its_results_in_order(beside: Beside, crew: Crew) -> None:
+    beside.double.reset()
+    beside.double.script(latency=0.2)
+    settings = beside.client.settings
+    app = Celery(broker=settings.broker, backend=settings.result_backend, set_as_current=False)
+    app.conf.result_backend_transport_options = {"global_keyprefix": wire.KEY_PREFIX}
+    asked = {"operation": "filter", "params": {"criteria": ONCOLOGY.criteria}}
+    items = abstracts(3 * CONCURRENCY, words=next(WORDS))  # more than the workers take of items at a time
+    evaluate = [app.signature(wire.EVALUATE, args=(item,), kwargs=asked, queue=wire.DOOR_QUEUE) for item in items]
+    results = group(evaluate, app=app)().get(timeout=60)
+    assert [result["item_id"] for result in results] == [str(item["id"]) for item in items]
+    assert beside.double.count() == len(items)
+    wait_until(lambda: _held(beside) == 0, within=20, what="every message is acknowledged")
+    app.close()
+
+
+def _held(beside: Beside) -> int:
+    """Messages of services that wait, or are not acknowledged."""
+    lines = beside.rabbitmq.ctl("list_queues", "name", "messages").splitlines()
+    return int(dict(line.split("\t") for line in lines)[wire.DOOR_QUEUE])
 
 
 def test_an_item_that_takes_longer_than_rabbitmq_waits_for_its_message_is_asked_once(

@@ -2,10 +2,14 @@
 
 from typing import Any, ClassVar
 
+import kombu
 from celery import Celery, bootsteps
+from kombu import Exchange, Queue
 
 from tamis_schemas import ConfigurationError
+from tamis_schemas.batches import wire
 
+from .awaited_strategy import AwaitedStrategy
 from .consumer import ConsumerWithoutDelayQueues
 from .dead_letters import DeadLetterBox
 from .item_strategy import ItemStrategy, goes_on
@@ -17,15 +21,18 @@ EVENTS_EVERY = 0.5
 ACKNOWLEDGE_EVERY = 1.0  # where it failed before
 MAKE_ROOM_EVERY = 0.5
 COUNT_EVERY = 1.0
+AWAITED_AT_ONCE = 500  # messages of services, in one worker; its items take none of their places
 
 
-def install(app: Celery, strategy: ItemStrategy, dead_letters: DeadLetterBox) -> None:
+def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, dead_letters: DeadLetterBox) -> None:
     """Have the workers of an application settle; each of its item tasks takes `strategy` as its `Strategy`.
 
-    What nobody understands goes into `dead_letters`.
+    The tasks that services send by name take `awaited`. What nobody understands goes into `dead_letters`.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy, "dead_letters": dead_letters}))
+    awaiting = {"strategy": strategy, "awaited": awaited, "dead_letters": dead_letters}
+    app.steps["consumer"].add(type("Awaiting", (_Awaiting,), awaiting))
 
 
 class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
@@ -67,3 +74,32 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
         self.dead_letters.finish()
         if consumer.event_dispatcher:
             consumer.event_dispatcher.flush()
+
+
+class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
+    """Takes what services send over a channel of its own: what is held there leaves items their room."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    strategy: ClassVar[ItemStrategy]
+    awaited: ClassVar[AwaitedStrategy]
+    dead_letters: ClassVar[DeadLetterBox]
+
+    def start(self, consumer: Any) -> None:
+        self._sent = kombu.Consumer(
+            consumer.connection.channel(),
+            # As Celery declares a queue that it is told no more of than its name: RabbitMQ refuses two kinds of one.
+            [Queue(wire.DOOR_QUEUE, Exchange(wire.DOOR_QUEUE), routing_key=wire.DOOR_QUEUE)],
+            on_message=consumer.create_task_handler(),
+            accept=consumer.app.conf.accept_content,
+            prefetch_count=AWAITED_AT_ONCE,
+        )
+        channel, strategy = self._sent.channel, self.strategy
+        install_resilient_qos(channel, strategy.holds_back, strategy.refused, self.dead_letters.keep_bytes)
+        consumer.hub.add_reader(self.awaited.due, self.awaited.settle)
+        self._sent.consume()
+
+    def stop(self, consumer: Any) -> None:
+        if not goes_on():
+            self._sent.cancel()
+            self.awaited.finish()
+        self.awaited.forget()

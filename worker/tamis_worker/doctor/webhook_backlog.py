@@ -6,18 +6,20 @@ from sqlalchemy import Engine, text
 
 from tamis_producer.ledger import ledger_errors
 
+from ..webhooks.outbox import TASKS
 from .finding import Finding, ok, warning
 
 LATE = 60  # s behind its time: workers look every two
 
 _READ = text("""
-SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting') AS waiting,
+SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :tasks) AS waiting,
        (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND tries > 0) AS failing,
        (SELECT count(*) FROM webhooks
         WHERE state = 'waiting' AND next_at < now() - make_interval(secs => :late)
           AND coalesce(claimed_until < now(), true)) AS late,
        (SELECT count(*) FROM webhooks WHERE state = 'given_up' AND ended_at > now() - interval '1 day') AS given_up,
-       (SELECT count(*) FROM batches WHERE json_typeof(callback) = 'object' AND finished_at IS NULL) AS batches
+       (SELECT count(*) FROM batches WHERE json_typeof(callback) = 'object' AND finished_at IS NULL
+          AND callback ->> 'url' NOT LIKE :tasks) AS batches
 """)
 
 
@@ -25,17 +27,17 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting') AS waiting,
 class WebhookBacklog:
     """The counts of a ledger's webhooks that wait or have failed."""
 
-    waiting: int  # of these:
-    failing: int  # were tried already
+    waiting: int  # to be signed, as no task is
+    failing: int  # were tried already, tasks too
     late: int  # should have been sent, and nobody does
     given_up: int  # within a day
-    batches: int  # that are to tell somebody, and have not ended
+    batches: int  # that are to tell somebody by what is signed, and have not ended
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
     """Return how many there are. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
-        return WebhookBacklog(**connection.execute(_READ, {"late": LATE}).mappings().one())
+        return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
 
 
 def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:

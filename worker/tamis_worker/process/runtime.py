@@ -20,6 +20,7 @@ from tamis_producer.transport.broker import waiting_messages
 from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas.ledger.revisions import demand
 
+from ..celery_adapter.awaited_strategy import AwaitedStrategy
 from ..celery_adapter.dead_letters import DeadLetterBox
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
@@ -39,6 +40,7 @@ from ..telemetry.measures import NULL_MEASURES
 from ..telemetry.metrics import Metrics
 from ..webhooks.deliverer import Deliverer
 from .batch_follower import BatchFollower
+from .door import Door
 from .evaluation_stack import EvaluationStack
 from .lost_claims import revoke_lost_claims
 
@@ -90,6 +92,8 @@ class Runtime:
             cancel=lambda key, cut: self.evaluation.interrupts.cancel((key.batch_id, key.index), cut=cut),
             forget=lambda key: self.evaluation.interrupts.forget((key.batch_id, key.index)),
         )
+        self._door = Door(settings)
+        self.sent = AwaitedStrategy(self._loop, self._door.answer)
         self._background = BackgroundTasks()
         self.vitals = Vitals(
             self.worker_id,
@@ -144,7 +148,7 @@ class Runtime:
             "reconciler": reconciler.run,
             "probe of the broker": probe.run,
             "pauses and cancellations": follower.run,
-            "webhooks": Deliverer.of(self.ledger.transactions, settings).run,
+            "webhooks": Deliverer.of(self.ledger.transactions, settings, app).run,
         }
         if settings.retention.deletes:
             self._in_background["retention"] = Retention(
@@ -198,6 +202,7 @@ class Runtime:
 
     async def _open(self, opened: AsyncExitStack) -> None:
         opened.push_async_callback(self.ledger.dispose)
+        opened.push_async_callback(asyncio.to_thread, self._door.close)
         if self._exposition is not None:
             self._exposition.start()
             opened.push_async_callback(asyncio.to_thread, self._exposition.close)

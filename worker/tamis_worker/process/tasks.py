@@ -1,7 +1,8 @@
 """The Celery tasks: thin bodies that parse their arguments and wait for the core.
 
-They never raise. What went wrong with an item is in the ledger; what went wrong around it is found by the reconciler.
-A header task that raised would leave its chord's body unrun.
+Those of items and shards never raise. What went wrong with an item is in the ledger; what went wrong around it is found
+by the reconciler. A header task that raised would leave its chord's body unrun. Those that services send by name raise
+what their senders are to hear.
 """
 
 import logging
@@ -12,24 +13,27 @@ from celery import Celery
 
 from tamis_producer.process import tracing
 from tamis_producer.runs.stages import advance
-from tamis_schemas import Unavailable
+from tamis_schemas import TamisError, Unavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
 from ..celery_adapter.aggregate_strategy import aggregate_strategy, send_aggregated
+from ..celery_adapter.awaited_strategy import taken_answer
 from ..celery_adapter.consumer_step import install
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from .runtime import Runtime
 
+RESULT_SHOWN = 60  # characters of a result in Celery's events: what was decided, and little of why
+
 log = logging.getLogger(__name__)
 
 
 def register(app: Celery, runtime: Runtime) -> None:
-    """Give `app` one task per operation, and the aggregate."""
+    """Give `app` one task per operation, the aggregate, and those that services send by name."""
 
     deliveries = runtime.deliveries
-    install(app, deliveries, runtime.dead_letters)
+    install(app, deliveries, runtime.sent, runtime.dead_letters)
 
     # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:
@@ -63,3 +67,16 @@ def register(app: Celery, runtime: Runtime) -> None:
     # Its events are `send_aggregated`'s: Celery's own would count it among the items.
     aggregates = {"Strategy": staticmethod(aggregate_strategy), "send_events": False}
     app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, **aggregates)(aggregate)
+
+    def answered(task: Any, *_: Any, **__: Any) -> Any:
+        return taken_answer(task)
+
+    for name in (wire.EVALUATE, wire.SUBMIT):
+        app.task(
+            name=name,
+            bind=True,
+            ignore_result=False,
+            Strategy=runtime.sent,
+            throws=(TamisError,),  # their senders hear of these; in the log they are no errors of the worker
+            resultrepr_maxsize=RESULT_SHOWN,
+        )(answered)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Protocol, Self
 from uuid import UUID
 
+from celery import Celery
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import LedgerUnavailable
@@ -22,6 +23,7 @@ from ..ledger.connection import transaction
 from . import outbox
 from .schedule import Answer, decide
 from .sender import Sender
+from .task_sender import TaskSender, is_task
 
 POLL = 2.0  # s between two looks for webhooks that are due
 AT_ONCE = 8  # tries in flight in one worker
@@ -52,23 +54,25 @@ class Deliverer:
         engine: AsyncEngine,
         sender: Sends | None,
         *,
+        tasks: Sends,
         keep_days: float,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """`sender`: None where there is no secret to sign with, so that nothing is sent."""
+        """`sender`: None where there is no secret to sign with, so that nothing is sent but tasks, by `tasks`."""
         self._engine = engine
         self._sender = sender
+        self._task_sender = tasks
         self._keep_days = keep_days
         self._jitter = jitter
         self._tries: set[asyncio.Task[None]] = set()
         self._looks = 0
 
     @classmethod
-    def of(cls, engine: AsyncEngine, settings: WorkerSettings) -> Self:
-        """The deliverer of a worker."""
+    def of(cls, engine: AsyncEngine, settings: WorkerSettings, app: Celery) -> Self:
+        """The deliverer of a worker, which sends tasks by its application."""
         secret = settings.webhook_secret
         sender = None if secret is None else Sender(secret, private=settings.webhook_private)
-        return cls(engine, sender, keep_days=settings.webhook_keep_days)
+        return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)
 
     async def run(self) -> None:
         """Look and send until cancelled; what is in flight then is sent again when its claim is over."""
@@ -93,12 +97,13 @@ class Deliverer:
         if self._looks % PRUNES == 1:
             async with transaction(self._engine) as connection:
                 await outbox.prune(connection, days=self._keep_days)
-        if self._sender is None:
-            if waiting := await outbox.say_why_they_wait(self._engine, UNSIGNED):
-                log.warning("%d webhooks wait: TAMIS_WEBHOOK_SECRET is not set here", waiting)
-        elif room := AT_ONCE - len(self._tries):
-            for claimed in await outbox.claim(self._engine, room):
-                task = asyncio.create_task(self._deliver(self._sender, claimed), name=f"webhook {claimed.id}")
+        if self._sender is None and (waiting := await outbox.say_why_they_wait(self._engine, UNSIGNED)):
+            log.warning("%d webhooks wait: TAMIS_WEBHOOK_SECRET is not set here", waiting)
+        if room := AT_ONCE - len(self._tries):
+            for claimed in await outbox.claim(self._engine, room, signed=self._sender is not None):
+                sender = self._task_sender if is_task(claimed.url) else self._sender
+                assert sender is not None  # noqa: S101 - else it was not claimed
+                task = asyncio.create_task(self._deliver(sender, claimed), name=f"webhook {claimed.id}")
                 self._tries.add(task)
                 task.add_done_callback(self._tries.discard)
 

@@ -14,7 +14,8 @@ from sqlalchemy import Row, and_, delete, func, null, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tamis_schemas import BatchEvent, Counts, ItemStatus
-from tamis_schemas.ledger import summaries, tallies, webhooks
+from tamis_schemas.batches.on_complete import SCHEME
+from tamis_schemas.ledger import batches, summaries, tallies, webhooks
 from tamis_schemas.ledger.tables import WebhookState
 
 from ..ledger.connection import transaction
@@ -22,6 +23,7 @@ from .schedule import Decision
 
 CLAIMED_FOR = 60  # s; longer than one try may take, so that a webhook whose worker died is sent by another one
 OF_ONE_RECEIVER = 2  # webhooks at a time, of all workers together: a slow one leaves room for the others
+TASKS = f"{SCHEME}:%"  # addresses of tasks, which go through the broker
 LEAST_ENDED = 20  # items, before a batch that runs counts as failing: one of two says little
 SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker counts failures at a time
 
@@ -32,6 +34,7 @@ WITH placed AS (
         PARTITION BY split_part(url, '/', 3) ORDER BY coalesce(claimed_until > now(), false) DESC, next_at, id
     ) AS place
     FROM webhooks WHERE state = 'waiting' AND (next_at <= now() OR claimed_until > now())
+      AND (:signed OR url LIKE :tasks)
 ), due AS MATERIALIZED (
     SELECT w.id FROM webhooks w JOIN placed USING (id)
     WHERE w.state = 'waiting' AND w.next_at <= now() AND coalesce(w.claimed_until <= now(), true)
@@ -65,9 +68,13 @@ class Claimed:
     tries: int  # begun, this one among them
 
 
-async def claim(engine: AsyncEngine, most: int) -> list[Claimed]:
-    """Webhooks that are due, each with the body that all its tries send. Raises `LedgerUnavailable`."""
-    parameters = {"most": most, "claimed_for": CLAIMED_FOR, "of_one_receiver": OF_ONE_RECEIVER}
+async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[Claimed]:
+    """Webhooks that are due, each with the body that all its tries send. Raises `LedgerUnavailable`.
+
+    `signed`: False where nothing can be signed: tasks alone, which go through the broker.
+    """
+    places = {"most": most, "of_one_receiver": OF_ONE_RECEIVER}
+    parameters = {**places, "claimed_for": CLAIMED_FOR, "signed": signed, "tasks": TASKS}
     async with transaction(engine) as connection:
         rows = (await connection.execute(_CLAIM, parameters)).all()
         return [Claimed(row.id, row.url, row.body or await _written(connection, row), row.tries) for row in rows]
@@ -93,9 +100,10 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 
 
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
-    """Let those that are due say why nobody sends them; how many did not yet. Raises `LedgerUnavailable`."""
+    """Let those that are due say why nobody signs them; how many did not yet. Raises `LedgerUnavailable`."""
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
+    due = and_(due, w.url.not_like(TASKS))
     async with transaction(engine) as connection:
         return (await connection.execute(update(webhooks).where(due).values(last_said=reason))).rowcount
 
@@ -127,6 +135,9 @@ async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
         data["counts"] = (await _counts(connection, row)).model_dump(mode="json")
     at = row.created_at.astimezone(UTC)
     body = body_of(row.type, at, data)
+    if row.url.startswith(f"{SCHEME}:"):
+        task = select(batches.c.callback["task"]).where(batches.c.id == row.batch_id)
+        body = json.dumps({"task": (await connection.execute(task)).scalar_one(), "data": data}, ensure_ascii=False)
     await connection.execute(update(webhooks).where(webhooks.c.id == row.id).values(body=body))
     return body
 

@@ -10,11 +10,13 @@ from pydantic import SecretStr
 
 from stage import WorkerProcess, wait_until
 from stage.webhook_receiver import SECRET, WebhookReceiver, free_port, receiving_webhooks
+from tamis_producer.transport.broker import make_app
 from tamis_schemas import Callback
 from tamis_worker.webhooks.deliverer import UNSIGNED, Deliverer
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, OF_ONE_RECEIVER, claim
 from tamis_worker.webhooks.schedule import WAITS
 from tamis_worker.webhooks.sender import Sender
+from tamis_worker.webhooks.task_sender import TaskSender
 
 from .conftest import HOOK, Outbox
 
@@ -29,7 +31,8 @@ def receiver() -> Iterator[WebhookReceiver]:
 
 def deliverer(outbox: Outbox, *, secret: str | None = SECRET) -> Deliverer:
     sender = None if secret is None else Sender(SecretStr(secret), private=True)
-    return Deliverer(outbox.engine, sender, keep_days=30, jitter=lambda: 0.0)
+    tasks = TaskSender(make_app(outbox.client.settings, within=2))
+    return Deliverer(outbox.engine, sender, tasks=tasks, keep_days=30, jitter=lambda: 0.0)
 
 
 async def deliver(outbox: Outbox, *, looks: int = 1) -> None:

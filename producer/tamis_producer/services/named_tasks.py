@@ -1,0 +1,142 @@
+"""What services ask by the name of a task, with nothing of Tamis installed: a batch, or one item's result."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tamis_schemas import (
+    InvalidParameters,
+    ItemStatus,
+    Operation,
+    OperationFailed,
+    Priority,
+    parse_operation,
+    resolve_item_id,
+)
+from tamis_schemas.batches import wire
+from tamis_schemas.operations import first_complaint
+
+from ..calls.single_calls import CallQuestion
+from ..client.client import Client
+from ..ledger import CallResult
+from ..submission.budget import amount_of
+
+SERVICE = "celery"  # under which single calls are shown together
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    operation: str
+    params: dict[str, Any] = Field(default_factory=dict)
+    model: str | None = None
+
+    @property
+    def parsed(self) -> Operation:
+        """The operation with its parameters. Raises `InvalidParameters`."""
+        return parse_operation({**self.params, "operation": self.operation})
+
+
+class EvaluateRequest(_Asked):
+    """One item, and what is asked of it."""
+
+    item: dict[str, Any]
+    fresh: bool = False  # past the answers that are kept
+
+
+class SubmitRequest(_Asked):
+    """A batch, as `Client.submit` takes it."""
+
+    items: list[dict[str, Any]]
+    label: str | None = None
+    idempotency_key: str | None = None
+    max_cost: Annotated[Any, BeforeValidator(amount_of)] = None
+    priority: Priority = Priority.NORMAL
+    use_cache: bool = True
+    on_complete: dict[str, Any] | None = None  # a Celery signature
+
+
+Request = TypeVar("Request", EvaluateRequest, SubmitRequest)
+
+
+class NamedTasks:
+    """The two tasks of one client.
+
+    What is asked under the same id of a task again is found, and neither submitted nor paid for twice. Positional
+    arguments may be one, as a chain or a chord hands it on: the item, or the items.
+    """
+
+    def __init__(self, client: Client) -> None:
+        """`client` stays open."""
+        self._client = client
+
+    async def evaluate(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the item's id and result, as JSON values.
+
+        Raises:
+            InvalidParameters: naming the argument that is wrong. Nothing is written.
+            OperationFailed: there is no result; with the kind of error and its message.
+            LedgerUnavailable: the ledger does not answer; it may be asked again.
+        """
+        asked = _parsed(EvaluateRequest, wire.EVALUATE, "item", args, kwargs)
+        question = CallQuestion(
+            asked.parsed,
+            service=SERVICE,
+            model=asked.model,
+            fresh=asked.fresh,
+            idempotency_key=_key(task_id),
+        )
+        return result_of(asked.item, await self._client.calls.ask(question, asked.item))
+
+    def submit(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        """Return the id of the batch, once it is in the ledger; to be called on a thread.
+
+        Raises what `Client.submit` raises.
+        """
+        asked = _parsed(SubmitRequest, wire.SUBMIT, "items", args, kwargs)
+        batch = self._client.submit(
+            asked.parsed,
+            asked.items,
+            model=asked.model,
+            label=asked.label,
+            idempotency_key=_key(task_id) if asked.idempotency_key is None else asked.idempotency_key,
+            max_cost=asked.max_cost,
+            priority=asked.priority,
+            use_cache=asked.use_cache,
+            on_complete=asked.on_complete,
+        )
+        return str(batch.id)
+
+
+def result_of(item: Mapping[str, Any], came: CallResult) -> dict[str, Any]:
+    """The item's id and result, as JSON values. Raises `OperationFailed` where there is none, saying why."""
+    if came.result is None:
+        raise OperationFailed(came.reason)
+    if came.status is ItemStatus.FAILED:
+        raise OperationFailed(f"{came.error_kind}: {came.result.error}")
+    detail = {} if came.detail is None else {"detail": dict(came.detail)}
+    return {"item_id": resolve_item_id(dict(item)), **came.result.model_dump(mode="json"), **detail}
+
+
+def _key(task_id: str) -> str:
+    return f"celery task {task_id}"
+
+
+def _parsed(kind: type[Request], task: str, first: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Request:
+    if len(args) > 1:
+        raise InvalidParameters(f"{task}: {len(args)} positional arguments; only {first!r} may be one")
+    given = {**dict(zip((first,), args, strict=False)), **kwargs}
+    if args and first in kwargs:
+        raise InvalidParameters(
+            f"{first}: it is given twice, by position too; a signature that ignores what comes before it is `.si(...)`"
+        )
+    if stray := sorted(set(given) - set(kind.model_fields)):
+        takes = ", ".join(sorted(kind.model_fields, key=lambda name: name != first))
+        raise InvalidParameters(
+            f"{stray[0]!r:.80}: no argument of {task}, which takes {takes}; the operation's own go into `params`"
+        )
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise InvalidParameters(first_complaint(error)) from error

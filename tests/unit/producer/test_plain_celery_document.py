@@ -1,0 +1,31 @@
+"""docs/plain-celery.md tells services the names that workers listen for; its blocks run with Celery alone."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tamis_producer.services.named_tasks import EvaluateRequest, SubmitRequest
+from tamis_schemas.batches import wire
+from tamis_schemas.batches.on_complete import OnComplete
+
+TEXT = (Path(__file__).parents[3] / "docs" / "plain-celery.md").read_text("utf-8")
+
+
+def test_what_a_service_sets_is_what_workers_listen_for() -> None:
+    said: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
+        exec(block, said)  # noqa: S102 - our own document; it connects to nothing
+    assert (said["evaluate"].task, said["submit"].task) == (wire.EVALUATE, wire.SUBMIT)
+    conf = said["app"].conf
+    assert conf.task_routes == {"tamis.*": {"queue": wire.DOOR_QUEUE}}
+    assert conf.broker_transport_options["global_keyprefix"] == wire.KEY_PREFIX
+    assert conf.result_backend_transport_options == {"global_keyprefix": wire.KEY_PREFIX}
+    assert (
+        OnComplete.of(said["finished"].s("tonight").set(queue="pipeline")).url == "celery://pipeline/pipeline.finished"
+    )
+
+
+def test_the_table_names_every_argument_of_the_two_tasks() -> None:
+    rows = dict(re.findall(r"^\| `(tamis\.\w+)` \| (.*?) \|", TEXT, re.MULTILINE))
+    for task, request in ((wire.EVALUATE, EvaluateRequest), (wire.SUBMIT, SubmitRequest)):
+        assert set(re.findall(r"`(\w+)`", rows[task])) == set(request.model_fields)
