@@ -106,7 +106,7 @@ def test_the_reference_has_every_public_name_once_with_its_words(site: dict[str,
     clients = site["reference/clients.html"]
     assert "tamis_producer.AsyncBatch.wait" in clients.read.ids
     for words in (
-        "dicts of JSON values; their order",
+        "dicts of JSON values, or a data frame",
         "the model to ask; None",
         "iterated over with <code>async for</code>",
     ):

@@ -228,22 +228,6 @@ def _() -> None:
     assert Context(request.request_dict).get("an answer") is answer
 
 
-@internal("celery.worker.state.revoked")
-def _() -> None:
-    assert worker_request.revoked_tasks is state.revoked  # which a request asks before it is executed
-    assert "an id" not in state.revoked
-
-
-@internal("celery.worker.consumer.Consumer.create_task_handler")
-def _() -> None:
-    consumer = consumer_of(make_app(SETTINGS), Hub())
-    taken: list[object] = []
-    consumer.strategies = {"a name": lambda message, *_: taken.append(message)}
-    message = sent_and_received()
-    consumer.create_task_handler()(message)
-    assert taken == [message]
-
-
 @internal("celery.backends.redis.RedisBackend.get_task_meta")
 def _() -> None:
     kept = backend()
@@ -285,6 +269,12 @@ def _() -> None:
     for message in (keyless, listed):
         handle(message)
     assert [message for message, _ in kept.letters] == [keyless, listed]
+    consumer = consumer_of(make_app(SETTINGS), Hub())
+    taken: list[object] = []
+    consumer.strategies = {"a name": lambda message, *_: taken.append(message)}
+    message = sent_and_received()
+    consumer.create_task_handler()(message)
+    assert taken == [message]
 
 
 @internal("celery.worker.consumer.Consumer.on_unknown_message")
@@ -489,6 +479,7 @@ def _() -> None:
     assert "an id" in state.revoked
     assert control.revoked(None) == ["an id"]
     state.revoked.discard("an id")
+    assert worker_request.revoked_tasks is state.revoked  # which a request asks before it is executed
 
 
 @internal("celery.worker.state.SOFTWARE_INFO")

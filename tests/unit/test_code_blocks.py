@@ -18,7 +18,7 @@ from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.files.plan_file import read_plan
 from tamis_producer.files.price_file import read_prices
 from tamis_producer.intake import read_records
-from tamis_schemas import parse_operation
+from tamis_schemas import EvaluationResult, parse_operation
 from tamis_worker.cli.app import app, load_commands
 from tamis_worker.cli.commands import pages
 from tamis_worker.config.settings import WorkerSettings
@@ -33,6 +33,7 @@ PAGES = {page.path: page for page in pages(get_command(app))}
 RUN_BY = {
     ("README.md", "python"): "tests/integration/test_documented_programs.py",
     ("docs/python.md", "python"): "tests/integration/worker/test_python_document.py",
+    ("docs/plain-celery.md", "python"): "tests/unit/producer/test_plain_celery_document.py",
     ("docs/screening.md", "python"): "tests/integration/test_documented_programs.py",
     ("docs/webhooks.md", "python"): "tests/integration/test_documented_programs.py",
     ("docs/how-to/enqueue-from-a-service.md", "python"): "tests/integration/test_documented_programs.py",
@@ -179,6 +180,8 @@ def test_a_json_document_is_one_and_an_operation_in_it_is_taken(block: Block) ->
     value = json.loads(block.text)
     if "operation" in value:
         parse_operation(value)
+    elif "item_id" in value:
+        assert set(value) - {"item_id"} == set(EvaluationResult.model_fields)
     else:
         assert value["type"] == "batch.completed"
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from celery.exceptions import Ignore
+from celery.exceptions import Ignore, InvalidTaskError
 from celery.worker import state
 
 from tamis_schemas import InvalidParameters, OperationFailed
@@ -153,12 +153,12 @@ def test_what_is_to_be_begun_later_is_not_asked_about_before(worker: Worker) -> 
 
 
 @pytest.mark.parametrize("payload", [None, ([], {}), ("no list", {}, {}), ([], "no dict", {})])
-def test_a_message_that_cannot_be_read_is_dropped(worker: Worker, payload: Any) -> None:
+def test_a_message_that_cannot_be_read_is_a_dead_letter(worker: Worker, payload: Any) -> None:
     message = Message()
     message.payload = payload
-    worker.takes(message)
-    worker.takes(bad_instant := Message(eta="tomorrow"))
-    assert (message.released, bad_instant.released) == (["acknowledged"], ["acknowledged"])
+    for unreadable in (message, Message(eta="tomorrow")):
+        with pytest.raises(InvalidTaskError, match="takes named arguments"):
+            worker.takes(unreadable)
     assert worker.asked == []
 
 
