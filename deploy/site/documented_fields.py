@@ -28,7 +28,7 @@ class DocumentedFields(griffe.Extension):
         method = mirrored(str(attr.value))
         if attr.docstring is None and (words := method or comment(attr)):
             attr.docstring = griffe.Docstring(words, parent=attr)
-        if method or "class-attribute" not in attr.labels and attr.parent and attr.parent.is_class:
+        if method or ("class-attribute" not in attr.labels and attr.parent and attr.parent.is_class):
             attr.value = None  # how it is made is nobody's business but the class's
 
 
