@@ -36,7 +36,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "rate_limit": {"task_name": "tamis.filter", "rate_limit": "1/s"},
     "time_limit": {"task_name": "tamis.filter", "hard": 60, "soft": 50},
     "add_consumer": {"queue": "another"},
-    "cancel_consumer": {"queue": "items.normal.0"},
+    "cancel_consumer": {"queue": "items.low.3"},
     "election": {"id": "e", "topic": "task"},
     "hello": {"from_node": "celery@elsewhere"},
 }

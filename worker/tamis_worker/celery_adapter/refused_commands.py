@@ -27,7 +27,6 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "pool_restart": "there are no child processes to restart: stop the worker (`shutdown`) and start it anew",
         "autoscale": _ITEMS_AT_ONCE,
         "add_consumer": _ALL_QUEUES,
-        "cancel_consumer": _ALL_QUEUES,
         "election": "workers elect nobody: who does something for all of them takes a lock in the ledger",
     }
 )

@@ -28,7 +28,9 @@ Command: TypeAlias = Callable[..., Any]
 Reply: TypeAlias = dict[str, Any]
 
 # Commands of Celery's that do here what they say, as they are.
-KEPT = frozenset({"active_queues", "clock", "hello", "objgraph", "ping", "registered", "revoked", "scheduled"})
+KEPT = frozenset(
+    {"active_queues", "cancel_consumer", "clock", "hello", "objgraph", "ping", "registered", "revoked", "scheduled"}
+)
 WORKER_EVENTS = "worker"  # the group of events that a worker without events of tasks still sends
 LABELS = 3  # of items, in one reply
 HEARTBEAT_EVERY = 5  # seconds, as Celery's own command says

@@ -19,7 +19,7 @@ from tamis_producer.transport.broker import make_app
 from tamis_schemas import BrokerUnavailable, InvalidRequest
 from tamis_schemas.ledger import dead_letters
 from tamis_worker.celery_adapter.foreign_message import dead_letter
-from tamis_worker.cli.app import app, load_commands
+from tamis_worker.cli.app import app, load_commands, out
 from tamis_worker.doctor.dead_letter_count import read_dead_letter_count
 from tamis_worker.ledger.connection import LedgerEngines
 from tamis_worker.ledger.dead_letters import DeadLetterTable, Gathered
@@ -37,8 +37,10 @@ load_commands()
 def run(client: Client, monkeypatch: pytest.MonkeyPatch) -> Run:
     environment = {"TAMIS_DATABASE_URL": client.settings.database, "TAMIS_BROKER_URL": client.settings.broker}
 
+    monkeypatch.setattr(out, "_width", 200)  # whoever made the console, and whenever
+
     def called(*arguments: str) -> Finished:
-        done = CliRunner().invoke(app, ["dead-letters", *arguments], env=environment | {"COLUMNS": "200"})
+        done = CliRunner().invoke(app, ["dead-letters", *arguments], env=environment)
         return Finished(done.exit_code, done.stdout, done.stderr + (str(done.exception or "")))
 
     return called

@@ -35,7 +35,8 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime]:
     app = make_app(settings)
     runtime = Runtime(settings, app, Redaction.of(settings))
     yield runtime
-    runtime.deliveries.finished.close()
+    for mailbox in (runtime.deliveries.finished, runtime.sent.due, runtime.dead_letters.written):
+        mailbox.close()
     app.close()
 
 
@@ -75,8 +76,9 @@ async def _nothing() -> None:
     """No server is asked."""
 
 
-def loops() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == "tamis loop"]
+def loops(runtime: Runtime) -> list[str]:
+    own = runtime._loop._thread
+    return [thread.name for thread in threading.enumerate() if thread is own]
 
 
 OPENED = ["metrics served", "lease taken", "writers started", "background begun"]
@@ -87,12 +89,12 @@ def test_a_process_is_closed_in_the_opposite_order_and_gives_up_its_lease_after_
 ) -> None:
     with runtime.running():
         assert steps == OPENED
-        assert loops()
+        assert loops(runtime)
     assert steps[len(OPENED) :] == [
         *("waits ended", "items finished", "background ended", "writers closed", "lease given up"),
         *("metrics ended", "ledger closed"),
     ]
-    assert not loops()
+    assert not loops(runtime)
     assert runtime.vitals.observe().stopping is not None
 
 
@@ -106,4 +108,4 @@ def test_a_process_whose_lease_is_refused_closes_what_it_opened_before(
     with pytest.raises(LedgerUnavailable, match="read-only"), runtime.running():
         pytest.fail("it does not run")
     assert steps == ["metrics served", "metrics ended", "ledger closed"]
-    assert not loops()
+    assert not loops(runtime)
