@@ -40,7 +40,7 @@ def test_results_whose_commit_was_not_confirmed_stand_once(
         through_proxy = f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}{database}"
         worker = start_worker(lease_seconds="2", sweep_interval="1", concurrency="16", database_url=through_proxy)
         # Without the cache an answer goes straight into its result: the write whose reply is lost here.
-        batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(300), use_cache=False)
+        batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(480), use_cache=False)
         cuts = 0
         while cuts < CUTS or (cuts < MOST_CUTS and not worker.text().count(REFUSED)):
             cuts += 1
@@ -55,7 +55,7 @@ def test_results_whose_commit_was_not_confirmed_stand_once(
             wait_until(written, within=60, what="the answers are written")
             proxy.cut()
             proxy.let_go()
-        assert batch.wait(timeout=90).decided == 300
+        assert batch.wait(timeout=90).decided == 480
         reckoning = reckon(client, batch, double)
     assert reckoning.extra_calls == 0
     written_twice = worker.text().count(REFUSED)

@@ -59,7 +59,7 @@ def test_capacity_that_comes_and_goes_fails_no_item_and_spends_no_attempt(
         start_worker(concurrency="16")
     flex = client.submit(ONCOLOGY, abstracts(items), steering=FLEX)
     standard = client.submit(OTHER, abstracts(100))
-    for decided in (items // 6, items // 2, items * 5 // 6):
+    for decided in (items // 6, items // 3, items // 2):  # whoever looks late finds some left
         wait_until(partial(reached, flex, decided), within=60, what=f"{decided} are decided")
         before = double.count(429)
         double.script(personalities=[NO_CAPACITY])

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import redis
 from sqlalchemy import insert, text
 from typer.testing import CliRunner
 
@@ -21,6 +22,7 @@ from tamis_schemas.ledger import dead_letters
 from tamis_worker.celery_adapter.foreign_message import dead_letter
 from tamis_worker.cli.app import app, load_commands, out
 from tamis_worker.doctor.dead_letter_count import read_dead_letter_count
+from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.ledger.connection import LedgerEngines
 from tamis_worker.ledger.dead_letters import DeadLetterTable, Gathered
 
@@ -31,6 +33,15 @@ STEERS = "\x1b]0;owned\x07\x1b[2J\u202e[bold]"  # what would set a terminal's ti
 Run = Callable[..., Finished]
 
 load_commands()
+
+
+@pytest.fixture
+def broker_url(valkey: Valkey) -> str:
+    """A broker of its own beside the others': no worker that lives longer than its test takes anything from it."""
+    url = valkey.url.rpartition("/")[0] + "/12"
+    with redis.Redis.from_url(url) as server:
+        server.flushdb()
+    return url
 
 
 @pytest.fixture
