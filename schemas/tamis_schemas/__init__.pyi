@@ -16,6 +16,7 @@ from .answers.iterations import AnswerResult as AnswerResult
 from .answers.iterations import IterationData as IterationData
 from .answers.judgement import EvidenceType as EvidenceType
 from .answers.judgement import Judgement as Judgement
+from .answers.override import HumanStage as HumanStage
 from .answers.override import Override as Override
 from .answers.results import CriterionVerdict as CriterionVerdict
 from .answers.results import Cut as Cut

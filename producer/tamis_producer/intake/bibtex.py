@@ -19,6 +19,7 @@ from tamis_schemas.extras import needs
 from .bibtex_values import Macros, Style, Value, value_of
 from .bibtex_writing import DECISION_NAMES, KEY, TYPE
 from .latex import decode
+from .notes import Notes
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, remember
@@ -72,7 +73,7 @@ class _Named:
         return self.name.lower()
 
 
-def read_bibtex(text: str, path: Path) -> list[dict[str, Any]]:
+def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The records in `text`; the citation key is the id. `@string` names are replaced by what they stand for.
 
     Raises `InputError` naming line and key, where an entry is broken, a key or a field of one stands twice, or a part

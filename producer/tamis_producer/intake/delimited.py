@@ -27,6 +27,7 @@ from .delimited_writing import (
     special_in,
 )
 from .formula_guard import unguarded
+from .notes import Notes
 from .recognise import Format
 from .record import assemble, hide, is_bare_year, year_of
 from .source import Field, remember
@@ -51,7 +52,7 @@ class _Header:
     columns: Columns
 
 
-def read_delimited(text: str, path: Path) -> list[dict[str, Any]]:
+def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The records in `text`: comma, semicolon, tab or bar between cells, whichever makes a header of the header.
 
     The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again.

@@ -17,6 +17,7 @@ from tamis_schemas.extras import needs
 from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .endnote_paths import Leaf, leaves_of, without_controls
 from .endnote_writing import LINE_BREAK
+from .notes import Notes
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, as_text, remember
@@ -50,7 +51,7 @@ _KIND = re.compile(r'ref-type name="([^"]*)"')
 _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
-def read_endnote_xml(text: str, path: Path) -> list[dict[str, Any]]:
+def read_endnote_xml(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The records in `text`. Text in several styles is one text; a control character becomes a blank.
 
     The lines that Tamis wrote into the research notes become the record's hidden decision again.

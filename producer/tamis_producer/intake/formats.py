@@ -12,10 +12,11 @@ from .endnote_writing import write_endnote_xml
 from .endnote_xml import read_endnote_xml
 from .jsonl import read_jsonl, write_jsonl
 from .nbib import read_nbib, write_nbib
+from .notes import Notes
 from .recognise import Format
 from .ris import read_ris, write_ris
 
-Reader = Callable[[str, Path], list[dict[str, Any]]]
+Reader = Callable[[str, Path, Notes], list[dict[str, Any]]]
 Writer = Callable[[Iterable[Mapping[str, Any]], TextIO], None]
 
 READERS: Mapping[Format, Reader] = {

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TextIO
 from tamis_schemas import InputError
 
 from .decision import DECISION_FIELDS, decision_value
+from .notes import Notes
 from .recognise import Format
 from .record import LINE, own_id, with_id_and_line
 from .source import SOURCE, layout_of, remember
@@ -22,7 +23,7 @@ RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
-def read_jsonl(text: str, path: Path) -> list[dict[str, Any]]:
+def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The objects in `text`; blank lines are skipped.
 
     `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that

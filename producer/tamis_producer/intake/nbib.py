@@ -15,6 +15,7 @@ from tamis_schemas import InputError
 from .decision import is_withdrawn
 from .fields import fields_of
 from .nbib_tags import PLACES, record_of
+from .notes import Notes
 from .recognise import Format
 from .record_type import medline_types
 from .source import Field, source_format
@@ -38,7 +39,7 @@ class _Block:
     fields: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
-def read_nbib(text: str, path: Path) -> list[dict[str, Any]]:
+def read_nbib(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The records in `text`. Raises `InputError` naming the line, where text stands outside of any record."""
     records = [
         record_of([Field(tag, _unfolded(lines)) for tag, lines in block.fields], line=block.line, number=number)

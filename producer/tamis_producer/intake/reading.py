@@ -8,6 +8,7 @@ from tamis_schemas import InputError
 
 from .decode import MAX_FILE_BYTES, Replaced, read_decoded
 from .formats import READERS
+from .notes import Note, Notes
 from .recognise import Format, recognise
 from .source import source_format
 
@@ -21,14 +22,17 @@ class Intake:
     encoding: str
     replaced: tuple[Replaced, ...]  # bytes that are not valid in `encoding`, and were read as cp1252
     sha256: str  # of the file's bytes
+    notes: tuple[Note, ...] = ()  # what became no record, by line
 
 
-def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
+def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
     """Every record of a file in RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL, in the file's order.
 
     The records are as `read_records` says; a file of more than `max_bytes` is not read.
 
-    Raises `InputError` naming file and line, where any part of the file cannot be read. Nothing is skipped.
+    What became no record stands in its `notes`; where reading is `strict`, a record that cannot be read is an error.
+
+    Raises `InputError` naming file and line, where the file as a whole cannot be read.
     """
     path = Path(path)
     decoded = read_decoded(path, max_bytes=max_bytes)
@@ -46,9 +50,10 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Intake:
             "as one of these",
             path=path,
         )
-    records = reader(decoded.text, path)
+    notes = Notes(path, strict=strict)
+    records = reader(decoded.text, path, notes)
     named = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
-    return Intake(records, named or recognised, decoded.encoding, decoded.replaced, decoded.sha256)
+    return Intake(records, named or recognised, decoded.encoding, decoded.replaced, decoded.sha256, notes.taken)
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from tamis_schemas import InputError
 
 from .decision import is_withdrawn
 from .fields import fields_of
+from .notes import Notes
 from .recognise import Format
 from .record import one_line
 from .record_type import kind_of
@@ -37,7 +38,7 @@ class _Block:
     fields: list[Tagged] = field(default_factory=list)
 
 
-def read_ris(text: str, path: Path) -> list[dict[str, Any]]:
+def read_ris(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The records in `text`.
 
     Raises `InputError` naming the line where a record has no end, or text stands outside of any record.

@@ -151,7 +151,6 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         )
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
-    list(row.value) if isinstance(row.value, dict) else ()
     return ItemResult(
         index=row.idx,
         item_id=row.item_id,

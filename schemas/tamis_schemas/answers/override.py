@@ -1,9 +1,18 @@
 """An override: what a human decided about an item, beside what the software decided and never over it."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from ..values.frozen import Frozen
+
+
+class HumanStage(StrEnum):
+    """The stage of a review in which people decide about a record."""
+
+    OWN = "own"  # what the batch asks: of a screening, title and abstract
+    RETRIEVAL = "retrieval"  # whether the report could be got hold of
+    FULL_TEXT = "full-text"
 
 
 class Override(Frozen):
@@ -15,8 +24,11 @@ class Override(Frozen):
     batch_id: str
     index: int  # place in the batch, from 0
     item_id: str
+    stage: HumanStage = HumanStage.OWN
     value: Any = None  # what the operation would have given; of an extraction None: the record does not hold it
     withdrawn: bool = False  # nothing stands any more; `value` is None then
+    reason: str | None = None  # why a full text is excluded, or could not be got
+    settles: bool = False  # of several people's decisions this one counts
     note: str | None = None
     reviewer: str  # who decided, as they named themselves
     created_at: datetime  # by the database's clock

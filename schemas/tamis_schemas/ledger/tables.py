@@ -32,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from ..answers.audit import Stratum
+from ..answers.override import HumanStage
 from ..batches.priority import Priority
 from ..batches.status import BatchStatus, ItemStatus
 from ..errors import ErrorKind
@@ -161,6 +162,7 @@ payloads = Table(  # what items are, which never changes
     Column("idx", Integer, nullable=False),
     Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
     Column("origin", Integer),  # in a later stage of a review: the record's place in the first one
+    Column("source", SmallInteger),  # place among the batch's sources, from 0; None: the only one, or none is known
     PrimaryKeyConstraint("batch_id", "idx"),
 )
 
@@ -332,9 +334,13 @@ overrides = Table(  # what people decided, beside the results; the last one of a
     Column("note", Text),
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("stage", Text, nullable=False, server_default=HumanStage.OWN.value),
+    Column("reason", Text),  # why a full text is excluded, or could not be got
+    Column("settles", Boolean, nullable=False, server_default=text("false")),  # of several people's, this one counts
     ForeignKeyConstraint(
         ["batch_id", "idx"], ["item_states.batch_id", "item_states.idx"], name="fk_overrides_items", ondelete="CASCADE"
     ),
+    _one_of("stage", HumanStage),
     Index("ix_overrides_item", "batch_id", "idx", "id"),
 )
 

@@ -1,0 +1,55 @@
+"""Notes: what a reader says of a file besides its records.
+
+What stands between records (a numbering, a link line) is stepped over and counted. What is malformed costs one record,
+and its note names the line and the reason; where reading is strict, it is an error.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tamis_schemas import InputError
+
+
+class NoteKind(StrEnum):
+    """The kind of a note."""
+
+    SKIPPED = "skipped"  # text that belongs to no record
+    LOST = "lost"  # a record that could not be read
+
+
+@dataclass(frozen=True)
+class Note:
+    """One thing in a file that became no record."""
+
+    kind: NoteKind
+    line: int  # of the file, from 1; where it stands several times, the first
+    text: str  # what was skipped, or why the record is lost
+    n: int = 1  # how often: of what is skipped, the same text is counted
+
+
+class Notes:
+    """The notes of one file, as its reader takes them."""
+
+    def __init__(self, path: Path, *, strict: bool = False) -> None:
+        self.path = path
+        self._strict = strict
+        self._skipped: dict[str, tuple[int, int]] = {}  # what -> line of the first, how many
+        self._lost: list[Note] = []
+
+    def skipped(self, what: str, line: int) -> None:
+        """Count what stands between records: `what` says its kind, not its text."""
+        first, n = self._skipped.get(what, (line, 0))
+        self._skipped[what] = (first, n + 1)
+
+    def lost(self, reason: str, line: int) -> None:
+        """Note a record that cannot be read. Raises `InputError` where reading is strict."""
+        if self._strict:
+            raise InputError(reason, path=self.path, line=line)
+        self._lost.append(Note(NoteKind.LOST, line, reason))
+
+    @property
+    def taken(self) -> tuple[Note, ...]:
+        """All of them, by line."""
+        skipped = (Note(NoteKind.SKIPPED, line, what, n) for what, (line, n) in self._skipped.items())
+        return tuple(sorted((*skipped, *self._lost), key=lambda note: note.line))
