@@ -92,7 +92,7 @@ def as_json(figures: Figures) -> dict[str, Any]:
     """Every figure, the boxes of the flow with their totals, and the methods as text."""
     boxes = [
         {
-            "phase": step.phase,
+            "phase": step.place,
             "box": box.title,
             "n": box.n,
             "parts": [{"text": line.text, "n": line.n, "depth": line.depth} for line in box.lines],

@@ -20,7 +20,7 @@ from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields
 
 from ..decisions.final_outcome import BEFORE_SCREENING, NO_REASON, Outcome
-from .steps import error_words
+from .error_words import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
 LONGEST_TEXT = 4_000  # of a rationale, a value, an error
