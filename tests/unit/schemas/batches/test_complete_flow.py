@@ -67,7 +67,7 @@ def test_sources_that_do_not_add_up_to_the_whole_are_refused(field: str, said: s
 def test_columns_that_are_not_the_whole_are_refused() -> None:
     stage = OTHERS.stages[0].model_copy(update={"excluded": tallies(Animals=4), "uncertain": 1})
     other = OTHERS.model_copy(update={"stages": (stage,)})
-    with pytest.raises(ValidationError, match="inclusion: the columns have .* together, which is not the whole"):
+    with pytest.raises(ValidationError, match=r"inclusion: the columns have .* together, which is not the whole"):
         Flow.model_validate(COMPLETE.model_copy(update={"columns": (SEARCHED, other)}).model_dump())
     short = OTHERS.model_copy(update={"reports": None})
     with pytest.raises(ValidationError, match="the columns have other stages than the whole"):
