@@ -12,6 +12,8 @@ def evaluation_steps(stage: FlowStage, later: FlowStage | None, most: int | None
     noun = kind_of(stage.operation).report_noun
     failed = tuple(Tally(name=error_words(kind.name), n=kind.n) for kind in stage.failed)
     sides = [Box("No result because of an error", total(failed), parts(failed, 0, most))] if failed else []
+    if stage.conflicts:
+        sides.append(Box("Decided differently by people", stage.conflicts))
     marked = counted_lines(("of these, evidence found too weak to keep", stage.marked))
     result = Box(f"Records with a result of the {noun}", stage.passed, (*marked, *by_human(stage)))
     return [
@@ -35,12 +37,9 @@ def by_human(stage: FlowStage) -> tuple[BoxLine, ...]:
 
 def waiting(stage: FlowStage) -> tuple[Box, ...]:
     """A box for records without a result, where there are any."""
-    lines = counted_lines(
-        ("people disagree", stage.conflicts), ("waiting or in progress", stage.open), ("cancelled", stage.cancelled)
-    )
+    lines = counted_lines(("waiting or in progress", stage.open), ("cancelled", stage.cancelled))
     word = "screened" if stage.decides else "evaluated"
-    n = stage.conflicts + stage.open + stage.cancelled
-    return (Box(f"Records not {word}", n, lines),) if lines else ()
+    return (Box(f"Records not {word}", stage.open + stage.cancelled, lines),) if lines else ()
 
 
 def held_back(later: FlowStage | None) -> tuple[Box, ...]:

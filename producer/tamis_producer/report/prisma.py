@@ -144,7 +144,7 @@ def _undecided(stage: FlowStage) -> Iterator[Box]:
         *parts(failed, 1, None),
         *counted_lines(("waiting or in progress", stage.open), ("cancelled", stage.cancelled)),
     )
-    n = stage.referred + stage.conflicts + stage.open + stage.cancelled
+    n = stage.referred + stage.open + stage.cancelled
     if n:
         yield Box("Records not decided yet", n, lines)
 
@@ -161,8 +161,9 @@ def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterato
     sought = Box("Reports sought for retrieval", reports.sought, humans)
     yield Step(SCREENING, sought, (not_retrieved, *open_reports))
     excluded = Box("Reports excluded", total(reports.excluded), parts(reports.excluded, 0, most))
-    conflicts = [Box("Reports on which reviewers disagree", reports.conflicts)] if reports.conflicts else []
-    yield Step(SCREENING, Box("Reports assessed for eligibility", reports.assessed), (excluded, *conflicts))
+    undecided = counted_lines(("reviewers disagree", reports.conflicts), ("left open (uncertain)", reports.uncertain))
+    left = [Box("Reports not decided yet", reports.conflicts + reports.uncertain, undecided)] if undecided else []
+    yield Step(SCREENING, Box("Reports assessed for eligibility", reports.assessed), (excluded, *left))
 
 
 def _reasoned(tallies: tuple[Tally, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally, total
 
-from .boxes import IDENTIFICATION, INCLUDED, SCREENING, Box, BoxLine, Step, parts
+from .boxes import IDENTIFICATION, INCLUDED, SCREENING, Box, BoxLine, Step, counted_lines, parts
 from .error_words import error_words
 from .evaluation_steps import by_human, entered, evaluation_steps, held_back, waiting
 from .prisma import follows_template, template_steps
@@ -57,6 +57,7 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
         *(unverified if stage.unverified else []),
         BoxLine("no decision because of an error", total(failed)),
         *parts(failed, 1, most),
+        *counted_lines(("decided differently by people (conflict)", stage.conflicts)),
     )
     return (
         Box("Records excluded", excluded + humans, (*lines, BoxLine("by a human", humans))),

@@ -27,7 +27,7 @@ class FlowStage(Frozen):
     uncertain: int = Field(default=0, ge=0)  # referred to a person
     unverified: int = Field(default=0, ge=0)  # of these: the model excluded them, and no verified quote bears that
     failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
-    conflicts: int = Field(default=0, ge=0)  # people disagree, and nobody has settled it
+    conflicts: int = Field(default=0, ge=0)  # people decided differently, and nobody has settled it
     cancelled: int = Field(default=0, ge=0)
     open: int = Field(default=0, ge=0)  # pending or running
     marked: int = Field(default=0, ge=0)  # of those passed: a judge found their evidence too weak to keep
@@ -40,7 +40,7 @@ class FlowStage(Frozen):
     @property
     def referred(self) -> int:
         """Records that a person has to decide."""
-        return self.uncertain + total(self.failed)
+        return self.uncertain + self.conflicts + total(self.failed)
 
     @property
     def decides(self) -> bool:
@@ -71,6 +71,7 @@ class ReportFlow(Frozen):
     awaited: int = Field(default=0, ge=0)  # nobody has said whether they could be got
     unassessed: int = Field(default=0, ge=0)  # retrieved, and nobody has assessed them yet
     excluded: tuple[Tally, ...] = ()  # by reason
+    uncertain: int = Field(default=0, ge=0)  # assessed, and left open
     conflicts: int = Field(default=0, ge=0)  # assessed; people disagree, and nobody has settled it
     included: int = Field(default=0, ge=0)
     studies: int = Field(default=0, ge=0)  # that the included reports are of
@@ -78,12 +79,12 @@ class ReportFlow(Frozen):
     @property
     def assessed(self) -> int:
         """Reports about whose full text somebody has decided."""
-        return total(self.excluded) + self.conflicts + self.included
+        return total(self.excluded) + self.uncertain + self.conflicts + self.included
 
     @property
     def open(self) -> int:
         """Reports about which people still have to decide."""
-        return self.awaited + self.unassessed + self.conflicts
+        return self.awaited + self.unassessed + self.uncertain + self.conflicts
 
     @property
     def arrows(self) -> tuple[Arrow, Arrow]:
@@ -94,7 +95,12 @@ class ReportFlow(Frozen):
             "not assessed yet": self.unassessed,
             "assessed": self.assessed,
         }
-        assessed = {"excluded": total(self.excluded), "in conflict": self.conflicts, "included": self.included}
+        assessed = {
+            "excluded": total(self.excluded),
+            "uncertain": self.uncertain,
+            "in conflict": self.conflicts,
+            "included": self.included,
+        }
         return (
             Arrow(place="retrieval", arrived=self.sought, ways=tallies(sought)),
             Arrow(place="full text", arrived=self.assessed, ways=tallies(assessed)),

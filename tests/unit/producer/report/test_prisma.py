@@ -103,7 +103,14 @@ def test_what_is_open_is_said_with_who_has_to_decide() -> None:
         cancelled=1,
     )
     reports = ReportFlow(
-        sought=9, awaited=3, unassessed=2, excluded=tallies(Wrong_age=1), conflicts=2, included=1, studies=1
+        sought=9,
+        awaited=3,
+        unassessed=2,
+        excluded=tallies(Wrong_age=1),
+        conflicts=1,
+        uncertain=1,
+        included=1,
+        studies=1,
     )
     unfinished = Flow(identified=tallies(a=20), stages=(stage,), reports=reports)
     assert not unfinished.complete
@@ -115,9 +122,11 @@ def test_what_is_open_is_said_with_who_has_to_decide() -> None:
         ("nobody has said whether they were retrieved", 3, 0),
         ("retrieved and not assessed yet", 2, 0),
     ]
-    assert shown["Reports on which reviewers disagree"].n == 2
+    assert shown["Reports not decided yet"].n == 2
     assert shown["Reports assessed for eligibility"].n == 4  # 1 excluded + 2 in conflict + 1 included
-    assert "Reports on which reviewers disagree (n = 2)" in words(draw(unfinished))
+    assert "Reports not decided yet (n = 2) reviewers disagree (n = 1) left open (uncertain) (n = 1)" in words(
+        draw(unfinished)
+    )
 
 
 def test_several_screening_stages_are_told_apart_and_an_extraction_follows_the_figure_in_the_table() -> None:
