@@ -124,12 +124,15 @@ def _sides(stage: FlowStage, screening: bool, most: int | None) -> list[Box]:
         referred = (
             BoxLine("no clear decision (uncertain)", stage.uncertain),
             *(unverified if stage.unverified else []),
+            *([BoxLine("decided differently by people (conflict)", stage.conflicts)] if stage.conflicts else []),
             BoxLine("no decision because of an error", total(failed)),
             *_parts(failed, 1, most),
         )
         sides.append(Box("Records referred to a human", stage.referred, referred))
     elif failed:
         sides.append(Box("No result because of an error", total(failed), _parts(failed, 0, most)))
+    if stage.conflicts and not screening:
+        sides.append(Box("Decided differently by people", stage.conflicts))
     if stage.cancelled or stage.open:
         waiting = [BoxLine("waiting or in progress", stage.open)] if stage.open else []
         cancelled = [BoxLine("cancelled", stage.cancelled)] if stage.cancelled else []

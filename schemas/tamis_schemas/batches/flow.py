@@ -56,6 +56,7 @@ class FlowStage(Frozen):
     confirmed: int = Field(default=0, ge=0)  # of all: a person said what the software had said
     uncertain: int = Field(default=0, ge=0)  # referred to a person
     unverified: int = Field(default=0, ge=0)  # of these: the model excluded them, and no verified quote bears that
+    conflicts: int = Field(default=0, ge=0)  # people decided differently, and nobody has settled it
     failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
     cancelled: int = Field(default=0, ge=0)
     open: int = Field(default=0, ge=0)  # pending or running
@@ -69,7 +70,7 @@ class FlowStage(Frozen):
     @property
     def referred(self) -> int:
         """Records that a person has to decide."""
-        return self.uncertain + total(self.failed)
+        return self.uncertain + self.conflicts + total(self.failed)
 
     @property
     def arrow(self) -> Arrow:
@@ -79,6 +80,7 @@ class FlowStage(Frozen):
             "excluded": total(self.excluded),
             "excluded by a human": self.excluded_by_human,
             "uncertain": self.uncertain,
+            "in conflict": self.conflicts,
             "failed": total(self.failed),
             "cancelled": self.cancelled,
             "not decided yet": self.open,
