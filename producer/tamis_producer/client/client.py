@@ -21,6 +21,7 @@ from tamis_schemas import (
     Callback,
     ErrorKind,
     Exclusion,
+    HumanStage,
     Inclusion,
     InvalidParameters,
     InvalidRequest,
@@ -263,7 +264,7 @@ class Client:
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
             return operation
         batch = self.batch(operation.examples_from)
-        decided = batch.results([override.index for override in batch.overrides()])
+        decided = batch.results({override.index for override in batch.overrides()})
         return with_examples(operation, batch.operation(), batch.id, decided)
 
     def review(self, review_id: str) -> Review:
@@ -357,13 +358,34 @@ class Client:
                 done.append(Retried(batch, 0, str(refused)))
         return done
 
-    def override(self, batch_id: str, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
+    def override(
+        self,
+        batch_id: str,
+        index: int,
+        value: Any,
+        *,
+        reviewer: str,
+        note: str | None = None,
+        settles: bool = False,
+        stage: HumanStage = HumanStage.OWN,
+        reason: str | None = None,
+    ) -> Override:
         """A human's decision on an item of the batch of this id; as `Batch.override`. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).override(index, value, reviewer=reviewer, note=note)
+        return self.batch(batch_id).override(
+            index, value, reviewer=reviewer, note=note, settles=settles, stage=stage, reason=reason
+        )
 
-    def withdraw_override(self, batch_id: str, index: int, *, reviewer: str, note: str | None = None) -> Override:
+    def withdraw_override(
+        self,
+        batch_id: str,
+        index: int,
+        *,
+        reviewer: str,
+        note: str | None = None,
+        stage: HumanStage = HumanStage.OWN,
+    ) -> Override:
         """Do as `Batch.withdraw_override`, for the batch of this id. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note)
+        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note, stage=stage)
 
     def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
         """Return the same as `Batch.overrides`, for the batch of this id. Raises `UnknownBatch` as well."""

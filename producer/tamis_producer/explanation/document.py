@@ -10,6 +10,7 @@ from tamis_schemas import (
     BatchStatus,
     Criterion,
     ErrorKind,
+    HumanStage,
     ItemResult,
     Quote,
     Stratum,
@@ -80,6 +81,9 @@ class HumanWord(Frozen):
     value: Any = None  # of an audit: include, true or false
     note: str | None = None
     audit: str | None = None  # its id
+    stage: HumanStage = HumanStage.OWN
+    reason: str | None = None  # why a full text is excluded, or could not be got
+    settles: bool = False  # it counts, whatever others say
 
 
 class DrawnIn(Frozen):

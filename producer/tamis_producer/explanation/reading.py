@@ -158,7 +158,7 @@ def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[
 
 
 def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
-    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, index=index)]
+    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, places=[index])]
     audited = (
         select(audit_decisions)
         .join(audits, audits.c.id == audit_decisions.c.audit_id)
@@ -181,7 +181,8 @@ def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWo
 
 def _word(one: Override) -> HumanWord:
     act = HumanAct.WITHDREW if one.withdrawn else HumanAct.CONFIRMED if one.confirms else HumanAct.DECIDED
-    return HumanWord(act=act, by=one.reviewer, at=one.created_at, value=one.value, note=one.note)
+    about = {"stage": one.stage, "reason": one.reason, "settles": one.settles}
+    return HumanWord(act=act, by=one.reviewer, at=one.created_at, value=one.value, note=one.note, **about)
 
 
 def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn, ...]:

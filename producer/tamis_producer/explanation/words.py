@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from tamis_schemas import Provenance, QuoteState, dollars, tier_name
+from tamis_schemas import HumanStage, Provenance, QuoteState, dollars, tier_name
 from tamis_schemas.records.item import shown_fields, shown_text
 
 from .call_words import INDENT, call_lines, foreign
@@ -96,6 +96,8 @@ def _record(explanation: Explanation) -> Iterator[str]:
 def _decision(explanation: Explanation) -> Iterator[str]:
     record = explanation.record
     yield f"item {record.status}"
+    if record.conflict:
+        yield f"people are in conflict, and nobody's decision counts: {record.decision_words}"
     if record.override is not None:
         yield f"what counts: {shown_text(record.override.value)}, by {record.override.reviewer}"
     if record.result is not None and record.result.error is None:
@@ -140,7 +142,10 @@ def _people(explanation: Explanation) -> Iterator[str]:
             f"{drawn.population} exclusions ({drawn.stratum.value})"
         )
     for word in explanation.humans:
-        yield f"{_when(word.at)} {word.by} {_said(word)}"
+        stage = "" if word.stage is HumanStage.OWN else f" ({word.stage.value})"
+        reason = "" if word.reason is None else f", because: {word.reason}"
+        settles = "; it settles the record" if word.settles else ""
+        yield f"{_when(word.at)} {word.by}{stage} {_said(word)}{reason}{settles}"
         if word.note:
             yield from foreign(word.note)
 
@@ -148,7 +153,7 @@ def _people(explanation: Explanation) -> Iterator[str]:
 def _said(word: HumanWord) -> str:
     match word.act:
         case HumanAct.WITHDREW:
-            return "withdrew the decision before"
+            return "withdrew the decision before it"
         case HumanAct.AUDITED:
             return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
         case HumanAct.CONFIRMED:

@@ -116,10 +116,11 @@ class AuditFigures(Frozen):
 class HumanFigures(Frozen):
     """The human decisions about a batch's records."""
 
-    decided: int = 0  # records on which a human's decision stands
+    decided: int = 0  # records on which a human's decision counts
     confirmed: int = 0  # of these: what the software had decided
     reversed: int = 0  # the opposite, or another value
     settled: int = 0  # the software had no decision: uncertain, failed, cancelled
+    conflicts: int = 0  # records on which people decided differently, and nobody has settled it
     reviewers: tuple[str, ...] = ()
     agreement: AgreementFigures | None = None
     audits: tuple[AuditFigures, ...] = ()

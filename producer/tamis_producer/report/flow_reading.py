@@ -128,6 +128,7 @@ def _stage(connection: Connection, rows: Sequence[Any], number: int, counted: Ta
         excluded=counted.tallies(Outcome.EXCLUDED),
         uncertain=counted.n(Outcome.UNCERTAIN),
         unverified=counted.unverified,
+        conflicts=counted.n(Outcome.CONFLICT),
         failed=counted.tallies(Outcome.FAILED),
         cancelled=counted.n(Outcome.CANCELLED),
         open=counted.n(Outcome.OPEN),

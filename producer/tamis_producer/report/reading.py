@@ -66,7 +66,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
     dates = _dates(connection, batch.id)
     deciding = kind_of(batch.operation).decides()
     decided = sum(counted.system(outcome) for outcome in DECISIONS)
-    in_the_end = sum(counted.n(outcome) for outcome in DECISIONS)
+    in_the_end = sum(counted.n(outcome) for outcome in (*DECISIONS, Outcome.CONFLICT))
     return BatchFigures(
         id=str(batch.id),
         label=batch.label,

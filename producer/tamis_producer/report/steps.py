@@ -55,9 +55,9 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
     referred = (
         BoxLine("no clear decision (uncertain)", stage.uncertain),
         *(unverified if stage.unverified else []),
+        *counted_lines(("decided differently by people (conflict)", stage.conflicts)),
         BoxLine("no decision because of an error", total(failed)),
         *parts(failed, 1, most),
-        *counted_lines(("decided differently by people (conflict)", stage.conflicts)),
     )
     return (
         Box("Records excluded", excluded + humans, (*lines, BoxLine("by a human", humans))),
