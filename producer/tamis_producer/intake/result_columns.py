@@ -83,4 +83,6 @@ RESULT_COLUMNS = (
     ResultColumn("reviewer", str, lambda row: row.override and row.override.reviewer),  # missing: no human decided
     ResultColumn("note", str, lambda row: row.override and row.override.note),
     ResultColumn("title", str, _title),
+    # The database, register or other search that the record is from; missing: the batch has one source, or none.
+    ResultColumn("source", str, lambda row: row.source),
 )
