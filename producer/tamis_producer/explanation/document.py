@@ -13,6 +13,7 @@ from tamis_schemas import (
     HumanStage,
     ItemResult,
     Quote,
+    Source,
     Stratum,
     Verdict,
 )
@@ -107,11 +108,22 @@ class OtherStage(Frozen):
     because: tuple[Because, ...] = ()
 
 
+class ExplainedCopy(Frozen):
+    """A copy of the record that was kept out."""
+
+    index: int  # place in the batch; of a review, in its first stage
+    item_id: str
+    source: str | None = None  # None: the batch has no more than one
+    reason: str
+
+
 class Explanation(Frozen):
     """One record's whole story."""
 
     batch: ExplainedBatch
     record: ItemResult  # with its fields as submitted, and the human's word that counts
+    source: Source | None = None  # None: a program submitted it
+    copies: tuple[ExplainedCopy, ...] = ()
     verdicts: tuple[ExplainedVerdict, ...] = ()
     because: tuple[Because, ...] = ()
     transcripts: tuple[Transcript, ...] = ()  # of every claim that came to an end, the first one first

@@ -41,6 +41,7 @@ from .document import (
     OtherStage,
     PastFailure,
 )
+from .origins import read_origin
 
 NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
 NOT_ASKED = "no model was asked about the record"
@@ -60,9 +61,12 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
     claims = _transcripts(connection, batch_id, index)
     lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
     lost_claims: int = connection.execute(lost).scalar_one()
+    source, copies = read_origin(connection, batch, result)
     return Explanation(
         batch=_batch(batch, operation),
         record=result,
+        source=source,
+        copies=copies,
         verdicts=_verdicts(operation, result),
         because=because(operation, result),
         transcripts=claims,

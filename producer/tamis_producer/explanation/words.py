@@ -18,6 +18,7 @@ from .document import (
     HumanWord,
     OtherStage,
 )
+from .origin_words import origin_lines
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def as_text(explanation: Explanation) -> str:
 
 
 def sections(explanation: Explanation) -> Iterator[Section]:
-    """The story in its order: record, decision, people, other stages, calls, bill."""
+    """The story in its order: record, source, decision, people, other stages, calls, bill."""
     for one in _sections(explanation):
         yield Section(one.heading, tuple(line for part in one.lines for line in _one_by_one(part)))
 
@@ -49,6 +50,8 @@ def _one_by_one(line: str) -> Iterator[str]:
 def _sections(explanation: Explanation) -> Iterator[Section]:
     yield Section("Batch", tuple(_batch(explanation)))
     yield Section("Record", tuple(_record(explanation)))
+    if origin := tuple(origin_lines(explanation)):
+        yield Section("Source", origin)
     yield Section("Decision", tuple(_decision(explanation)))
     if explanation.verdicts:
         yield Section("Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one)))

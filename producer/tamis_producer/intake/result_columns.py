@@ -87,4 +87,6 @@ RESULT_COLUMNS = (
     # Each reviewer's: Reviewer A: include; Reviewer B: exclude.
     ResultColumn("decisions", str, lambda row: row.decision_words),
     ResultColumn("title", str, _title),
+    # The database, register or other search that the record is from; missing: the batch has one source, or none.
+    ResultColumn("source", str, lambda row: row.source),
 )

@@ -31,6 +31,7 @@ from .connection import ledger_errors
 from .evaluations import evaluations_json, evaluations_of
 from .exclusion_reasons import exclusion_reason
 from .overrides import overrides_of, standing, standing_decisions
+from .sources import source_name
 
 PLACES = 10_000  # fetched at once where nothing else of the items is
 PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
@@ -104,6 +105,7 @@ def _read(
                 *columns,
             ),
             exclusion_reason(batch_id).label("excluded_because"),
+            source_name().label("source"),
             *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
         )
         .join(batches, batches.c.id == items.c.batch_id)
@@ -148,6 +150,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
             index=row.idx,
             item_id=row.item_id,
             origin=row.origin,
+            source=row.source,
             status=row.state,
             item=row.payload,
             exclusion=exclusion,
@@ -160,6 +163,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         index=row.idx,
         item_id=row.item_id,
         origin=row.origin,
+        source=row.source,
         status=row.state,
         item=row.payload,
         result=result_of(row) if ended else None,

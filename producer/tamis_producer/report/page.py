@@ -130,11 +130,13 @@ def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
         ("SHA-256 of the parameters", batch.prompts.parameters_sha256),
         ("SHA-256 of the prompts", batch.prompts.sha256 or "–"),
     ]
-    if batch.source is not None:
-        lines += [
-            ("File", f"{batch.source.file} ({batch.source.format}, {batch.source.encoding})"),
-            ("SHA-256 of the file", batch.source.sha256),
-        ]
+    for source in batch.sources:
+        of_source = f" of {source.name}" if len(batch.sources) > 1 else ""
+        for file in source.files:
+            lines += [
+                (f"File{of_source}", f"{file.file} ({file.format}, {file.encoding})"),
+                ("SHA-256 of the file", file.sha256),
+            ]
     return lines
 
 

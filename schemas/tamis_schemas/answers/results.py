@@ -225,6 +225,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     index: int  # place in the batch, from 0
     item_id: str
     origin: int | None = None  # in a later stage of a review: the record's place in the first one
+    source: str | None = None  # the name of its source; None: the batch has no more than one
     status: str  # an ItemStatus
     result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
     exclusion: Exclusion | None = None  # of an item that was kept out before any model was asked
