@@ -6,7 +6,7 @@ from tamis_schemas import InclusionStatus, ItemResult, ItemStatus, Override
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.records.item import shown_text
 
-from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
+from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, FROM_SOURCE, REASON
 
 NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
 
@@ -26,7 +26,10 @@ def decision_of(row: ItemResult) -> str:
 
 
 def with_decision(row: ItemResult) -> dict[str, Any]:
-    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add."""
+    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add.
+
+    So too with the name of its source, where the batch has several.
+    """
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
     if row.override is not None and row.overridden:
         added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
@@ -43,6 +46,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
     if row.cut_words is not None and not row.overridden:
         added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
+    added[FROM_SOURCE] = row.source
     own = {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
     return own | {name: value for name, value in added.items() if value is not None}
 
