@@ -189,6 +189,19 @@ def test_every_number_of_the_figure_is_that_of_the_records(client: Client) -> No
     for column, sources in ((searched, {0, 1}), (others, {2})):
         of_column = {place: one for place, one in places.items() if one.source in sources}
         check(column, list(of_column.values()), of_column)
+    listed = {row.index: row for row in found.reports}
+    assert list(listed) == [place for place, one in places.items() if one.way == "passed"]
+    ways = {"include": "included", "exclude": "excluded", "uncertain": "uncertain", "conflict": "reviewers disagree"}
+    for place, row in listed.items():
+        one = told[place]
+        value, detail = one.full_text or (None, None)
+        got = one.retrieval[0] if one.retrieval else "awaited"
+        unread = "not assessed yet" if got == "retrieved" else got
+        assert row.way == (ways[value] if value else unread)
+        assert row.study == (detail if value == "include" else None)
+        lost = one.retrieval[1] if row.way == "not retrieved" and one.retrieval else None
+        assert row.reason == (detail if value == "exclude" else lost)
+        assert row.title == f"Title {place}"
     assert not found.finished  # reports are open
 
     svg, page = io.StringIO(), io.StringIO()
