@@ -9,8 +9,10 @@ from .column_mapping import ColumnMapping
 
 # "Journal. 12(3) (pp 4-5), 2020. Date ...", "Journal. Vol.12,(3), 2020, pp. 4-5.", "Journal. 12(3):4-5, 2020 Mar 1."
 _BEHIND_JOURNAL = re.compile(
-    r"\.\s+(?=Vol\.|Conference:|Conference Publication:|\(no pagination\)|\((?:pp|var|part)\b|\w*\d[\w /-]*[(:,])"
+    r"\.\s+(?=Vol\.|Conference:|Conference Publication:|(?:\(\d[^()]*\) )?\((?:no pag|pp |var)|\w*\d[\w /-]*[(:,])"
 )
+# "Bo, Gil [Ed]. (2021). Book. (pp. 1-9). Town: Press."
+_BOOK = re.compile(r".{0,500}?\.\s\((?P<year>\d{4})\)\.\s(?P<title>.+?)\.\s\(pp")
 _YEAR = re.compile(r",\s((?:1[89]|20)\d\d)(?=[,.\s])")
 _VOLUME = re.compile(
     r"\.\s+(?:Vol\.(?P<vol>[^,(\s]+),?\s?(?:\((?P<no>(?:[^()]|\([^()]*\))*)\),)?"
@@ -41,10 +43,12 @@ def _made(cells: Mapping[str, str]) -> Mapping[str, Any]:
         made["year"] = int(year[0])
     elif dated := re.search(r"\b(?:1[89]|20)\d\d\b", cells.get("dp", "")):
         made["year"] = int(dated[0])
-    if source:
+    if book := _BOOK.match(source):
+        made |= {"journal": book["title"], "year": int(book["year"])}
+    elif source:
         end = _BEHIND_JOURNAL.search(source)
         behind = source[end.start() :] if end else ""
-        if end:  # otherwise it is a book's
+        if end:
             made["journal"] = source[: end.start()]
         if volume := _VOLUME.search(behind):
             made["volume"] = volume["vol"] or volume["volume"]
