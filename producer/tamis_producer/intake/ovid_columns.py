@@ -16,7 +16,7 @@ _BEHIND_JOURNAL = re.compile(
 )
 # "Bo, Gil [Ed]. (2021). Book. (pp. 1-9). Town: Press."
 _BOOK = re.compile(r".{0,500}?\.\s\((?P<year>\d{4})\)\.\s(?P<title>.+?)\.\s\(pp")
-_YEAR = re.compile(r",\s((?:1[89]|20)\d\d)(?=[,.\s])")
+_YEAR = re.compile(r"(?:,\s(?=\d{4}[,.\s])|\.\s(?=\d{4}, pp))((?:1[89]|20)\d\d)")
 _VOLUME = re.compile(
     r"\.\s+(?:Vol\.(?P<vol>[^,(\s]+),?\s?(?:\((?P<no>(?:[^()]|\([^()]{0,40}\)){0,80})\),)?"
     r"|(?!\d{4}, pp)(?P<volume>\w{0,9}\d[\w /-]{0,40}?)?\s?(?:\((?!no pag|pp |var)(?P<issue>[^()]{0,80})\))?\s?"
@@ -42,8 +42,8 @@ def _pmid(text: str) -> str:
 def _made(cells: Mapping[str, str]) -> Mapping[str, Any]:
     source = " ".join((cells.get("so") or cells.get("source") or "")[:SOURCE_READ].split())
     made: dict[str, Any] = {}
-    if year := _YEAR.findall(source):
-        made["year"] = int(year[0])
+    if years := _YEAR.findall(source.partition("Date of Publication")[0]):
+        made["year"] = int(years[-1])  # a congress before it may have another
     elif dated := re.search(r"\b(?:1[89]|20)\d\d\b", cells.get("dp", "")):
         made["year"] = int(dated[0])
     if book := _BOOK.match(source):
