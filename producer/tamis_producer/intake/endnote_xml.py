@@ -117,8 +117,11 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[_Found]
         except etree.XMLSyntaxError as error:
             notes.lost(f"the XML is broken: {error.msg}", line - 1 + (error.lineno or 1))
         else:
-            element.tail = "\n" if _ENDS_LINE.match(text, end) else None
-            yield _Found(element, line, number)
+            if len(element):
+                element.tail = "\n" if _ENDS_LINE.match(text, end) else None
+                yield _Found(element, line, number)
+            else:
+                notes.lost("the XML is broken: a record with nothing in it", line)
         line, read_to = line + text.count("\n", begin, end), end
     _note_left_over(text[read_to:], notes, line)
 
