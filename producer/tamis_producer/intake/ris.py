@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from .between import kind_between
 from .decision import is_withdrawn
 from .decode import LINE_END
+from .details import IN_RIS, other_fields
 from .fields import fields_of
 from .notes import Notes
 from .recognise import Format
@@ -54,7 +55,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. What comes from RIS keeps its tags; else `id`, canonical fields and decision get theirs.
 
     Line ends within a value become line feeds; in a name, a keyword or an address a line break becomes a blank, since
-    there it separates values. Other hidden fields of a record that does not come from RIS have no tag: left out.
+    there it separates values. What a format that is only read calls details has its tags; other hidden fields of a
+    record that does not come from RIS have none: left out.
     """
     for record in records:
         for tag, text in _written(record):
@@ -67,7 +69,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tidy = one_line(record, ("authors", "keywords", "url"))
-    fields = [field for field in fields_of(tidy, Format.RIS, PLACES) if not is_withdrawn(field)]
+    fields = [field for field in fields_of(tidy, Format.RIS, PLACES | IN_RIS) if not is_withdrawn(field)]
+    fields += other_fields(record)
     kind, stated = kind_of(record.get("type")), record.get("type")
     own = next((field.text for field in fields if field.name == "TY"), None)
     yield "TY", kind.ris if own is None else own
