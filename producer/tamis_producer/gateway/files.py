@@ -16,6 +16,7 @@ from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriter
 from ..client.client import Client
 from ..files.criteria_file import read_criteria
 from ..files.criteria_lint import doubts
+from ..intake.notes import Note
 from ..screening import InitialFilter
 from ..screening.identification import identify
 from . import problems
@@ -30,6 +31,7 @@ from .upload import MEDIA_TYPE, uploaded
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
 LONGEST_NAME = 200
+NOTES_TOLD = 100  # of a file; the counts are of all
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 
 
@@ -40,13 +42,22 @@ class FileTerms(Terms):
 
     initial_filter: bool = Field(default=True, description="Of a screening: reject first what rules alone rule out.")
     keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
+    strict: bool = Field(default=False, description="A record that cannot be read is an error; else it is left out.")
+
+
+class FileBatchView(BatchStatusView):
+    """The new batch, and what of its file became no record."""
+
+    skipped: int  # lines and the like that belong to no record
+    lost: int  # records that could not be read
+    notes: tuple[Note, ...]  # the first of them, by line
 
 
 class FileForm(BaseModel):
     """A file, and what to ask of its records."""
 
     terms: FileTerms
-    file: Annotated[bytes, Field(description="RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL, told by its content.")]
+    file: Annotated[bytes, Field(description="As a database or a reference manager exports it, told by its content.")]
 
 
 class CriteriaText(BaseModel):
@@ -79,8 +90,8 @@ async def submit_file(
     client: Of,
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
-) -> BatchStatusView:
-    """Copies of records are kept out and counted; the form's field `terms` is JSON."""
+) -> FileBatchView:
+    """Copies of records are kept out and counted, what cannot be read is told; the form's field `terms` is JSON."""
     async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, file):
         return await run_in_threadpool(_submitted, client, key, terms, file, idempotency_key, response)
 
@@ -105,7 +116,7 @@ def _submitted(
     file: UploadFile,
     idempotency_key: str | None,
     response: Response,
-) -> BatchStatusView:
+) -> FileBatchView:
     operation, name = terms.operation, file.filename or ""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
@@ -116,10 +127,16 @@ def _submitted(
         with path.open("wb") as copy:
             copyfileobj(file.file, copy)
         try:
-            identified = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
+            identified = identify(
+                path,
+                keep_duplicates=terms.keep_duplicates,
+                initial_filter=rules,
+                max_bytes=most,
+                strict=terms.strict,
+            )
         except InputError as error:
             raise _named(error, path, name) from error
-    return submit_terms(
+    standing = submit_terms(
         client,
         key,
         terms,
@@ -130,6 +147,8 @@ def _submitted(
         exclusions=identified.exclusions,
         source=identified.source.model_copy(update={"file": name}),
     )
+    intake = identified.intake
+    return FileBatchView(**dict(standing), skipped=intake.skipped, lost=intake.lost, notes=intake.notes[:NOTES_TOLD])
 
 
 def _named(error: InputError, path: Path, name: str) -> InvalidParameters:

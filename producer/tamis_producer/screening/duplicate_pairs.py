@@ -2,17 +2,18 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
 
 from tamis_schemas import resolve_item_id
 
-from ..intake import read_records
+from ..intake import read_file
 from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.formula_guard import guarded
+from ..intake.notes import Note
 
 _OF_A_RECORD = ("file", "index", "line", "id", "title", "year", "journal", "doi")
 COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _OF_A_RECORD))
@@ -57,23 +58,23 @@ class DuplicatePairs:
 
     records: int
     pairs: Sequence[RecordPair]
+    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> what became no record
 
     def of(self, kind: PairKind) -> list[RecordPair]:
         """The pairs of one kind."""
         return [pair for pair in self.pairs if pair.kind is kind]
 
 
-def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> DuplicatePairs:
+def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> DuplicatePairs:
     """Every pair of duplicates within and between the files, which are compared as one.
 
-    A file of more than `max_bytes` is not read.
+    A file of more than `max_bytes` is not read; where reading is `strict`, a record that cannot be read is an error.
 
     Raises `InputError`: a file cannot be read, or is empty.
     """
+    intakes = [(path, read_file(path, max_bytes=max_bytes, strict=strict)) for path in paths]
     placed = [
-        PlacedRecord(path, index, record)
-        for path in paths
-        for index, record in enumerate(read_records(path, max_bytes=max_bytes))
+        PlacedRecord(path, index, record) for path, intake in intakes for index, record in enumerate(intake.records)
     ]
     records = [one.record for one in placed]
     duplicates = find_duplicates(records)
@@ -82,7 +83,7 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> Dup
         for copy in duplicates.copies
     ]
     doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in duplicates.doubts]
-    return DuplicatePairs(len(records), [*copies, *doubts])
+    return DuplicatePairs(len(records), [*copies, *doubts], {path: intake.notes for path, intake in intakes})
 
 
 def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:

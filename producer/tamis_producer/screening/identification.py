@@ -54,6 +54,7 @@ def identify(
     keep_duplicates: bool = False,
     initial_filter: SearchCriteria | None = None,
     max_bytes: int = MAX_FILE_BYTES,
+    strict: bool = False,
 ) -> Identified:
     """The records of a file; duplicates are excluded unless kept, then what the initial filter rejects.
 
@@ -62,11 +63,12 @@ def identify(
         keep_duplicates: ask a model about every copy of a record.
         initial_filter: the criteria after which tier 1 filters; None: it does not.
         max_bytes: a larger file is not read.
+        strict: a record that cannot be read is an error; else it is lost, and the intake's notes say so.
 
     Raises:
         InputError: the file cannot be read.
     """
-    intake = read_file(path, max_bytes=max_bytes)
+    intake = read_file(path, max_bytes=max_bytes, strict=strict)
     exclusions: dict[int, Exclusion] = {}
     duplicates = Duplicates() if keep_duplicates else find_duplicates(intake.records)
     for copy in duplicates.copies:
@@ -83,6 +85,8 @@ def identify(
         format=intake.format.value,
         encoding=intake.encoding,
         replaced=len(intake.replaced),
+        skipped=intake.skipped,
+        lost=intake.lost,
         sha256=intake.sha256,
         duplicates_kept=keep_duplicates,
         initial_filter=initial_filter is not None,

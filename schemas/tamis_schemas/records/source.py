@@ -12,6 +12,8 @@ class Source(Frozen):
     format: str  # RIS, CSV, ...
     encoding: str  # utf-8, utf-16, cp1252, ...
     replaced: int = 0  # bytes that were not valid in that encoding, and were read as cp1252
+    skipped: int = 0  # lines and the like that belong to no record
+    lost: int = 0  # records that could not be read
     sha256: str  # of the file's bytes
     duplicates_kept: bool = False  # True: copies of a record were screened as well
     initial_filter: bool = False  # True: tier 1 rejected records before any model was asked

@@ -50,7 +50,7 @@ ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
 File = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL."),
+    typer.Argument(metavar="FILE", help="Records, as a database or a reference manager exports them."),
 ]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
@@ -262,6 +262,7 @@ def submit(
             keep_duplicates=submission.keep_duplicates,
             initial_filter=initial_filter,
             max_bytes=ProducerSettings.load().max_file_bytes,
+            strict=submission.strict,
         )
         say_what_was_read(identified, file)
     if submission.dry_run:
