@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from .column_mapping import ColumnMapping
 from .columns import DECISION_COLUMNS, Columns, canonical_name, is_decision
 from .decision import FROM_SOURCE
+from .details import PREFIXES
 from .fields import FieldPlace, fields_of
 from .formula_guard import guarded
 from .recognise import Format
@@ -157,8 +158,8 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
         cells[column] = _readable(cells[column], key, record.get(key), mapping)
     if source_format(record) is not form:
         for name, value in record.items():
-            if name not in PLACES and not name.startswith("_"):
-                text = as_text(value)
+            if name not in PLACES and (not name.startswith("_") or name.startswith(PREFIXES)):
+                name, text = name.removeprefix("_"), as_text(value)
                 cells.setdefault(_Column.called(name), guarded(text) if is_decision(name) else text)
     if not any(cell.strip() for cell in cells.values()):  # a row without a word would be no record
         cells[_Column.called("id")] = as_text(record.get("id")).strip() or "record"
