@@ -57,11 +57,25 @@ _JOURNAL_FIELDS = (
     "_ris_JI",
     "_ris_NL",
     "_nbib_TA",
+    "_wos_JI",
+    "_wos_J9",
     "_Abbreviated Source Title",
 )
-_ISSN_FIELDS = ("issn", "_issn", "_ISSN", "_ris_SN", "_nbib_IS", "_isbn", "_eISSN")
+_ISSN_FIELDS = (
+    "issn",
+    "_issn",
+    "_ISSN",
+    "_ris_SN",
+    "_nbib_IS",
+    "_nbib_ISSN",
+    "_wos_SN",
+    "_wos_EI",
+    "_enw_@",
+    "_isbn",
+    "_eISSN",
+)
 _MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
-_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal
+_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal; Ovid's is `SO`
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
 
 
@@ -112,20 +126,43 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
             other for text in title.others if len(other := fold(text)) >= OTHER_TITLE and other != main
         ),
         other_paper=title.says_another_paper,
-        year=year_of(_text(record.get("year"))),
+        year=year_in(record),
         author=_families(record.get("authors")),
-        doi=_doi(_text(record.get("doi"))),
-        pmid=_pmid(_text(record.get("pmid"))),
-        trial=match[0] if (match := _TRIAL.search(_text(record.get("nct_id")).upper())) else None,
+        doi=doi_in(record),
+        pmid=pmid_in(record),
+        trial=trial_in(record),
         notice=_NOTICE.match(title.main) is not None,
         meeting=bool(
             _MEETING_TYPE.search(_text(record.get("type"))[:TITLE_READ])
-            or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in journal)
+            or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in (*journal, _text(record.get("_SO"))))
         ),
         journal_as_written=journal,
         issn_as_written=tuple(match for name in _ISSN_FIELDS for match in _texts(record.get(name))),
         abstract_as_written=_text(record.get("abstract")),
     )
+
+
+def year_in(record: Mapping[str, Any]) -> int | None:
+    """The year that a record names."""
+    return year_of(_text(record.get("year")))
+
+
+def doi_in(record: Mapping[str, Any]) -> str | None:
+    """The DOI that a record names, without what stands around it, in small letters."""
+    match = _DOI.search(_text(record.get("doi")).replace("%2F", "/").replace("%2f", "/"))
+    return match[0].rstrip(".,;)]}").casefold() if match else None
+
+
+def pmid_in(record: Mapping[str, Any]) -> str | None:
+    """The PubMed id that a record names, without zeros before it."""
+    match = _PMID.fullmatch(_text(record.get("pmid")).strip())
+    return match[1] if match and match[1] != "0" else None
+
+
+def trial_in(record: Mapping[str, Any]) -> str | None:
+    """The NCT number that a record names."""
+    match = _TRIAL.search(_text(record.get("nct_id")).upper())
+    return match[0] if match else None
 
 
 def fold(text: str) -> str:
@@ -145,16 +182,6 @@ def _text(value: object) -> str:
 
 def _texts(value: object) -> list[str]:
     return [_text(one) for one in (value if isinstance(value, list) else [value]) if _text(one)]
-
-
-def _doi(text: str) -> str | None:
-    match = _DOI.search(text.replace("%2F", "/").replace("%2f", "/"))
-    return match[0].rstrip(".,;)]}").casefold() if match else None
-
-
-def _pmid(text: str) -> str | None:
-    match = _PMID.fullmatch(text.strip())
-    return match[1] if match and match[1] != "0" else None
 
 
 def _families(authors: object) -> frozenset[str]:
