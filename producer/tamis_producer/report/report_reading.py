@@ -12,7 +12,7 @@ from tamis_schemas.ledger import items, payloads
 from tamis_schemas.ledger.verdicts import is_value
 
 from ..decisions.final_outcome import Outcome, outcomes
-from ..decisions.report_stages import unpassed
+from ..decisions.report_stages import unpassed, unpassed_words
 from ..ledger.overrides import standing, standing_decisions
 from .prisma import NO_REASON
 from .report_rows import ReportRow, ReportWay
@@ -20,7 +20,6 @@ from .tallied import OfRecords
 
 # A line of a note names the study that a report is of: "study: Smith 2020". Reports of one name are of one study.
 STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
-MOST_NAMED = 5  # records in one error
 
 
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
@@ -37,8 +36,7 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
     if connection.execute(decided).first() is None:
         return None
     if others := unpassed(connection, batch.id, batch.operation):
-        more = f"; {len(others) - MOST_NAMED:,} more" * (len(others) > MOST_NAMED)
-        raise OperationFailed("; ".join(one.words for one in others[:MOST_NAMED]) + more)
+        raise OperationFailed(unpassed_words(others))
     return _counted(connection.execute(_ways(batch, of)))
 
 
