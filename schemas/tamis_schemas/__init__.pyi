@@ -18,6 +18,8 @@ from .answers.judgement import EvidenceType as EvidenceType
 from .answers.judgement import Judgement as Judgement
 from .answers.override import HumanStage as HumanStage
 from .answers.override import Override as Override
+from .answers.remark import Remark as Remark
+from .answers.remark import RemarkKind as RemarkKind
 from .answers.results import CriterionVerdict as CriterionVerdict
 from .answers.results import Cut as Cut
 from .answers.results import Difference as Difference

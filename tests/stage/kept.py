@@ -24,6 +24,7 @@ from tamis_schemas.ledger import (
     overrides,
     past_failures,
     prompts,
+    remarks,
     reviews,
     shards,
     spending,
@@ -152,6 +153,10 @@ def surround(connection: Connection, batch_id: UUID) -> None:
     """A row of everything else: transcript, prompt, past failure, evaluation, audit, budget, webhook."""
     key = {"batch_id": batch_id, "idx": 3}
     connection.execute(insert(transcripts).values(**key, fence=1, round=1, calls=[]))
+    for removes in (False, True, False):  # put on, taken off, put on again
+        connection.execute(
+            insert(remarks).values(**key, kind="label", text="to discuss", removes=removes, reviewer="Reviewer A")
+        )
     connection.execute(insert(prompts).values(batch_id=batch_id, sha256="ab" * 32, text="You screen\n\trecords."))
     connection.execute(insert(past_failures).values(**key, round=1, error_kind="timeout", error="too late"))
     connection.execute(insert(evaluations).values(**key, label="grounding", metric_type="score", score=1 / 3))

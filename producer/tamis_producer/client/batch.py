@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -19,6 +19,7 @@ from tamis_schemas import (
     Operation,
     Override,
     Priority,
+    RemarkKind,
     RetryBias,
     Stratum,
     Summary,
@@ -386,6 +387,39 @@ class Batch(Generic[V_co]):
         """
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_overrides(connection, self._id, history=history)
+
+    def remark(
+        self,
+        indices: Collection[int],
+        *,
+        labels: Collection[str] = (),
+        notes: Collection[str] = (),
+        reviewer: str,
+        remove: bool = False,
+    ) -> int:
+        """Put labels and notes on items, or take them off; how many were not so already.
+
+        Raises:
+            InvalidParameters: an item that is not there, no reviewer, or a text that is empty or too long. Nothing is
+                written.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..decisions.record_remarks import NewRemark, remark
+
+        new = [NewRemark(RemarkKind.LABEL, text, remove) for text in labels]
+        new += [NewRemark(RemarkKind.NOTE, text, remove) for text in notes]
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+            return remark(connection, self._id, indices, new, reviewer=reviewer)
+
+    def labels(self) -> Counter[str]:
+        """Return how many items bear each label. Raises `LedgerUnavailable`."""
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_label_counts(connection, self._id)
+
+    def labelled(self, label: str) -> Sequence[int]:
+        """Return the places of the items that bear a label, for `results`. Raises `LedgerUnavailable`."""
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_labelled(connection, self._id, label)
 
     def human_counts(self) -> HumanCounts:
         """Return how many records people decided about, as the software or otherwise. Raises `LedgerUnavailable`."""

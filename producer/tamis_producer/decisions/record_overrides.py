@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, null, select
+from sqlalchemy import Connection, insert, null
 
 from tamis_schemas import HumanStage, InvalidParameters, InvalidRequest, Operation, Override
 from tamis_schemas.answers.override import UNSURE
-from tamis_schemas.ledger import items, overrides
+from tamis_schemas.ledger import overrides
 from tamis_schemas.values.unstorable import UNSTORABLE
 
 from ..ledger import read_operation
-from ..ledger.overrides import one_at_a_time, read_overrides
+from ..ledger.overrides import one_at_a_time, read_overrides, read_places
 from .report_stages import check_screens_last, unpassed, unpassed_words
 
 LONGEST_NOTE = 10_000  # characters
@@ -63,7 +63,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     if any(decision.stage is not HumanStage.OWN for decision in decisions):
         check_screens_last(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
-    there = _there(connection, batch_id, places)
+    there = read_places(connection, batch_id, places)
     before = {_voice(one): one for one in read_overrides(connection, batch_id, places=places)}
     rows: dict[_Voice, dict[str, Any]] = {}
     for number, decision in enumerate(decisions):
@@ -116,13 +116,6 @@ _Voice: TypeAlias = tuple[int, HumanStage, str]  # place, stage, reviewer
 
 def _voice(one: Override) -> _Voice:
     return one.index, one.stage, one.reviewer
-
-
-def _there(connection: Connection, batch_id: UUID, places: list[int]) -> set[int]:
-    statement = select(items.c.idx).where(
-        items.c.batch_id == batch_id, items.c.idx == any_(literal(places, ARRAY(Integer)))
-    )
-    return set(connection.execute(statement).scalars())
 
 
 def _place(number: int, index: object) -> int:

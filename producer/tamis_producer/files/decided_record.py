@@ -6,7 +6,16 @@ from tamis_schemas import InclusionStatus, ItemResult, ItemStatus, Override
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.records.item import shown_text
 
-from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, FROM_SOURCE, REASON
+from ..intake.decision import (
+    CONFIDENCE,
+    DECISION,
+    DECISION_FIELDS,
+    EXCLUSION_REASON,
+    FROM_SOURCE,
+    LABELS,
+    NOTES,
+    REASON,
+)
 
 CONFLICT = "conflict"  # people decided differently, and nobody has settled it
 NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
@@ -31,12 +40,12 @@ def decision_of(row: ItemResult) -> str:
 def with_decision(row: ItemResult) -> dict[str, Any]:
     """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add.
 
-    So too with the name of its source, where the batch has several.
+    So too with its source, where the batch has several, and with the labels and notes that people put on it.
     """
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
     if row.conflict:
         conflict = {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
-        return _own(row) | conflict | ({} if row.source is None else {FROM_SOURCE: row.source})
+        return _own(row) | conflict | _beside(row)
     if row.override is not None and row.overridden:
         added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
     elif row.exclusion is not None:
@@ -52,8 +61,12 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
     if row.cut_words is not None and not row.overridden:
         added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
-    added[FROM_SOURCE] = row.source
-    return _own(row) | {name: value for name, value in added.items() if value is not None}
+    return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)
+
+
+def _beside(row: ItemResult) -> dict[str, Any]:
+    beside = {FROM_SOURCE: row.source, LABELS: " | ".join(row.labels), NOTES: " | ".join(row.notes)}
+    return {name: value for name, value in beside.items() if value}
 
 
 def _own(row: ItemResult) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from . import (
     page,
     problems,
     records,
+    remark_routes,
     services,
 )
 from .compression import Compressed
@@ -87,6 +88,7 @@ def create_app(
     app.include_router(files.router)
     app.include_router(overview.router)
     app.include_router(override_routes.router)
+    app.include_router(remark_routes.router)
     app.include_router(services.router)
     app.include_router(page.router)
 

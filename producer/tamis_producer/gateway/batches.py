@@ -133,14 +133,16 @@ async def results(
     form: ResultForm = ResultForm.NDJSON,
     after: Annotated[Place | None, Query(description="The place of an item: those behind it.")] = None,
     limit: Annotated[int | None, Query(ge=1, le=MOST_RESULTS, description="None: all, as a stream.")] = None,
+    label: Annotated[str | None, Query(max_length=200, description="Items with this label alone.")] = None,
 ) -> Response:
     """A page may have fewer items than its limit; the last one has no `Link`. While a batch runs, pages may differ."""
     batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
     pages: Pages = request.app.state.pages
+    places = None if label is None else list(await run_in_threadpool(batch.labelled, " ".join(label.split())))
     if limit is None:
-        pieces = result_pieces(pages, UUID(batch.id), form, after=after)
+        pieces = result_pieces(pages, UUID(batch.id), form, after=after, places=places)
         return Stream(pieces, of=request.app.state.streams, key=key, media_type=media_type)
-    page = await pages.page(UUID(batch.id), after=after, limit=limit)
+    page = await pages.page(UUID(batch.id), after=after, limit=limit, places=places)
     headers = {} if page.next_after is None else {"Link": link(request.url, page.next_after)}
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 

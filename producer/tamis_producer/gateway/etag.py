@@ -18,14 +18,14 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tamis_schemas.ledger import audit_decisions, audits, batches, overrides
+from tamis_schemas.ledger import audit_decisions, audits, batches, overrides, remarks
 
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
 from .access import Of, Reader
 from .description import BatchId
 
-Humans = tuple[int, int, int]  # the last override, the last decision of an audit, and how many audits there are
+Humans = tuple[int, int, int, int]  # the last override, decision of an audit and remark, and how many audits there are
 
 
 def tag_of(view: BatchView, humans: Humans, target: str) -> str:
@@ -84,8 +84,7 @@ def _humans(connection: Connection, batch_id: UUID) -> Humans:
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))
     of_batch = select(audits.c.id).where(audits.c.batch_id.in_(stages))
     decision = select(func.coalesce(func.max(audit_decisions.c.id), 0)).where(audit_decisions.c.audit_id.in_(of_batch))
+    remark = select(func.coalesce(func.max(remarks.c.id), 0)).where(remarks.c.batch_id.in_(stages))
     drawn = select(func.count()).select_from(of_batch.subquery())
-    row = connection.execute(
-        select(override.scalar_subquery(), decision.scalar_subquery(), drawn.scalar_subquery())
-    ).one()
-    return row[0], row[1], row[2]
+    row = connection.execute(select(*(one.scalar_subquery() for one in (override, decision, remark, drawn)))).one()
+    return row[0], row[1], row[2], row[3]

@@ -70,9 +70,11 @@ class Pages:
             after, first = portion.last, False
             rows = next_rows(portion.rows, len(portion.text))
 
-    async def page(self, batch_id: UUID, *, after: int | None, limit: int) -> ResultPage:
+    async def page(
+        self, batch_id: UUID, *, after: int | None, limit: int, places: list[int] | None = None
+    ) -> ResultPage:
         """The next `limit` items behind the place `after`, fewer where they are large. Raises `LedgerUnavailable`."""
-        return await to_thread.run_sync(self._page, batch_id, after, limit, limiter=self._readers)
+        return await to_thread.run_sync(self._page, batch_id, after, limit, places, limiter=self._readers)
 
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
@@ -81,11 +83,11 @@ class Pages:
         text = form(items, first).encode("utf-8", "surrogatepass")
         return Portion(text, len(items), items[-1].index if items else None, more)
 
-    def _page(self, batch_id: UUID, after: int | None, limit: int) -> ResultPage:
+    def _page(self, batch_id: UUID, after: int | None, limit: int, places: list[int] | None) -> ResultPage:
         items: list[ItemResult] = []
         size, rows = 0, FIRST_ROWS
         while True:
-            results, more = self._read(batch_id, after, min(rows, limit - len(items)), None)
+            results, more = self._read(batch_id, after, min(rows, limit - len(items)), places)
             items += results
             if not more:
                 return ResultPage(items, None)

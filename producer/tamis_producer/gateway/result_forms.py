@@ -35,12 +35,12 @@ ENDING = {ResultForm.JSON: '],"next":null}\n'}
 
 
 async def result_pieces(
-    pages: Pages, batch_id: UUID, form: ResultForm, *, after: int | None
+    pages: Pages, batch_id: UUID, form: ResultForm, *, after: int | None, places: list[int] | None = None
 ) -> AsyncGenerator[str | bytes]:
-    """All results behind the place `after`, in pieces."""
+    """All results behind the place `after`, or of them those at some places, in pieces."""
     if begins := BEGINNING.get(form):
         yield begins
-    async with aclosing(pages.pieces(batch_id, _FORMS[form], after=after)) as pieces:
+    async with aclosing(pages.pieces(batch_id, _FORMS[form], after=after, places=places)) as pieces:
         async for piece in pieces:
             yield piece
     if ends := ENDING.get(form):

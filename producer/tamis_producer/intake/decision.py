@@ -1,6 +1,6 @@
 """The decision on a record, as an export says it: hidden fields of the record, notes in a file.
 
-Of records from several sources an export says in the same way from which each is.
+Of records from several sources an export says in the same way from which each is, and what people put on them.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,8 @@ CONFIDENCE = "_tamis_confidence"
 REASON = "_tamis_reason"
 EXCLUSION_REASON = "_tamis_exclusion_reason"
 FROM_SOURCE = "_tamis_source"
+LABELS = "_tamis_labels"
+NOTES = "_tamis_notes"
 # The record's hidden field -> what a note or a column calls it.
 DECISION_FIELDS: Mapping[str, str] = {
     DECISION: "Tamis decision",
@@ -21,6 +23,8 @@ DECISION_FIELDS: Mapping[str, str] = {
     REASON: "Tamis reason",
     EXCLUSION_REASON: "Tamis exclusion reason",
     FROM_SOURCE: "Tamis source",
+    LABELS: "Tamis labels",
+    NOTES: "Tamis notes",
 }
 
 

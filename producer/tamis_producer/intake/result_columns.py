@@ -86,6 +86,8 @@ RESULT_COLUMNS = (
     ResultColumn("conflict", bool, lambda row: row.conflict),  # people decided differently: no decision counts
     # Each reviewer's: Reviewer A: include; Reviewer B: exclude.
     ResultColumn("decisions", str, lambda row: row.decision_words),
+    ResultColumn("labels", str, lambda row: " | ".join(row.labels) or None),  # what people put on it
+    ResultColumn("notes", str, lambda row: " | ".join(row.notes) or None),
     ResultColumn("title", str, _title),
     # The database, register or other search that the record is from; missing: the batch has one source, or none.
     ResultColumn("source", str, lambda row: row.source),

@@ -33,6 +33,8 @@ from .pool_kinds import DISPATCH as DISPATCH
 from .pool_kinds import GATEWAY as GATEWAY
 from .pool_kinds import NOTICE_A_LOST_NETWORK as NOTICE_A_LOST_NETWORK
 from .pool_kinds import PoolKind as PoolKind
+from .remarks import read_label_counts as read_label_counts
+from .remarks import read_labelled as read_labelled
 from .service_traffic import read_service_traffic as read_service_traffic
 from .summaries import read_summaries as read_summaries
 from .summaries import read_summary as read_summary

@@ -24,13 +24,14 @@ from tamis_schemas import (
     Usage,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.ledger import batches, exclusions, items, payloads, results
+from tamis_schemas.ledger import batches, exclusions, items, payloads, remarks, results
 from tamis_schemas.operations import operation_name
 
 from .connection import ledger_errors
 from .evaluations import evaluations_json, evaluations_of
 from .exclusion_reasons import exclusion_reason
 from .overrides import overrides_of, standing, standing_decisions
+from .remarks import listed_remarks
 from .sources import source_name
 
 PLACES = 10_000  # fetched at once where nothing else of the items is
@@ -94,6 +95,7 @@ def _read(
     """Each table is asked for the page alone: a plan that reads the whole batch would do so for every page."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     human = standing(batch_id, of_page(standing_decisions.c.idx))
+    listed = listed_remarks(batch_id, of_page(remarks.c.idx))
     statement = (
         select(
             *(items.c.idx, items.c.item_id, payloads.c.origin, items.c.state, payloads.c.payload),
@@ -107,12 +109,14 @@ def _read(
             exclusion_reason(batch_id).label("excluded_because"),
             source_name().label("source"),
             *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
+            listed.c.remarks,
         )
         .join(batches, batches.c.id == items.c.batch_id)
         .join(payloads, _same_item(payloads) & of_page(payloads.c.idx))
         .outerjoin(exclusions, _same_item(exclusions) & of_page(exclusions.c.idx))
         .outerjoin(results, _same_item(results) & of_page(results.c.idx))
         .outerjoin(human, human.c.idx == items.c.idx)
+        .outerjoin(listed, listed.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id, of_page(items.c.idx))
         .order_by(items.c.idx)
     )
@@ -156,6 +160,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
             exclusion=exclusion,
             override=human,
             decisions=tuple(humans),
+            remarks=row.remarks or (),
         )
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
@@ -194,6 +199,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         ),
         override=human,
         decisions=tuple(humans),
+        remarks=row.remarks or (),
     )
 
 

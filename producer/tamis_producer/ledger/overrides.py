@@ -1,6 +1,6 @@
 """People's decisions in the ledger: a history that is added to, and what stands of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -186,6 +186,14 @@ def _instant(value: datetime | str) -> datetime:
 def read_operation(connection: Connection, batch_id: UUID) -> Operation:
     """Return the operation that a batch's items are put to."""
     return parse_operation(connection.execute(select(batches.c.params).where(batches.c.id == batch_id)).scalar_one())
+
+
+def read_places(connection: Connection, batch_id: UUID, places: Collection[int]) -> set[int]:
+    """Return those of these places at which the batch has an item."""
+    wanted = any_(literal(sorted(places), ARRAY(Integer)))
+    return set(
+        connection.execute(select(items.c.idx).where(items.c.batch_id == batch_id, items.c.idx == wanted)).scalars()
+    )
 
 
 def one_at_a_time(connection: Connection, batch_id: UUID) -> None:

@@ -15,6 +15,7 @@ from ..values.money import Cost
 from .evaluation import Evaluation
 from .exclusion import Exclusion
 from .override import Override
+from .remark import Remark, RemarkKind
 
 Confidence = float  # 0 to 1, after the rubric of spec 1
 
@@ -237,7 +238,18 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     provenance: Provenance | None = None
     override: Override | None = None  # the human decision that counts; None: there is none, or they are in conflict
     decisions: tuple[Override, ...] = ()  # each reviewer's standing one, the oldest first
+    remarks: tuple[Remark, ...] = ()  # what people put on it, the oldest first
     item: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that people put on the record, the oldest first."""
+        return tuple(one.text for one in self.remarks if one.kind is RemarkKind.LABEL)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes that people put on the record, each with who wrote it: `Reviewer A: see page 3`."""
+        return tuple(f"{one.reviewer}: {one.text}" for one in self.remarks if one.kind is RemarkKind.NOTE)
 
     @property
     def cost(self) -> Decimal | None:

@@ -14,6 +14,7 @@ from .tables import overrides as overrides
 from .tables import past_failures as past_failures
 from .tables import payloads as payloads
 from .tables import prompts as prompts
+from .tables import remarks as remarks
 from .tables import repairs as repairs
 from .tables import results as results
 from .tables import reviews as reviews

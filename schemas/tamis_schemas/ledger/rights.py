@@ -30,7 +30,16 @@ class Rights:
 # Counters are written by triggers, with their owner's rights.
 # What people decided, and who may use the gateway, is no worker's to write.
 WORKER = Rights(
-    only_read=("alembic_version", "api_keys", "audits", "audit_items", "audit_decisions", "overrides", "tallies"),
+    only_read=(
+        "alembic_version",
+        "api_keys",
+        "audits",
+        "audit_items",
+        "audit_decisions",
+        "overrides",
+        "remarks",
+        "tallies",
+    ),
     only_added_to=("payloads", "prompts", "transcripts"),
     deleted_from=("dead_letters", "llm_cache", "webhooks", "workers"),
 )
@@ -50,7 +59,7 @@ GATEWAY = Rights(
         "transcripts",
         "workers",
     ),
-    only_added_to=("audits", "audit_items", "audit_decisions", "overrides", "payloads"),
+    only_added_to=("audits", "audit_items", "audit_decisions", "overrides", "payloads", "remarks"),
 )
 
 

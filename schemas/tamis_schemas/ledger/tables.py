@@ -33,6 +33,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from ..answers.audit import Stratum
 from ..answers.override import HumanStage
+from ..answers.remark import RemarkKind
 from ..batches.priority import Priority
 from ..batches.status import BatchStatus, ItemStatus
 from ..errors import ErrorKind
@@ -342,6 +343,24 @@ overrides = Table(  # what people decided, beside the results; the last one of a
     ),
     _one_of("stage", HumanStage),
     Index("ix_overrides_item", "batch_id", "idx", "id"),
+)
+
+remarks = Table(  # labels and notes of people on records: the last row of a text on an item counts
+    "remarks",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("batch_id", Uuid, nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("removes", Boolean, nullable=False, server_default=text("false")),  # takes the same text off
+    Column("reviewer", Text, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    ForeignKeyConstraint(
+        ["batch_id", "idx"], ["item_states.batch_id", "item_states.idx"], name="fk_remarks_items", ondelete="CASCADE"
+    ),
+    _one_of("kind", RemarkKind),
+    Index("ix_remarks_item", "batch_id", "idx", "id"),
 )
 
 audits = Table(  # samples of the excluded records, drawn for people

@@ -98,6 +98,11 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
             "exports follow yours.",
             "overrides": "List what people decided about a batch's records.",
         },
+        "label": {
+            "label": "Put a label on records, beside every decision; `tamis results --label` finds them again.",
+            "note": "Write a note on a record, beside every decision; results and exports hold it.",
+            "labels": "List the labels on a batch's records, and how many bear each.",
+        },
         "import_decisions": {
             "import-decisions": "Record what people decided elsewhere. Records are found by id, DOI, PMID and title; "
             "others are listed.",

@@ -1,7 +1,8 @@
 """`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,7 +22,9 @@ from .app import app, err
 from .arguments import BatchId
 from .console import for_data
 from .json_document import AsJson, print_json
+from .label import labelled
 
+Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -37,6 +40,7 @@ def results(
         typer.Option("--format", help="csv, jsonl or parquet.  [default: as FILE ends, else csv]"),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A file.  [default: the terminal]")] = None,
+    label: Label = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Write every item of a batch in its order, with its result."""
@@ -48,23 +52,25 @@ def results(
         form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
     with Client() as client:
         batch = client.batch(batch_id)
-        rows = _write_parquet(batch, output) if form == "parquet" else _write_text(batch, form, output)
+        places = labelled(batch, label)
+        write = _write_parquet if form == "parquet" else partial(_write_text, form)
+        rows = write(batch, places, output)
     if output is not None:
         err.print(f"{rows} items written to {output}")
 
 
-def _write_text(batch: Batch, form: str, output: Path | None) -> int:
+def _write_text(form: str, batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
     write = write_jsonl if form == "jsonl" else write_csv
     stdout = for_data(typer.get_text_stream("stdout"))
     with nullcontext(stdout) if output is None else replacing(output) as stream:
-        return write(batch.results(), stream)
+        return write(batch.results(places), stream)
 
 
-def _write_parquet(batch: Batch, output: Path | None) -> int:
+def _write_parquet(batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
     if output is None:
         raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
     with replacing_bytes(output) as stream:
-        return write_parquet(batch.results(), batch.operation(), stream)
+        return write_parquet(batch.results(places), batch.operation(), stream)
 
 
 @app.command(
@@ -81,6 +87,7 @@ def export(
         ),
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
+    label: Label = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the records back, each with its decision, as reference managers read them."""
@@ -89,7 +96,7 @@ def export(
     with Client() as client, Spool[dict[str, Any]]() as records:
         subject = client.batch_or_review(of)
         batch = subject if isinstance(subject, Batch) else subject.stages()[0]
-        for row in batch.results():
+        for row in batch.results(labelled(batch, label)):
             if only is None or decision_of(row) in only:
                 record = with_decision(row)
                 records.append(record, len(str(record)))
