@@ -5,6 +5,10 @@ from .client.batch import Batch as Batch
 from .client.client import Client as Client
 from .client.review import Review as Review
 from .config.settings import ProducerSettings as ProducerSettings
+from .intake import Intake as Intake
+from .intake import Note as Note
+from .intake import NoteKind as NoteKind
+from .intake import read_file as read_file
 from .intake import read_records as read_records
 from .intake import write_records as write_records
 from .ledger.batch_view import BatchView as BatchView
