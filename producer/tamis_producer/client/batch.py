@@ -334,7 +334,7 @@ class Batch(Generic[V_co]):
         from ..decisions import record_overrides
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
-            return record_overrides.record(connection, self._id, decisions)
+            return list(record_overrides.record(connection, self._id, decisions).overrides)
 
     def import_decisions(
         self,
@@ -421,8 +421,11 @@ class Batch(Generic[V_co]):
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_labelled(connection, self._id, label)
 
-    def human_counts(self) -> HumanCounts:
-        """Return how many records people decided about, as the software or otherwise. Raises `LedgerUnavailable`."""
+    def human_counts(self) -> HumanCounts | None:
+        """How many records people decided about, as the software or otherwise; None where nobody did.
+
+        Raises `LedgerUnavailable`.
+        """
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_human_counts(connection, self._id)
 
