@@ -33,6 +33,7 @@ from tamis_schemas import (
     Source,
     Steering,
 )
+from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from ..decisions.conflicts import Conflict
     from ..ledger.dead_letters import DeadLetter
     from ..runs.rounds import Retryable
+    from ..screening.known_records import KnownRecords
     from ..submission.frames import Frame
     from ..transport.dispatch import Dispatcher
 
@@ -115,6 +117,7 @@ class Client:
         window: int | None = None,
         exclusions: Mapping[int, Exclusion] | None = None,
         source: Source | Sequence[Source] | None = None,
+        updates: str | None = None,
         priority: Priority = Priority.NORMAL,
         max_cost: Decimal | None = None,
         steering: Steering = NO_STEERING,
@@ -141,6 +144,7 @@ class Client:
                 stand in the batch all the same, as `excluded_by_filter`.
             source: the database, register or other place from which the items come. Of several the items stand in the
                 order of the sources, from each as many as its `records`.
+            updates: the batch, or the review, whose search this one brings up to date; reports count what both found.
             priority: who goes first where several batches wait.
             max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
                 left, and what is not asked by then stays pending. None: no budget.
@@ -184,6 +188,7 @@ class Client:
             idempotency_key=idempotency_key,
             use_cache=use_cache,
             sources=sources,
+            updates=None if updates is None else self._first_batch(updates),
             priority=Priority(priority),
             max_cost=budget_of(max_cost, batch_model, self.settings.prices),
             steering=steering,
@@ -211,6 +216,7 @@ class Client:
         use_cache: bool = True,
         exclusions: Mapping[int, Exclusion] | None = None,
         source: Source | Sequence[Source] | None = None,
+        updates: str | None = None,
         again: bool = False,
         priority: Priority = Priority.NORMAL,
         steering: Steering = NO_STEERING,
@@ -242,6 +248,7 @@ class Client:
             label=f"{label}: {plan.stages[0].name}",
             use_cache=use_cache,
             sources=sources,
+            updates=None if updates is None else self._first_batch(updates),
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
@@ -256,6 +263,21 @@ class Client:
             submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
             self.dispatch(begun.batch_id)
         return Review(self, begun.review_id)
+
+    def known_records(self, of: str) -> KnownRecords:
+        """What the searches of a batch or review gave, for `identify`: an update screens only what they did not.
+
+        Raises `UnknownBatch`, `LedgerUnavailable`.
+        """
+        from ..screening.known_records import KnownRecords
+
+        batch_id = self._first_batch(of)
+        with ledger.ledger_errors(), self.engine.connect() as connection:
+            return KnownRecords(f"batch {str(batch_id)[:SHORT_ID]}", ledger.read_known_records(connection, batch_id))
+
+    def _first_batch(self, of: str) -> UUID:
+        subject = self.batch_or_review(of)
+        return UUID((subject if isinstance(subject, Batch) else subject.stages()[0]).id)
 
     def with_examples(self, operation: Operation) -> Operation:
         """An inclusion that names a batch to take examples from, with them; any other operation as it is.

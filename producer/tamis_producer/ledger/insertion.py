@@ -65,6 +65,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             source=[source.model_dump(mode="json") for source in batch.sources] or None,
             review_id=None if batch.stage is None else batch.stage.review_id,
             stage=None if batch.stage is None else batch.stage.number,
+            updates=batch.updates,
             traceparent=batch.traceparent,
             api_key_id=batch.api_key_id,
             service=batch.service,

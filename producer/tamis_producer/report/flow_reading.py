@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from tamis_schemas import OperationFailed, Source, SourceKind
-from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, ReportFlow, Tally
-from tamis_schemas.ledger import payloads
+from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, PreviousVersion, ReportFlow, Tally
+from tamis_schemas.ledger import batches, payloads
 from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import BEFORE_SCREENING, Outcome, outcomes
@@ -36,11 +36,33 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
             Tally(name=_origin(first, sources), n=first.n_items),
         )
         whole = _flow(tallied[0], identified, stages, known, reports)
-        columns = _columns(connection, rows, whole, last)
-        return Flow.model_validate(dict(whole) | {"columns": columns}) if columns else whole
+        more = {"columns": _columns(connection, rows, whole, last), "previous": _previous(connection, first)}
+        return Flow.model_validate(dict(whole) | more) if any(more.values()) else whole
     except ValidationError as error:
         message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         raise OperationFailed(f"the ledger's numbers of batch {first.id} do not add up: {message}") from error
+
+
+def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None:
+    """Return what the version of the review found that a row of `batches` brings up to date, with those before it."""
+    if batch.updates is None:
+        return None
+    earlier = connection.execute(select(batches).where(batches.c.id == batch.updates)).first()
+    if earlier is None:  # purged
+        return None
+    rows = [earlier]
+    if earlier.review_id is not None:
+        of_review = select(batches).where(batches.c.review_id == earlier.review_id).order_by(batches.c.stage)
+        rows = list(connection.execute(of_review))
+    flow = read_flow(connection, rows, [tally(connection, row) for row in rows])
+    before = flow.previous
+    return PreviousVersion(
+        batch_id=str(earlier.id),
+        identified=flow.n_identified + (before.identified if before else 0),
+        included=flow.included + (before.included if before else 0),
+        studies=flow.studies + (before.studies if before else 0),
+        complete=flow.complete and (before is None or before.complete),
+    )
 
 
 def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row[Any] | None) -> tuple[Flow, ...]:

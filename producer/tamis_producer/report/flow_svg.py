@@ -125,7 +125,7 @@ def _columns(flow: Flow) -> tuple[tuple[_Column, ...], tuple[Step, ...]]:
         return (_Column(screening_steps(flow, MOST), ""),), ()
     joint = joint_steps(flow, MOST)
     if flow.reports is not None:  # PRISMA's figure ends with what is included
-        joint = joint[:1]
+        joint = joint[: 1 if flow.previous is None else 2]
     each = columns_of(flow, MOST)
     if len(each) == 1:
         return (_Column(each[0], _headline(flow)),), joint

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tamis_schemas import Source, SourceFile, SourceKind
-from tamis_schemas.batches.flow import FlowSource, total
+from tamis_schemas.batches.flow import FlowSource, PreviousVersion, total
 
 from .figures import BatchFigures, Figures
 from .paragraph import Paragraph
@@ -20,7 +20,7 @@ _NOUNS = {
 def identification(figures: Figures) -> Paragraph:
     """The paragraph on the sources: which, when they were searched, what each gave, and the files that were read."""
     batch, flow = figures.screening, figures.flow
-    replaced = _replaced(batch.sources)
+    replaced = [*_replaced(batch.sources), *_previous(flow.previous)]
     if not flow.sources:
         return Paragraph("Records", " ".join([_files(batch, flow.n_identified), *replaced]))
     groups = [_group(flow.sources, kind) for kind in SourceKind]
@@ -68,6 +68,15 @@ def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
     """An appendix with each query as it was sent, where any is known."""
     lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
     return (Paragraph(STRATEGIES, "The queries, as they were sent to each source:", lines),) if lines else ()
+
+
+def _previous(before: PreviousVersion | None) -> list[str]:
+    if before is None:
+        return []
+    return [
+        f"This updates an earlier version of the review, for which {were(before.identified)} identified; what that "
+        "version had already, and its decisions, stand as they were, and copies of it count as duplicates here."
+    ]
 
 
 def _files(batch: BatchFigures, n: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tamis_schemas import SourceKind
-from tamis_schemas.batches.flow import Flow, FlowStage, ReportFlow, Tally, total
+from tamis_schemas.batches.flow import Flow, FlowStage, PreviousVersion, ReportFlow, Tally, total
 
 from .boxes import IDENTIFICATION, INCLUDED, SCREENING, Box, BoxLine, Step, counted_lines, parts
 from .error_words import error_words
@@ -22,7 +22,7 @@ NO_REASON = "No reason given"
 
 def follows_template(flow: Flow) -> bool:
     """True where the ledger knows enough of the sources, or of the reports, for the template's boxes."""
-    return bool(flow.sources) or flow.reports is not None
+    return bool(flow.sources) or flow.reports is not None or flow.previous is not None
 
 
 def columns_of(flow: Flow, most: int | None) -> tuple[tuple[Step, ...], ...]:
@@ -50,7 +50,22 @@ def joint_steps(flow: Flow, most: int | None) -> tuple[Step, ...]:
         for number, stage in enumerate(flow.stages[last + 1 :], last + 1):
             later = flow.stages[number + 1] if number + 1 < len(flow.stages) else None
             each += evaluation_steps(stage, later, most)
-    return tuple(each)
+    together = [] if flow.previous is None else [Step(INCLUDED, _together(flow, flow.previous))]
+    # Behind what is included in the end; what a model is asked about further records is of this version alone.
+    place = 1 if flow.reports is not None else len(each)
+    return (*each[:place], *together, *each[place:])
+
+
+def _together(flow: Flow, before: PreviousVersion) -> Box:
+    """The last box of the template for updated reviews: what its versions include together."""
+    if flow.reports is None:
+        title, old, new = "Records included by screening in all versions", before.included, flow.included
+    else:
+        title, old, new = "Total studies included in review", before.studies, flow.studies
+    lines = [BoxLine("in the previous version of the review", old), BoxLine("new in this version", new)]
+    if flow.reports is not None:
+        lines.append(BoxLine("Reports of total included studies", before.included + flow.included))
+    return Box(title, old + new, tuple(lines))
 
 
 def template_steps(flow: Flow, most: int | None = None) -> tuple[Step, ...]:

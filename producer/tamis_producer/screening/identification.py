@@ -19,6 +19,7 @@ from ..intake.filling import filled
 from ..intake.sourced_records import FILE, FileRead, SourcedRecord, SourceRead, read_sources
 from ..intake.stated_source import StatedSource
 from .initial_filter import InitialFilter
+from .known_records import KnownRecords, find_new_duplicates
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def identify(
     names: Mapping[Path, str] | None = None,
     max_bytes: int = MAX_FILE_BYTES,
     strict: bool = False,
+    known: KnownRecords | None = None,
 ) -> Identified:
     """The records of some files; duplicates are excluded unless kept, then what the initial filter rejects.
 
@@ -68,6 +70,7 @@ def identify(
         names: what files are called, where not as their paths.
         max_bytes: a larger file is not read.
         strict: a record that cannot be read is an error; else it is lost, and the intake's notes say so.
+        known: what an earlier search gave; its copies are kept out in any case. None: there was none.
 
     Raises:
         InputError: a file cannot be read, or two are the same.
@@ -79,7 +82,12 @@ def identify(
     source_of = [each.source.name for each in read for _ in each.sourced] if len(read) > 1 else []
     places = [_place(each, one) for each in read for one in each.sourced] if len(files_read) > 1 else []
     duplicates = Duplicates() if keep_duplicates else find_duplicates(records)
-    exclusions = {copy.index: exclusion_of_copy(copy, records, places) for copy in duplicates.copies}
+    exclusions: dict[int, Exclusion] = {}
+    if known is not None:
+        new = find_new_duplicates(known, records)
+        exclusions = new.known
+        duplicates = Duplicates() if keep_duplicates else Duplicates(new.copies, new.doubts)
+    exclusions |= {copy.index: exclusion_of_copy(copy, records, places) for copy in duplicates.copies}
     records = with_copies(records, duplicates.copies, source_of)
     switched_off: dict[str, str] = {}
     if initial_filter is not None:

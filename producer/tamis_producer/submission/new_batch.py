@@ -81,6 +81,7 @@ class NewBatch:
     idempotency_key: str | None = None
     use_cache: bool = True
     sources: tuple[Source, ...] = ()
+    updates: UUID | None = None  # the batch whose search it brings up to date; None: none
     stage: Stage | None = None
     priority: Priority = Priority.NORMAL
     max_cost: Decimal | None = None  # dollars; None: no budget

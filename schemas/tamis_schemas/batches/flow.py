@@ -16,7 +16,7 @@ from ..values.frozen import Frozen
 from .flow_stage import FlowStage, ReportFlow
 from .tally import Arrow, Tally, total
 
-__all__ = ["Arrow", "Flow", "FlowSource", "FlowStage", "ReportFlow", "Tally", "total"]
+__all__ = ["Arrow", "Flow", "FlowSource", "FlowStage", "PreviousVersion", "ReportFlow", "Tally", "total"]
 
 
 class FlowSource(Frozen):
@@ -27,6 +27,16 @@ class FlowSource(Frozen):
     identified: int = Field(ge=0)
     duplicates: int = Field(default=0, ge=0)  # of these, removed as copies, wherever the copy that stays came from
     screened: int = Field(ge=0)
+
+
+class PreviousVersion(Frozen):
+    """What the earlier versions of a review found, which an update adds to."""
+
+    batch_id: str  # of the version before
+    identified: int = Field(ge=0)  # records, in all of them
+    included: int = Field(ge=0)  # reports, or records where nobody has gone on to reports
+    studies: int = Field(ge=0)
+    complete: bool  # True: all of it has come to an end
 
 
 class Flow(Frozen):
@@ -42,6 +52,7 @@ class Flow(Frozen):
     stages: tuple[FlowStage, ...] = Field(min_length=1)
     sources: tuple[FlowSource, ...] = ()  # of `identified`, where it is known what each source is
     reports: ReportFlow | None = None  # from retrieval on; None: people have decided nothing beyond the screening
+    previous: PreviousVersion | None = None  # of an update
     columns: tuple["Flow", ...] = ()  # where records came by other methods too: databases and registers, the others
 
     @property
@@ -63,6 +74,18 @@ class Flow(Frozen):
     def screening(self) -> int | None:
         """The place of the last stage that includes and excludes: what passes it is sought; None: there is none."""
         return max((place for place, stage in enumerate(self.stages) if stage.decides), default=None)
+
+    @property
+    def included(self) -> int:
+        """The reports that are included in the end, or the records where nobody has gone on to reports."""
+        if self.reports is not None:
+            return self.reports.included
+        return 0 if self.screening is None else self.stages[self.screening].passed
+
+    @property
+    def studies(self) -> int:
+        """The studies that are included in the end: as many as records where nobody has gone on to reports."""
+        return self.included if self.reports is None else self.reports.studies
 
     @property
     def other_methods(self) -> bool:

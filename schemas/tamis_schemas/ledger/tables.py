@@ -108,6 +108,7 @@ batches = Table(
     Column("source", JSON),  # list of `Source`, or the only one as old releases wrote it; None: from a program
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
+    Column("updates", Uuid),  # the batch whose search this one brings up to date; no key: that may have been purged
     Column("round", Integer, nullable=False, server_default="1"),
     Column("pause", JSON),  # why it is paused, a `Pause`; None: it is not
     Column("priority", Text, nullable=False, server_default=Priority.NORMAL.value),

@@ -53,6 +53,7 @@ def run(
         initial_filter=criteria,
         max_bytes=ProducerSettings.load().max_file_bytes,
         strict=submission.strict,
+        known=submission.known(),
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
@@ -67,6 +68,7 @@ def run(
             label=planned.title,
             exclusions=identified.exclusions,
             source=identified.sources,
+            updates=submission.updates,
             use_cache=submission.use_cache,
             again=again,
             priority=submission.priority,

@@ -11,7 +11,9 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 import typer
 from pydantic import ValidationError
 
+from tamis_producer.client.client import Client
 from tamis_producer.runs.dry_run import Planned
+from tamis_producer.screening.known_records import KnownRecords
 from tamis_producer.submission.budget import amount_of
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
@@ -81,6 +83,14 @@ class Submission:
         bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only about one of them.")
     ] = False
     strict: Strict = False
+    updates: Annotated[
+        str | None,
+        typer.Option(
+            "--updates",
+            metavar="ID",
+            help="A later search for this batch or review: ask only about what it did not have. Reports count both.",
+        ),
+    ] = None
     max_cost: Annotated[
         Decimal | None,
         typer.Option(
@@ -131,8 +141,15 @@ class Submission:
     @property
     def options(self) -> dict[str, Any]:
         """The keyword arguments of `Client.submit`."""
-        same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering")
+        same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering", "updates")
         return {name: getattr(self, name) for name in same}
+
+    def known(self) -> KnownRecords | None:
+        """Return what the search that this one brings up to date gave; None: it brings none."""
+        if self.updates is None:
+            return None
+        with Client() as client:
+            return client.known_records(self.updates)
 
     def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
         """The batch that would be submitted, for a dry run."""

@@ -279,6 +279,7 @@ def submit(
             initial_filter=initial_filter,
             max_bytes=ProducerSettings.load().max_file_bytes,
             strict=submission.strict,
+            known=submission.known(),
         )
         say_what_was_read(identified)
     if submission.dry_run:

@@ -1,0 +1,61 @@
+"""Records that an earlier search gave: of a later search only what is new is screened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tamis_schemas import Exclusion
+from tamis_schemas.answers.exclusion import DUPLICATE
+
+from ..intake.duplicates import Doubt, Duplicate, find_duplicates
+
+
+@dataclass(frozen=True)
+class KnownRecords:
+    """The records of the batches that an update brings up to date."""
+
+    name: str  # of the batch, for reasons
+    records: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class NewDuplicates:
+    """The copies and doubts among the records of a later search, by their places there."""
+
+    known: dict[int, Exclusion]  # copies of what an earlier search gave
+    copies: list[Duplicate]
+    doubts: list[Doubt]
+
+
+def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:
+    """The copies among `records`: first of what is known, then of each other."""
+    before = len(known.records)
+    found = find_duplicates([*known.records, *records])
+    group_of = {copy.index: copy.of for copy in found.copies} | {copy.of: copy.of for copy in found.copies}
+    known_of: dict[int, int] = {}  # group -> a record of it that is known
+    for index, group in sorted(group_of.items()):
+        if index < before:
+            known_of.setdefault(group, index)
+    exclusions = {
+        index - before: _exclusion(known.records[known_of[group]], known.name)
+        for index, group in sorted(group_of.items())
+        if index >= before and group in known_of
+    }
+    copies = [_moved(copy, before) for copy in found.copies if copy.index >= before and copy.of not in known_of]
+    doubts = [
+        replace(doubt, index=doubt.index - before, of=doubt.of - before)
+        for doubt in found.doubts
+        if min(doubt.index, doubt.of) >= before
+    ]
+    return NewDuplicates(exclusions, copies, doubts)
+
+
+def _moved(copy: Duplicate, before: int) -> Duplicate:
+    via = None if copy.via is None else copy.via - before
+    return replace(copy, index=copy.index - before, of=copy.of - before, via=via)
+
+
+def _exclusion(known: dict[str, Any], name: str) -> Exclusion:
+    return Exclusion(
+        rule=DUPLICATE, reason=f"A copy of record {str(known.get('id', ''))!r} of {name}, which an earlier search gave."
+    )
