@@ -52,12 +52,6 @@ def review_records() -> list[SourcedRecord]:
     return found
 
 
-def review_titles() -> list[str]:
-    """The titles that the review screened after its own deduplication, as it folded them."""
-    with (REVIEW / "responses" / "LB_response_complete.csv").open(encoding="utf-8-sig", newline="") as stream:
-        return [row["title"] for row in csv.DictReader(stream)]
-
-
 def export_records() -> list[SourcedRecord]:
     """The records of the exports that can be read."""
     paths = [*(DATA / "exports" / name for name in EXPORTS), *(DATA / "more_exports" / name for name in MORE_EXPORTS)]

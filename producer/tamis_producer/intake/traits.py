@@ -44,6 +44,7 @@ _NOTICE = re.compile(
     re.IGNORECASE,
 )
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
+_DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # of a preprint or a deposit, which has a DOI without it as well
 _PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?(?:\s*\[https?:[^\]]*\])?", re.IGNORECASE)
 _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
@@ -149,7 +150,7 @@ def _texts(value: object) -> list[str]:
 
 def _doi(text: str) -> str | None:
     match = _DOI.search(text.replace("%2F", "/").replace("%2f", "/"))
-    return match[0].rstrip(".,;)]}").casefold() if match else None
+    return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
 
 
 def _pmid(text: str) -> str | None:
