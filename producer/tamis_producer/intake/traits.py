@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from .journals import Journal, journal_of
 from .record import split_authors, year_of
@@ -149,7 +150,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _doi(text: str) -> str | None:
-    match = _DOI.search(text.replace("%2F", "/").replace("%2f", "/"))
+    match = _DOI.search(unquote(text))
     return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
 
 

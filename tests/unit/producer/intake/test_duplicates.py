@@ -42,6 +42,7 @@ def pair(one: dict[str, Any], other: dict[str, Any]) -> Key | None:
         ("10.1234/ABC.5", "https://doi.org/10.1234/abc.5"),
         ("doi:10.1234/abc", "10.1234/abc."),
         ("http://dx.doi.org/10.1234%2Fabc", "10.1234/abc"),
+        ("10.1234/0165-3806%2887%2990215-x", "10.1234/0165-3806(87)90215-X"),
         ("10.1234/abc [doi]", "DOI 10.1234/abc"),
         ("10.1234/deposit.55.v1", "10.1234/deposit.55"),
         ("10.1234/rs.3/v1", "10.1234/rs.3/v2"),
