@@ -83,6 +83,16 @@ def _pairs(parted: Iterable[Mapping[Any, list[int]]]) -> Iterator[tuple[tuple[in
         yield from ((first, other) for other in others)
 
 
+def sources_alone(placed: Sequence[Placed]) -> dict[str, int]:
+    """For each source how many rows of the review have no record of another one."""
+    sources: dict[str, set[str]] = defaultdict(set)
+    for one in placed:
+        if one.row is not None:
+            sources[one.row].add(one.record.source)
+    alone = Counter(next(iter(found)) for found in sources.values() if len(found) == 1)
+    return {source: alone[source] for source in dict.fromkeys(one.record.source for one in placed)}
+
+
 class _Causes:
     """Why Tamis made one of two sets of records, or two of one."""
 
@@ -118,6 +128,9 @@ def print_comparison(found: Comparison, *, pairs: bool) -> None:
     _row("lost", len(found.lost))
     for source, count in Counter(found.placed[index].record.source for index in found.lost).items():
         _row(f"lost, of {source}", count)
+    _table("source of a row's only records", "rows of the review")
+    for source, count in sources_alone(found.placed).items():
+        _row(source, count)
     _table("from the review's records to Tamis'", "records")
     _row("left by the review", len({one.row for one in found.placed if one.row is not None}))
     _row("merged by Tamis alone", -len(found.merged))
