@@ -17,7 +17,7 @@ from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
 from .bibtex_values import Macros, Style, Value, value_of
-from .bibtex_writing import DECISION_NAMES, KEY, TYPE
+from .bibtex_writing import DECISION_NAMES, KEY, TYPE, different
 from .latex import decode
 from .notes import Notes
 from .recognise import Format
@@ -28,8 +28,6 @@ with needs("files"):
     from bibtexparser.exceptions import ParserStateException
     from bibtexparser.model import (
         Block,
-        DuplicateBlockKeyBlock,
-        DuplicateFieldKeyBlock,
         Entry,
         ImplicitComment,
         ParsingFailedBlock,
@@ -52,12 +50,13 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "nct_id": ("nct_id",),
     "url": ("url",),
 }
+NO_ENTRIES = frozenset(("string", "preamble", "comment"))
 
 _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]", re.MULTILINE)
-_ENTRY_OUTSIDE = re.compile(r"^[ \t]*@[ \t]*[A-Za-z]", re.MULTILINE)
+_ENTRY_OUTSIDE = re.compile(r"^[ \t]*(?:@[ \t]*[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE)
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
-# What it complains of is raised here, as an error.
+# What it complains of is noted here, or raised.
 logging.getLogger("bibtexparser.splitter").setLevel(logging.CRITICAL + 1)
 
 
@@ -74,31 +73,42 @@ class _Named:
 
 
 def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
-    """The records in `text`; the citation key is the id. `@string` names are replaced by what they stand for.
+    """The records in `text`; the citation key is the id, numbered where it stands again (`key`, `key-2`).
 
-    Raises `InputError` naming line and key, where an entry is broken, a key or a field of one stands twice, or a part
-    of an entry stands outside of any.
+    `@string` names are replaced by what they stand for. A field that stands twice is kept twice. An entry that is
+    broken, or a part of which stands outside of it, is lost.
+
+    Raises `InputError` where no entry can be read, and with the line of the first that is lost if reading is strict.
     """
+    notes = notes or Notes(path, strict=True)
     records: list[dict[str, Any]] = []
     macros = Macros()
     above: list[str] = []  # what stands before an entry: comments, a preamble
+    taken: set[str] = set()
+    begun = 0  # entries, those that are lost among them
+    broken = False  # the entry above is lost
     for block in _blocks(text, path):
-        entry = block
-        if isinstance(block, DuplicateBlockKeyBlock) and not block.key and block.ignore_error_block:
-            entry = block.ignore_error_block  # two entries without a key are two records
-        if isinstance(entry, Entry):
-            records.append(_record(entry, macros, above, path, number=len(records) + 1))
-            above = []
-        elif isinstance(block, String):
-            if not macros.define(block.key, block.value):
-                raise InputError(
-                    f"the @string {block.key!r} is no text, or a far too long one", path=path, line=_line(block)
-                )
+        own = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
+        if isinstance(own, Entry):
+            begun += 1
+            fields = _fields(own, macros)
+            broken = not isinstance(fields, list)
+            if isinstance(fields, list):
+                records.append(_record(own, fields, above, key=different(own.key, taken), number=begun))
+                above = []
+            else:
+                notes.lost(fields.reason, fields.line)
+        elif isinstance(own, String):
+            if not macros.define(own.key, own.value):
+                notes.malformed("@string that is no text, or a far too long one", _line(block))
+        elif isinstance(block, ParsingFailedBlock):
+            begun, broken = begun + _note_broken(block, notes), True
         else:
-            _refuse(block, path)
+            if isinstance(block, ImplicitComment):
+                begun += _note_outside(block, notes, records, broken=broken)
             above.append(str(block.raw))
     if not records:
-        raise InputError("no entry: none of its lines begins with `@article{` or the like", path=path)
+        raise notes.nothing_read("no entry: none of its lines begins with `@article{` or the like")
     if above:
         source = records[-1]["_source"]
         source["layout"] = {**source.get("layout", {}), "below": "\n\n".join(above)}
@@ -116,73 +126,78 @@ def _line(block: Block) -> int:
     return (block.start_line or 0) + 1
 
 
-def _refuse(block: Block, path: Path) -> None:
-    """Raise where a block holds what should be a record, or a part of one."""
-    raw, line = str(block.raw), _line(block)
-    begun = _BEGIN.match(raw)
+def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
+    """Note the entry that this block should be; the number of entries: none where it is no entry at all."""
+    begun = _BEGIN.match(str(block.raw))
+    if begun and begun[1].lower() in NO_ENTRIES:
+        notes.malformed(f"@{begun[1].lower()} without its end", _line(block))
+        return 0
+    reason = str(getattr(block.error, "abort_reason", block.error)).strip().rstrip(".")
     entry = f"the {begun[1]} {begun[2]!r}" if begun else "the entry"
-    match block:
-        case DuplicateBlockKeyBlock():
-            first = _line(block.previous_block)
-            raise InputError(
-                f"the key {block.key!r} stands twice, first in line {first}: rename one", path=path, line=line
-            )
-        case DuplicateFieldKeyBlock():
-            name = sorted(block.duplicate_keys)[0]
-            raise InputError(f"{entry} has this field twice: rename one", path=path, line=line, field=name)
-        case ParsingFailedBlock():
-            reason = str(getattr(block.error, "abort_reason", block.error)).strip().rstrip(".")
-            raise InputError(
-                f"{entry} is broken: a brace, a quote or a comma is missing ({reason})", path=path, line=line
-            )
-        case ImplicitComment():
-            for sign, what in (
-                (_ENTRY_OUTSIDE, "an entry without braces"),
-                (_FIELD_OUTSIDE, "a field outside of any entry"),
-            ):
-                if match := sign.search(raw):
-                    at = line + raw.count("\n", 0, match.end())
-                    raise InputError(
-                        f"{what}: a brace is missing, or one too many stands before it", path=path, line=at
-                    )
-        case _:
-            pass
+    notes.lost(f"{entry} is broken: a brace, a quote or a comma is missing ({reason})", _line(block))
+    return 1
 
 
-def _record(entry: Entry, macros: Macros, above: Sequence[str], path: Path, *, number: int) -> dict[str, Any]:
-    named = _fields(entry, macros, path)
-    by_name = {one.plain: one for one in named}
-    fields: dict[str, Any] = {"id": entry.key} if entry.key else {}
-    served: dict[str, str] = {}  # field -> the key of the record that took it
+def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
+    """Note the entries that what looks like a comment holds, or a part of; the number of those not counted before.
+
+    Where a field stands outside, the entry above ended too early: it is taken from `records`, as a part of it is
+    missing. Of an entry that is `broken` nothing was read.
+    """
+    raw = str(comment.raw)
+
+    def line_at(end: int) -> int:
+        return _line(comment) + raw.count("\n", 0, end)
+
+    entries = list(_ENTRY_OUTSIDE.finditer(raw))
+    field = None if broken else _FIELD_OUTSIDE.search(raw, 0, entries[0].start() if entries else len(raw))
+    cut = records.pop() if field and records else None
+    if field:
+        entry = f"the entry {cut['id']!r}" if cut else "an entry"
+        notes.lost(
+            f"{entry} has a field outside of any entry: a brace is missing, or one too many stands before it",
+            line_at(field.end()),
+        )
+    for begun in entries:
+        notes.lost("an entry without `@` or braces, or with one too many before it", line_at(begun.end()))
+    return len(entries) + (field is not None and cut is None)
+
+
+def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key: str, number: int) -> dict[str, Any]:
+    at_name: dict[str, list[int]] = {}
+    for at, one in enumerate(named):
+        at_name.setdefault(one.plain, []).append(at)
+    fields: dict[str, Any] = {"id": key} if key else {}
+    served: dict[int, str] = {}  # place of a field -> the key of the record that took it
     for name, candidates in SOURCES.items():
-        held = [by_name[one] for one in candidates if one in by_name]
-        filled = [one for one in held if one.value.latex.strip("{} \t\n")]
+        held = [at for one in candidates for at in at_name.get(one, ())]
+        filled = [at for at in held if named[at].value.latex.strip("{} \t\n")]
         if name == "year":
-            filled.sort(key=lambda one: year_of(decode(one.value.latex)) is None)
-        for one in (filled or held)[:1]:
-            fields[name] = value_of(name, one.value.latex)
-            served[one.plain] = name
+            filled.sort(key=lambda at: year_of(decode(named[at].value.latex)) is None)
+        for at in (filled or held)[:1]:
+            fields[name] = value_of(name, named[at].value.latex)
+            served[at] = name
     begun = _BEGIN.match(str(entry.raw))
     kind = begun[1] if begun else entry.entry_type
     if not fields.get("type"):
         fields["type"] = kind
-        served = {field: key for field, key in served.items() if key != "type"}
+        served = {at: key for at, key in served.items() if key != "type"}
         type_key: str | None = "type"
     else:
         type_key = None
-    kept: dict[str, Any] = {}
-    for one in named:
-        if one.plain in DECISION_NAMES and one.value.written:
-            key = DECISION_NAMES[one.plain]
-            kept[key] = value_of(key, one.value.latex)
-            served[one.plain] = key
-        elif one.value.written and (
-            one.plain not in served or (served[one.plain] == "year" and _says_more(decode(one.value.latex)))
-        ):
-            kept[f"bib_{one.name}"] = one.value.written
-    record = assemble(fields, kept, line=_line(entry), number=number)
+    decision: dict[str, Any] = {}
+    kept: dict[str, list[str]] = {}
+    for at, one in enumerate(named):
+        own = DECISION_NAMES.get(one.plain)
+        if own is not None and own not in decision and one.value.written:
+            decision[own] = value_of(own, one.value.latex)
+            served[at] = own
+        elif one.value.written and (at not in served or (served[at] == "year" and _says_more(decode(one.value.latex)))):
+            kept.setdefault(f"bib_{one.name}", []).append(one.value.written)
+    hidden = {name: texts[0] if len(texts) == 1 else texts for name, texts in kept.items()}
+    record = assemble(fields, {**hidden, **decision}, line=_line(entry), number=number)
     source = [Field(TYPE, kind, type_key), Field(KEY, entry.key, "id" if entry.key else None)]
-    source += [Field(one.name, one.value.written, served.get(one.plain, f"_bib_{one.name}")) for one in named]
+    source += [Field(one.name, one.value.written, served.get(at, f"_bib_{one.name}")) for at, one in enumerate(named)]
     return remember(record, Format.BIBTEX, source, _layout(named, above))
 
 
@@ -190,22 +205,26 @@ def _says_more(date: str) -> bool:
     return year_of(date) is not None and not is_bare_year(date)
 
 
-def _fields(entry: Entry, macros: Macros, path: Path) -> list[_Named]:
-    named: dict[str, _Named] = {}
+@dataclass(frozen=True)
+class _Fault:
+    """What makes an entry unreadable, and its line."""
+
+    reason: str
+    line: int
+
+
+def _fields(entry: Entry, macros: Macros) -> list[_Named] | _Fault:
+    named: list[_Named] = []
     for one in entry.fields:
-        line = (one.start_line or 0) + 1
         value = macros.read(str(one.value))
         if value is None or not one.key:
-            raise InputError(
-                f"the entry {entry.key!r} is broken: a comma, a quote or a name is missing here",
-                path=path,
-                line=line,
-                field=one.key or None,
+            where = f" in the field {one.key!r}" if one.key else ""
+            return _Fault(
+                f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here",
+                (one.start_line or 0) + 1,
             )
-        if one.key.lower() in named:
-            raise InputError(f"the entry {entry.key!r} has this field twice", path=path, line=line, field=one.key)
-        named[one.key.lower()] = _Named(one.key, value)
-    return list(named.values())
+        named.append(_Named(one.key, value))
+    return named
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:

@@ -75,10 +75,13 @@ def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mappin
     for (name, key), same in groupby(
         (one for one in fields if _NAME.fullmatch(one.name)), lambda one: (one.name, one.key)
     ):
-        value = _value(name, key, list(same), record, layout, strings)
         if key == "journal" and source_format(record) is not Format.BIBTEX and entry_type in BOOK_TITLE:
             name = "booktitle"
-        lines.append(f"  {name} = {value},\n")
+        # A list under a canonical key is one value; a field that stood several times stands so again.
+        is_kept = key is None or key.startswith("_bib_")
+        for values in [[one] for one in same] if is_kept else [list(same)]:
+            value = _value(name, key, values, record, layout, strings)
+            lines.append(f"  {name} = {value},\n")
     stated = record.get("type")
     if isinstance(stated, str) and stated != entry_type and not any(one.key == "type" for one in fields):
         lines.insert(0, f"  type = {written(latex_of('type', stated), Style.BRACES)},\n")
@@ -86,7 +89,7 @@ def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mappin
         own_key = _BREAKS_A_KEY.sub("_", own_text[KEY]).strip()
     else:
         own_key = _NOT_IN_A_KEY.sub("_", str(record.get("id", "")))
-    return f"@{entry_type}{{{_different(own_key, taken)},\n{''.join(lines)}}}\n\n"
+    return f"@{entry_type}{{{different(own_key, taken)},\n{''.join(lines)}}}\n\n"
 
 
 def _value(
@@ -117,8 +120,8 @@ def _value(
     return written(latex, Style.QUOTES if is_quoted else Style.BRACES)
 
 
-def _different(key: str, taken: set[str]) -> str:
-    """A key that no entry has yet; nothing where it has none, which several may."""
+def different(key: str, taken: set[str]) -> str:
+    """A key that no entry has yet, of those `taken`; nothing where it has none, which several may."""
     free_key, number = key, 1
     while free_key and free_key in taken:
         number += 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from .columns import DECISION_COLUMNS, canonical_name, is_decision
+from .details import PREFIXES
 from .fields import FieldPlace, fields_of
 from .formula_guard import guarded
 from .recognise import Format
@@ -139,8 +140,8 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
         cells[column] = _separable(cells[column], record.get(key), SPLIT[key])
     if source_format(record) is not form:
         for name, value in record.items():
-            if name not in PLACES and not name.startswith("_"):
-                text = as_text(value)
+            if name not in PLACES and (not name.startswith("_") or name.startswith(PREFIXES)):
+                name, text = name.removeprefix("_"), as_text(value)
                 cells.setdefault(_Column.called(name), guarded(text) if is_decision(name) else text)
     if not any(cell.strip() for cell in cells.values()):  # a row without a word would be no record
         cells[_Column.called("id")] = as_text(record.get("id")).strip() or "record"

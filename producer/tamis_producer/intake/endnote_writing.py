@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from .decision import DECISION_FIELDS
+from .details import IN_ENDNOTE, PEOPLE, with_joined
 from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, with_decision
 from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
 from .fields import FieldPlace, fields_of
@@ -30,7 +31,7 @@ PLACES: Mapping[str, FieldPlace] = {
     **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
 }
 PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
-LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword"}
+LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
 
@@ -56,9 +57,9 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
 def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
     own = source_format(record) is Format.ENDNOTE_XML
     if not own:
-        record = one_line(record, ONE_LINE)
+        record = with_joined(one_line(record, ONE_LINE))
     stood = fields_of(record, Format.ENDNOTE_XML, {})
-    gained = fields_of(record, Format.ENDNOTE_XML, PLACES)[len(stood) :]
+    gained = fields_of(record, Format.ENDNOTE_XML, PLACES | IN_ENDNOTE)[len(stood) :]
     if not own:
         gained = [one for one in gained if one.key != "id" or "pmid" not in record]
     leaves = [] if own else _kind(record)

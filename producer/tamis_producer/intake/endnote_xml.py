@@ -5,9 +5,10 @@ Read without a document type, entities or network: EndNote writes none of them, 
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ _DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
 _ELEMENT = re.compile(r"<[A-Za-z]")
 _PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)
 _KIND = re.compile(r'ref-type name="([^"]*)"')
+_RECORD = re.compile(r"<record[\s>/]")
+_RECORD_END = re.compile(r"</record\s*>")
+_ENDS_LINE = re.compile(r"\s*\n")
+_LEFT_OVER = re.compile(r"<(?!/?(?:xml|records)\b|[?!])")  # between records
 _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
@@ -56,26 +61,87 @@ def read_endnote_xml(text: str, path: Path, notes: Notes | None = None) -> list[
 
     The lines that Tamis wrote into the research notes become the record's hidden decision again.
 
-    Raises `InputError` naming the line where the XML is broken, or that there is no record or a document type.
+    Where the XML is broken, each record is read for itself, and those that are broken are lost.
+
+    Raises `InputError` where no record can be read, the file has a document type, or reading is strict and one is lost.
     """
+    notes = notes or Notes(path, strict=True)
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
         raise InputError(
             "a document type (<!DOCTYPE ...>), which EndNote does not write and which is not read; remove it", path=path
         )
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, encoding="utf-8")
-    try:
-        root = etree.fromstring(without_controls(_DECLARED.sub("", text, count=1)).encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise InputError(f"the XML is broken: {error.msg}", path=path, line=error.lineno) from error
+    clean = without_controls(_DECLARED.sub("", text, count=1))
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"
-    records = [
-        _record(element, path, number=number, line_break=line_break)
-        for number, element in enumerate(root.iter("record"), 1)
-    ]
+    records: list[dict[str, Any]] = []
+    for element in _elements(clean, notes, lines_before=text.count("\n") - clean.count("\n")):
+        if any(isinstance(own.tag, str) and own.tag.startswith("{") for own in element.xml.iter()):
+            notes.lost("an element of another namespace: EndNote has none", element.line)
+        else:
+            records.append(_record(element.xml, line=element.line, number=element.number, line_break=line_break))
     if not records:
-        raise InputError("no record: EndNote writes them as <xml><records><record>", path=path)
+        raise notes.nothing_read("no record: EndNote writes them as <xml><records><record>")
     return records
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The element of a record, its line in the file and its number among the file's records."""
+
+    xml: etree._Element
+    line: int
+    number: int
+
+
+def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[_Found]:
+    try:
+        root = _parsed(text)
+    except etree.XMLSyntaxError as error:
+        broken = error
+    else:
+        for number, element in enumerate(root.iter("record"), 1):
+            yield _Found(element, lines_before + _line_of(element), number)
+        return
+    begins = [match.start() for match in _RECORD.finditer(text)]
+    if not begins:
+        notes.lost(f"the XML is broken: {broken.msg}", lines_before + (broken.lineno or 1))
+        return
+    line, number, read_to = lines_before + 1, 0, 0
+    for begin, after in pairwise([*begins, len(text)]):
+        number += _note_left_over(text[read_to:begin], notes, line)
+        line += text.count("\n", read_to, begin)
+        number += 1
+        end = match.end() if (match := _RECORD_END.search(text, begin, after)) else after
+        try:
+            element = _parsed(text[begin:end])
+        except etree.XMLSyntaxError as error:
+            notes.lost(f"the XML is broken: {error.msg}", line - 1 + (error.lineno or 1))
+        else:
+            if len(element):
+                element.tail = "\n" if _ENDS_LINE.match(text, end) else None
+                yield _Found(element, line, number)
+            else:
+                notes.lost("the XML is broken: a record with nothing in it", line)
+        line, read_to = line + text.count("\n", begin, end), end
+    _note_left_over(text[read_to:], notes, line)
+
+
+def _note_left_over(between: str, notes: Notes, line: int) -> int:
+    """Note the record that has no beginning, where one stands between two others; how many there are."""
+    if (match := _LEFT_OVER.search(between)) is None:
+        return 0
+    at = line + between.count("\n", 0, match.start())
+    notes.lost("a record without its beginning: no `<record>` stands before this", at)
+    return 1
+
+
+def _parsed(text: str) -> etree._Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, encoding="utf-8")
+    return etree.fromstring(text.encode(), parser)
+
+
+def _line_of(element: etree._Element) -> int:
+    return element.sourceline if isinstance(element.sourceline, int) else 1
 
 
 @dataclass
@@ -171,10 +237,7 @@ class _Reading:
                 self.decision = {**notes.decision, **self.decision}
 
 
-def _record(element: etree._Element, path: Path, *, number: int, line_break: str) -> dict[str, Any]:
-    line = element.sourceline if isinstance(element.sourceline, int) else 1
-    if any(isinstance(own.tag, str) and own.tag.startswith("{") for own in element.iter()):
-        raise InputError("an element of another namespace: EndNote has none", path=path, line=line)
+def _record(element: etree._Element, *, line: int, number: int, line_break: str) -> dict[str, Any]:
     reading = _Reading(list(leaves_of(element)))
     for key, names in SOURCES.items():
         reading.take_canonical(key, names)

@@ -10,11 +10,14 @@ from .delimited import read_delimited
 from .delimited_writing import write_csv, write_tsv
 from .endnote_writing import write_endnote_xml
 from .endnote_xml import read_endnote_xml
+from .enw import read_enw
 from .jsonl import read_jsonl, write_jsonl
 from .nbib import read_nbib, write_nbib
 from .notes import Notes
+from .pubmed_text import read_pubmed_text
 from .recognise import Format
 from .ris import read_ris, write_ris
+from .wos import read_wos
 
 Reader = Callable[[str, Path, Notes], list[dict[str, Any]]]
 Writer = Callable[[Iterable[Mapping[str, Any]], TextIO], None]
@@ -24,6 +27,9 @@ READERS: Mapping[Format, Reader] = {
     Format.NBIB: read_nbib,
     Format.BIBTEX: read_bibtex,
     Format.ENDNOTE_XML: read_endnote_xml,
+    Format.WOS_TAGGED: read_wos,
+    Format.ENDNOTE_TAGGED: read_enw,
+    Format.PUBMED_TEXT: read_pubmed_text,
     Format.DELIMITED: read_delimited,
     Format.JSONL: read_jsonl,
 }

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from tamis_schemas import InputError
-
+from .between import kind_between
 from .decision import is_withdrawn
+from .decode import LINE_END
 from .fields import fields_of
 from .nbib_tags import PLACES, record_of
 from .notes import Notes
@@ -21,12 +21,12 @@ from .record_type import medline_types
 from .source import Field, source_format
 
 BEGIN = "PMID"
+OWNER, WITHOUT_PMID = "OWN", "ERIC"
 INDENT = " " * 6
 WIDTH = 87  # characters without the blank at the end; where PubMed breaks its lines
 
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) {0,2}-(?:\s(.*)|$)", re.DOTALL)
 _TAG = re.compile(r"[A-Z][A-Z0-9]{1,3}")
-_LINE_END = re.compile(r"\r\n|\r|\n")
 # A piece of a value that is too long for a line: it ends with a blank, and no blank follows.
 _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 
@@ -36,17 +36,24 @@ class _Block:
     """The fields of one record: tag -> the lines of its text, in the file's order."""
 
     line: int
+    number: int  # among the file's records, from 1
     fields: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
 def read_nbib(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
-    """The records in `text`. Raises `InputError` naming the line, where text stands outside of any record."""
+    """The records in `text`; ERIC's, which begin with `OWN - ERIC`, are among them.
+
+    A record without its beginning is lost: an empty line ends the one before it. Text between records is skipped.
+
+    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    """
+    notes = notes or Notes(path, strict=True)
     records = [
-        record_of([Field(tag, _unfolded(lines)) for tag, lines in block.fields], line=block.line, number=number)
-        for number, block in enumerate(_blocks(text, path), 1)
+        record_of([Field(tag, _unfolded(lines)) for tag, lines in block.fields], line=block.line, number=block.number)
+        for block in _blocks(text, notes)
     ]
     if not records:
-        raise InputError(f"no record: none of its lines begins with `{BEGIN}- `", path=path)
+        raise notes.nothing_read(f"no record: none of its lines begins with `{BEGIN}- `")
     return records
 
 
@@ -69,28 +76,49 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         stream.write("\n")
 
 
-def _blocks(text: str, path: Path) -> Iterator[_Block]:
+def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
+    lines = [content.removeprefix("\ufeff") for content in LINE_END.split(text)]  # two exports may be one file
+    separates = not _is_spread_out(lines)
     block: _Block | None = None
-    for number, content in enumerate(_LINE_END.split(text), 1):
-        line = content.removeprefix("\ufeff")  # where two exports were put one after the other
+    begun = 0  # records, those that are lost among them
+    ended = headless = False  # an empty line came; within a record whose beginning is missing
+    for number, line in enumerate(lines, 1):
         match = _TAGGED.fullmatch(line)
-        if match and match[1] == BEGIN:
+        if match and _begins(match, block):
             if block is not None:
                 yield block
-            block = _Block(number)
-        if block is None:
-            if line.strip():
-                raise InputError(
-                    f"{line.strip()[:60]!r} stands outside of any record: a record begins with `{BEGIN}- `",
-                    path=path,
-                    line=number,
-                )
-        elif match:
+            begun, ended, headless = begun + 1, False, False
+            block = _Block(number, begun, [(match[1], [match[2] or ""])])
+        elif match and block is not None and not ended:
             block.fields.append((match[1], [match[2] or ""]))
-        elif line.strip() or line.startswith(INDENT):
+        elif match and not headless:
+            if block is not None:
+                yield block
+            block, headless = None, True
+            notes.lost(f"a record without its beginning: no `{BEGIN}- ` stands before this line", number)
+            begun += 1
+        elif not line.strip() and not line.startswith(INDENT):
+            ended, headless = separates, headless and not separates
+        elif block is not None and (not ended or line.startswith(INDENT)):
             block.fields[-1][1].append(line)
+        elif line.strip() and not headless:
+            notes.skipped(kind_between(line), number)
     if block is not None:
         yield block
+
+
+def _begins(tagged: re.Match[str], block: _Block | None) -> bool:
+    """True for the tag that begins a record: ERIC, which has no PubMed id, begins with itself as the owner."""
+    if tagged[1] == OWNER:
+        only_a_pmid = block is not None and [tag for tag, _ in block.fields] == [BEGIN]  # as `write_nbib` puts it first
+        return (tagged[2] or "").strip() == WITHOUT_PMID and not only_a_pmid
+    return tagged[1] == BEGIN
+
+
+def _is_spread_out(lines: Sequence[str]) -> bool:
+    """True where empty lines stand between lines, and not between records."""
+    tagged = [at for at, line in enumerate(lines) if _TAGGED.fullmatch(line)]
+    return sum(at > 0 and not lines[at - 1].strip() for at in tagged) * 2 > len(tagged)
 
 
 def _unfolded(lines: Sequence[str]) -> str:
@@ -108,7 +136,7 @@ def _unfolded(lines: Sequence[str]) -> str:
 
 def _folded(tag: str, text: str) -> Iterator[str]:
     """The lines of a field; `_unfolded` gives `text` back."""
-    first, *others = _LINE_END.split(text)
+    first, *others = LINE_END.split(text)
     start, *rest = _pieces(first) or [""]
     yield f"{tag:<4}- {start}"
     yield from [INDENT + piece for piece in rest]

@@ -25,6 +25,10 @@ KEYWORD_TAGS = ("MH", "OT")  # subject headings, then the authors' own
 TYPE = "PT"  # one publication type each
 DOI_TAGS = ("LID", "AID")
 DOI = re.compile(r"(10\.\S+)\s*\[doi\]", re.IGNORECASE)
+# ERIC has addresses there: of the DOI, or its own.
+DOI_ADDRESS = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\S+)", re.IGNORECASE)
+ADDRESS = re.compile(r"(https?://\S+)", re.IGNORECASE)
+ACCESSION = "OID"  # ERIC's number
 TRIAL_TAG = "SI"
 TRIAL = re.compile(r"ClinicalTrials\.gov/(NCT\d+)", re.IGNORECASE)
 NOTES: Mapping[str, FieldPlace] = {
@@ -58,8 +62,11 @@ def record_of(fields: Sequence[Field], *, line: int, number: int) -> dict[str, A
     reading.take_all("keywords", KEYWORD_TAGS)
     reading.take_types()
     reading.take_pattern("doi", DOI_TAGS, DOI)
+    if "doi" not in reading.canonical:
+        reading.take_pattern("doi", DOI_TAGS, DOI_ADDRESS)
+    reading.take_pattern("url", DOI_TAGS, ADDRESS)
     reading.take_pattern("nct_id", (TRIAL_TAG,), TRIAL)
-    accession = reading.take_notes()
+    accession = reading.take_notes() or reading.take_accession()
     record = assemble(
         reading.canonical, {**reading.kept(), **reading.decision}, accession=accession, line=line, number=number
     )
@@ -109,7 +116,7 @@ class _Reading:
     def take_pattern(self, name: str, tags: Sequence[str], pattern: re.Pattern[str]) -> None:
         """The first value that a tag of these has in this form, and every repetition of it."""
         for at in (at for tag in tags for at in self.by_tag.get(tag, ())):
-            match = pattern.fullmatch(self.texts[at])
+            match = pattern.fullmatch(self.texts[at]) if at not in self.key_of else None
             if match and self.canonical.setdefault(name, match[1]) == match[1]:
                 self.key_of[at] = name
 
@@ -131,6 +138,13 @@ class _Reading:
                 self.canonical[key] = value.strip()
             self.key_of[at] = key
         return accession
+
+    def take_accession(self) -> str | None:
+        at = next(iter(self.by_tag.get(ACCESSION, ())), None)
+        if at is None or not self.canonical.keys().isdisjoint(("pmid", "nct_id")):
+            return None
+        self.key_of[at] = "id"
+        return self.texts[at]
 
     def kept(self) -> dict[str, Any]:
         """Return the texts without a canonical name or room there, by tag; each field in them finds its text there."""

@@ -42,11 +42,25 @@ class Notes:
         first, n = self._skipped.get(what, (line, 0))
         self._skipped[what] = (first, n + 1)
 
+    def malformed(self, what: str, line: int) -> None:
+        """Count what is broken and is no record, as `skipped` does. Raises `InputError` where reading is strict."""
+        if self._strict:
+            raise InputError(what, path=self.path, line=line)
+        self.skipped(what, line)
+
     def lost(self, reason: str, line: int) -> None:
         """Note a record that cannot be read. Raises `InputError` where reading is strict."""
         if self._strict:
             raise InputError(reason, path=self.path, line=line)
         self._lost.append(Note(NoteKind.LOST, line, reason))
+
+    def nothing_read(self, wanting: str) -> InputError:
+        """The error of a file without a record that can be read: the first record's fault, else what is `wanting`."""
+        if not self._lost:
+            return InputError(wanting, path=self.path)
+        first, n = self._lost[0], len(self._lost)
+        reason = first.text if n == 1 else f"{first.text}; none of its {n:,} records can be read"
+        return InputError(reason, path=self.path, line=first.line)
 
     @property
     def taken(self) -> tuple[Note, ...]:

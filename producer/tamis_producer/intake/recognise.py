@@ -19,8 +19,9 @@ class Format(StrEnum):
     JSON_ARRAY = "a JSON array"
     XML = "XML"
     HTML = "a web page (HTML)"
-    ENDNOTE_TAGGED = "EndNote's tagged format (.enw)"
-    WOS_TAGGED = "the plain-text format of Web of Science"
+    ENDNOTE_TAGGED = "EndNote tagged"
+    WOS_TAGGED = "Web of Science tagged"
+    PUBMED_TEXT = "PubMed text"
 
 
 WRITABLE = (
@@ -50,8 +51,16 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.ENDNOTE_XML, re.compile(r"\s*(?:<[?!][^<]*>\s*)*<xml>\s*<records[\s/>]", re.IGNORECASE)),
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
     (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
-    (Format.ENDNOTE_TAGGED, re.compile(r"\s*%0 ")),
+    (Format.ENDNOTE_TAGGED, re.compile(r"\s*%(?:0[ \t]|[A-Z][ \t][^\r\n]*[\r\n]+%[0-9A-Z@?!+][ \t])")),
     (Format.WOS_TAGGED, re.compile(r"\s*(?:FN [^\r\n]*\s+VR |PT [A-Z]\s)")),
+    (
+        Format.PUBMED_TEXT,
+        re.compile(
+            r"\s*\d+\. \S[^\r\n]*(?:[\r\n](?s:.*[\r\n])?PMID: \d"
+            # Hundreds of authors may stand before the first id: a journal and a year, then a paragraph's end.
+            r"|\. (?:1[89]|20)\d\d\b[^\r\n]*(?:\r\n|\r|\n)(?:\S[^\r\n]*(?:\r\n|\r|\n)){0,2}(?:\r\n|\r|\n)\S)"
+        ),
+    ),
 )
 # How a record begins. Text may stand before the first one (comments, numbering, a line of the program's own), and the
 # beginning of another format may stand within a record: the first beginning decides.
@@ -60,16 +69,22 @@ BEGINNINGS = re.compile(
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
     r"|(?P<RIS>TY {1,2}-(?:\s|$))"
     r"|(?P<BIBTEX>@[A-Za-z]+\s*[{(])"
+    r"|(?P<WOS>PT [A-Z](?:\r\n|\r|\n)[A-Z][A-Z0-9] )"
+    r"|(?P<ENW>%0 [A-Z])"
     # A file that lost its first lines still has tags: better the readers of these say so than that of CSV.
     r"|(?P<HEADLESS_NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
-    r"|(?P<HEADLESS_RIS>[A-Z][A-Z0-9]  - ))"
+    r"|(?P<HEADLESS_RIS>[A-Z][A-Z0-9]  - )"
+    r"|(?P<HEADLESS_PUBMED>(?:DOI: 10\.\S+|PMCID: PMC\d+)\s+PMC?ID: ))"
 )
 FORMAT_OF_BEGINNING = {
     "NBIB": Format.NBIB,
     "RIS": Format.RIS,
     "BIBTEX": Format.BIBTEX,
+    "WOS": Format.WOS_TAGGED,
+    "ENW": Format.ENDNOTE_TAGGED,
     "HEADLESS_NBIB": Format.NBIB,
     "HEADLESS_RIS": Format.RIS,
+    "HEADLESS_PUBMED": Format.PUBMED_TEXT,
 }
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from tamis_schemas import InputError
-
+from .between import kind_between
 from .decision import is_withdrawn
+from .decode import LINE_END
+from .details import IN_RIS, other_fields
 from .fields import fields_of
 from .notes import Notes
 from .recognise import Format
@@ -27,7 +28,6 @@ _ENDS = frozenset(("TY", "ER"))  # what begins and ends a record
 _TAG = re.compile(r"[A-Z][A-Z0-9]")
 _TAGGED = re.compile(r"([A-Z][A-Z0-9])( {1,2})-(?:\s(.*)|$)", re.DOTALL)
 _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
-_NUMBERING = re.compile(r"\s*\d+\.\s*")  # some programs number the records: "1." on a line of its own
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,19 @@ class _Block:
     """The fields of one record as they stand in the file, without `ER`."""
 
     line: int
+    number: int  # among the file's records, from 1
     fields: list[Tagged] = field(default_factory=list)
 
 
 def read_ris(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
-    """The records in `text`.
+    """The records in `text`. One without its beginning or its end is lost; text between records is skipped.
 
-    Raises `InputError` naming the line where a record has no end, or text stands outside of any record.
+    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    records = [
-        record_of(block.fields, line=block.line, number=number) for number, block in enumerate(_blocks(text, path), 1)
-    ]
+    notes = notes or Notes(path, strict=True)
+    records = [record_of(block.fields, line=block.line, number=block.number) for block in _blocks(text, notes)]
     if not records:
-        raise InputError("no record: none of its lines begins with `TY  - `", path=path)
+        raise notes.nothing_read("no record: none of its lines begins with `TY  - `")
     return records
 
 
@@ -55,7 +55,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. What comes from RIS keeps its tags; else `id`, canonical fields and decision get theirs.
 
     Line ends within a value become line feeds; in a name, a keyword or an address a line break becomes a blank, since
-    there it separates values. Other hidden fields of a record that does not come from RIS have no tag: left out.
+    there it separates values. What a format that is only read calls details has its tags; other hidden fields of a
+    record that does not come from RIS have none: left out.
     """
     for record in records:
         for tag, text in _written(record):
@@ -68,7 +69,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tidy = one_line(record, ("authors", "keywords", "url"))
-    fields = [field for field in fields_of(tidy, Format.RIS, PLACES) if not is_withdrawn(field)]
+    fields = [field for field in fields_of(tidy, Format.RIS, PLACES | IN_RIS) if not is_withdrawn(field)]
+    fields += other_fields(record)
     kind, stated = kind_of(record.get("type")), record.get("type")
     own = next((field.text for field in fields if field.name == "TY"), None)
     yield "TY", kind.ris if own is None else own
@@ -78,32 +80,32 @@ def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((field.name, field.text) for field in fields if _TAG.fullmatch(field.name) and field.name not in _ENDS)
 
 
-def _blocks(text: str, path: Path) -> Iterator[_Block]:
-    # One blank before the dash instead of two: only where the file writes its record starts that way, since
-    # "US - based" may begin a line of an abstract.
-    start = re.search(r"^\ufeff?TY( {1,2})-", text, re.MULTILINE)
-    gap = start[1] if start else "  "
+def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
+    first = re.search(r"^\ufeff?TY( {1,2})-", text, re.MULTILINE)
+    # One blank before the dash instead of two: only where the record's start is written that way, since "US - based"
+    # may begin a line of an abstract.
+    gap = first[1] if first else "  "
     block: _Block | None = None
+    begun = 0  # records, those that are lost among them
+    headless = False  # within a record whose beginning is missing
     empty = 0  # lines since the last that said something: they belong to the value if it goes on after them
-    for number, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+    for number, content in enumerate(LINE_END.split(text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
         match = _TAGGED.fullmatch(line)
-        tag = match[1] if match and match[2] == gap else None
-        if tag == "TY":
+        tag = match[1] if match and (match[2] == gap or (block is None and match[1] == "TY")) else None
+        if tag == "TY" and match:
             if block is not None:
-                raise InputError(
-                    f"a record begins here, but the one that began in line {block.line} has no `ER  - ` yet",
-                    path=path,
-                    line=number,
-                )
-            block = _Block(number)
+                notes.lost(f"a record without its end: no `ER  - ` before the next one, in line {number}", block.line)
+            begun, gap, headless = begun + 1, match[2], False
+            block = _Block(number, begun)
         elif block is None:
-            if line.strip() and not _NUMBERING.fullmatch(line):
-                raise InputError(
-                    f"{line.strip()[:60]!r} stands outside of any record: a record begins with `TY  - `",
-                    path=path,
-                    line=number,
-                )
+            if tag is not None and tag != "ER" and not headless:
+                notes.lost("a record without its beginning: no `TY  - ` stands before this line", number)
+                begun, headless = begun + 1, True
+            elif tag == "ER" and headless:
+                headless = False
+            elif line.strip() and not headless:
+                notes.skipped(kind_between(line), number)
             continue
         if tag == "ER":
             yield block
@@ -117,8 +119,4 @@ def _blocks(text: str, path: Path) -> Iterator[_Block]:
             block.fields[-1].lines.extend([*[""] * empty, line.removeprefix(INDENT)])
         empty = 0
     if block is not None:
-        raise InputError(
-            f"the file ends before the record that began in line {block.line} does (no `ER  - `): is it cut off?",
-            path=path,
-            line=block.line,
-        )
+        notes.lost("a record without its end: the file ends before it does (no `ER  - `); is it cut off?", block.line)

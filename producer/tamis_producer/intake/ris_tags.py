@@ -19,7 +19,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "year": ("PY", "Y1", "DA"),
     "journal": ("JF", "T2", "JO", "JA", "J1", "J2"),
     "keywords": ("KW",),
-    "type": ("M3", "TY"),  # "Review" says more than "JOUR"
+    "type": ("PT", "M3", "TY"),  # "Review" says more than "JOUR"; where Ovid has a `PT`, `M3` is a classification
     "language": ("LA",),
     "doi": ("DO", "DI"),
     "url": ("UR",),
@@ -29,6 +29,7 @@ ACCESSIONS = ("AN", "ID")
 # Embase has no tag for them: it puts the PubMed id and its own number into custom fields. So does Scopus.
 EMBASE_PMID, EMBASE_ACCESSION = "C5", "U2"
 SCOPUS_PMID = "C2"
+COCHRANE_PMID = "C3"  # `PUBMED 21314913,EMBASE 361584103`
 VALUE_A_LINE = frozenset(("KW", "AU", "A1", "DB", "UR"))  # EndNote writes the tag once and a value a line
 NOTE = "N1"
 NOTES: Mapping[str, FieldPlace] = {
@@ -51,6 +52,7 @@ PLACES: Mapping[str, FieldPlace] = {
     **NOTES,
 }
 
+_COCHRANE_PMID = re.compile(r"PUBMED (\d+)(?:,.*)?")
 _PMID_NOTE = re.compile(r"^PMID: *(\d+)\s*$", re.MULTILINE)
 
 
@@ -93,6 +95,7 @@ def record_of(tagged: Sequence[Tagged], *, line: int, number: int) -> dict[str, 
         if database in databases and reading.first(tag).isdigit():
             reading.take("pmid", tag)
             break
+    reading.take_cochrane_pmid()
     reading.take_notes(tagged)
     accession = None
     if fields.keys().isdisjoint(("pmid", "nct_id")):
@@ -150,6 +153,14 @@ class _Reading:
         accession = self.tags[tag].pop(0)
         self.key_of[accession.at] = "id"
         return accession.text
+
+    def take_cochrane_pmid(self) -> None:
+        """Read the PubMed id where Cochrane has it; the field says more, and is kept as well where it does."""
+        match = _COCHRANE_PMID.fullmatch(self.first(COCHRANE_PMID))
+        if match and "pmid" not in self.fields:
+            self.fields["pmid"] = match[1]
+            if match.end(1) == match.end():
+                self.key_of[self.tags[COCHRANE_PMID].pop(0).at] = "pmid"
 
     def take_notes(self, tagged: Sequence[Tagged]) -> None:
         """Read the notes that hold a decision, or an id for which RIS has no tag."""

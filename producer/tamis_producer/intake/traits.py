@@ -59,9 +59,23 @@ _JOURNAL_FIELDS = (
     "_ris_JI",
     "_ris_NL",
     "_nbib_TA",
+    "_wos_JI",
+    "_wos_J9",
     "_Abbreviated Source Title",
 )
-_ISSN_FIELDS = ("issn", "_issn", "_ISSN", "_ris_SN", "_nbib_IS", "_isbn", "_eISSN")
+_ISSN_FIELDS = (
+    "issn",
+    "_issn",
+    "_ISSN",
+    "_ris_SN",
+    "_nbib_IS",
+    "_nbib_ISSN",
+    "_wos_SN",
+    "_wos_EI",
+    "_enw_@",
+    "_isbn",
+    "_eISSN",
+)
 _MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
 _MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))

@@ -12,6 +12,7 @@ from stage.hostile import TEXT, without_source
 from tamis_producer.intake.endnote_notes import taken_apart, with_decision
 from tamis_producer.intake.endnote_writing import write_endnote_xml
 from tamis_producer.intake.endnote_xml import read_endnote_xml
+from tamis_producer.intake.notes import NoteKind, Notes
 from tamis_schemas import InputError
 from tamis_schemas.records.item import shown_fields
 
@@ -227,3 +228,31 @@ def test_control_characters_are_blanks_as_no_xml_can_hold_them() -> None:
 def test_what_is_no_endnote_xml_is_an_error(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read(text)
+
+
+A, B, C = (f"<record><titles><title>{name}</title></titles>\n<abstract>x</abstract></record>\n" for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("damaged", "line"),
+    [
+        (B.replace("</title>", ""), 4),
+        (B.replace("</record>", ""), 6),
+        (B.replace("<record>", "<recard>"), 4),
+        (B.replace("<record>", ""), 4),
+        (B.replace("x</", "x & y</"), 5),
+        (B.replace("<abstract>", "<a:abstract xmlns:a='b'>").replace("</abstract>", "</a:abstract>"), 4),
+    ],
+)
+def test_a_broken_record_costs_no_other(damaged: str, line: int) -> None:
+    notes = Notes(PATH)
+    records = read_endnote_xml(f"<xml><records>\n{A}{damaged}{C}</records></xml>", PATH, notes)
+    whole = read(f"<xml><records>\n{A}{B}{C}</records></xml>")
+    assert records == [whole[0], whole[2]]
+    assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, line)]
+
+
+def test_a_file_that_is_cut_off_loses_its_last_record_alone() -> None:
+    notes = Notes(PATH)
+    assert [own["title"] for own in read_endnote_xml(f"<xml><records>\n{A}{B}"[:-12], PATH, notes)] == ["a"]
+    assert [note.line for note in notes.taken] == [5]

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tamis_producer.intake import read_records
 from tamis_producer.intake.nbib import WIDTH, read_nbib, write_nbib
+from tamis_producer.intake.notes import NoteKind, Notes
 from tamis_schemas import InputError
 
 PATH = Path("export.nbib")
@@ -138,11 +140,94 @@ def test_a_trial_number_and_a_doi_are_told_from_other_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Exported today\nPMID- 1\n", r"export\.nbib:1: 'Exported today' stands outside"),
-        ("\nTI  - lost\nPMID- 1\n", r"export\.nbib:2: 'TI  - lost' stands outside"),
+        ("\nTI  - lost\nPMID- 1\n", r"export\.nbib:2: a record without its beginning"),
+        ("PMID- 1\nTI  - a\n\nOWN - NLM\nTI  - lost\n", r"export\.nbib:4: a record without its beginning"),
         ("\n\n", "no record"),
+        ("Exported today\n", "no record"),
     ],
 )
-def test_a_fault_is_an_error_naming_its_line(text: str, said: str) -> None:
+def test_a_fault_is_an_error_naming_its_line_where_reading_is_strict(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_nbib(text, PATH)
+
+
+A, B, C = (f"PMID- {at}\nOWN - NLM\nTI  - {at}\nAB  - one \n      two\n\n" for at in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "damaged", [B.replace("PMID-", "PMIX-"), B.replace("PMID-", "pmid:"), B.removeprefix("PMID- 2\n")]
+)
+def test_a_broken_record_costs_no_other(damaged: str) -> None:
+    notes = Notes(PATH)
+    records = read_nbib(A + damaged + C, PATH, notes)
+    whole = read_nbib(A + B + C, PATH)
+    assert [_without_line(record) for record in records] == [_without_line(whole[at]) for at in (0, 2)]
+    assert [(note.kind, note.line) for note in notes.taken if note.kind is NoteKind.LOST] in (
+        [(NoteKind.LOST, 7)],
+        [(NoteKind.LOST, 8)],  # a line that looks like no tag is text
+    )
+
+
+def _without_line(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "_line"}
+
+
+def test_text_between_records_is_skipped_and_an_empty_line_within_a_value_is_none() -> None:
+    notes = Notes(PATH, strict=True)
+    records = read_nbib(f"Exported today\n{A}2.\n{B}      three\n", PATH, notes)
+    assert [record["abstract"] for record in records] == ["one two", "one two three"]
+    assert [(note.text, note.line) for note in notes.taken] == [
+        ("line of text outside of any record", 1),
+        ("record number", 8),
+    ]
+
+
+def test_empty_lines_between_all_lines_separate_nothing() -> None:
+    spread = "\n\n".join((A + B).splitlines())
+    assert [record["title"] for record in read_nbib(spread, PATH)] == ["1", "2"]
+
+
+ERIC = """\
+OWN - ERIC
+TI  - Walking to School
+AU  - Rossi, Ada
+JT  - Journal of Schools
+OID - EJ100001
+DP  - 2015
+LID - http://dx.doi.org/10.1000/school.1
+AID - http://eric.example/?id=EJ100001
+OT  - Exercise
+OT  - Schools
+AB  - Children walk.
+ISSN- ISSN-1234-5678
+PT  - Journal Articles
+
+OWN - ERIC
+TI  - Second
+OID - ED2
+
+"""
+
+
+def test_eric_which_has_no_pubmed_id_begins_its_records_with_the_owner(tmp_path: Path) -> None:
+    path = tmp_path / "eric.txt"
+    path.write_text(ERIC)
+    first, second = read_records(path)
+    assert (first["id"], first["title"], first["year"], first["doi"]) == (
+        "EJ100001",
+        "Walking to School",
+        2015,
+        "10.1000/school.1",
+    )
+    assert (first["journal"], first["keywords"], first["type"]) == (
+        "Journal of Schools",
+        ["Exercise", "Schools"],
+        "Journal Articles",
+    )
+    assert (first["url"], first["_nbib_ISSN"]) == ("http://eric.example/?id=EJ100001", "ISSN-1234-5678")
+    assert (second["id"], second["_line"]) == ("ED2", 15)
+    again = _read(_written([{**first, "pmid": "7"}, second]))
+    assert [(one["title"], one.get("pmid"), one.get("doi")) for one in again] == [
+        ("Walking to School", "7", "10.1000/school.1"),
+        ("Second", None, None),
+    ]

@@ -38,6 +38,17 @@ from tamis_schemas import InputError
         ("<!DOCTYPE html><title>Log in</title>", Format.HTML),
         ("%0 Journal Article\n%T a\n", Format.ENDNOTE_TAGGED),
         ("FN Clarivate Analytics Web of Science\nVR 1.0\nPT J\n", Format.WOS_TAGGED),
+        ("\n\ufeffPT J\nAU Rossi, A\n", Format.WOS_TAGGED),
+        ("Exported today\nPT J\nAU Rossi, A\n", Format.WOS_TAGGED),
+        ("Exported today\n%0 Journal Article\n", Format.ENDNOTE_TAGGED),
+        ("%A Rossi, A\n%T a\n", Format.ENDNOTE_TAGGED),
+        ("%A comment\n@article{a, title={b}}", Format.BIBTEX),
+        ("1. J Walks. 2021;3(2):1.\n\nWalking.\n\nRossi A.\n\nPMID: 1\n", Format.PUBMED_TEXT),
+        (f"1. J Walks. 2021;3(2):1.\n\nWalking.\n\n{'Rossi A, ' * 3000}", Format.PUBMED_TEXT),
+        ("Walking.\n\nRossi A.\n\nDOI: 10.1000/a\nPMID: 1\n", Format.PUBMED_TEXT),
+        ("1. Rossi A. Walking. 2021\n2. Ekholm B. Running. 2020\n", Format.DELIMITED),
+        ("6. \nTY  - JOUR\nN1  - PMID: 5\n", Format.RIS),
+        ("id,title\n1. a,b\nPMID: 5,c\n", Format.DELIMITED),
         ("PT\tAU\tTI\n", Format.DELIMITED),
         ("title,abstract\n", Format.DELIMITED),
         ("anything else", Format.DELIMITED),
@@ -50,9 +61,11 @@ def test_the_format_is_known_by_its_content(text: str, expected: Format) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<PubmedArticleSet/>", "this is XML, which cannot be read; what can be read is RIS, NBIB, .*JSONL"),
+        (
+            "<PubmedArticleSet/>",
+            "this is XML, which cannot be read; what can be read is RIS, NBIB, .*PubMed text, .*JSONL",
+        ),
         ("<!DOCTYPE html><title>Log in</title>", r"a web page \(HTML\)"),
-        ("%0 Journal Article\n%T a\n", r"EndNote's tagged format \(\.enw\)"),
         ('[{"id": 1}]', "one object a line"),
     ],
 )

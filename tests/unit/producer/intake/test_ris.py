@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tamis_producer.intake.notes import NoteKind, Notes
 from tamis_producer.intake.ris import read_ris
 from tamis_schemas import InputError
 
@@ -140,14 +141,72 @@ def test_a_line_separator_within_a_text_is_not_a_line_end() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("TY  - JOUR\nTI  - a\nTY  - JOUR\nER  - \n", r"export\.ris:3: .* line 1 has no `ER  - ` yet"),
-        ("TY  - JOUR\nER  - \n\nTY  - JOUR\nTI  - a\n", r"export\.ris:4: the file ends .* cut off\?"),
-        ("Exported today\nTY  - JOUR\nER  - \n", r"export\.ris:1: 'Exported today' stands outside"),
-        ("TY  - JOUR\nER  - \nTI  - lost\n", r"export\.ris:3: 'TI  - lost' stands outside"),
-        ("TI  - a\nER  - \n", r"export\.ris:1: .* stands outside"),
+        ("TY  - JOUR\nTI  - a\nTY  - JOUR\nER  - \n", r"export\.ris:1: a record without its end: .* line 3"),
+        ("TY  - JOUR\nER  - \n\nTY  - JOUR\nTI  - a\n", r"export\.ris:4: .* the file ends .* cut off\?"),
+        ("TY  - JOUR\nER  - \nTI  - lost\n", r"export\.ris:3: a record without its beginning"),
+        ("TI  - a\nER  - \n", r"export\.ris:1: a record without its beginning"),
         ("\n\n", "no record"),
+        ("Exported today\n", "no record"),
     ],
 )
-def test_a_fault_is_an_error_naming_its_line(text: str, said: str) -> None:
+def test_a_fault_is_an_error_naming_its_line_where_reading_is_strict(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_ris(text, PATH)
+
+
+def test_what_programs_set_between_records_is_skipped_and_counted_even_where_reading_is_strict() -> None:
+    text = (
+        "\ufeffExported today\n\nRecord #1 of 2\nProvider: A Library\nContent: text/plain\n\nTY  -  JOUR\nTI  -  a\n"
+        "ER  -  \n\n \nRecord #2 of 2\nTY  -  JOUR\nTI  -  b\nER  -  \nhttps://library.example/a?b=c\n<3>\nER  - \n"
+    )
+    notes = Notes(PATH, strict=True)
+    assert [record["title"] for record in read_ris(text, PATH, notes)] == ["a", "b"]
+    assert [(note.text, note.line, note.n) for note in notes.taken] == [
+        ("line of text outside of any record", 1, 2),
+        ("record number", 3, 3),
+        ("`Provider:` line", 4, 1),
+        ("`Content:` line", 5, 1),
+        ("link", 16, 1),
+    ]
+    assert {note.kind for note in notes.taken} == {NoteKind.SKIPPED}
+
+
+A, B, C = (f"TY  - JOUR\nTI  - {name}\nAB  - one\ntwo\nER  - \n" for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("damaged", "lost_at"),
+    [
+        (B.removesuffix("ER  - \n"), 6),  # no end
+        (B.replace("TY  -", "TX  -"), 6),  # no beginning
+        (B.replace("TY  - JOUR\n", ""), 6),
+        (
+            "TY  - JOUR\nTI  - b\nAB  - one\nER  - \nPY  - 2020\nER  - \n",
+            10,
+        ),  # two ends: what follows the first is none's
+    ],
+)
+def test_a_broken_record_costs_no_other(damaged: str, lost_at: int) -> None:
+    notes = Notes(PATH)
+    records = read_ris(A + damaged + C, PATH, notes)
+    assert [record["title"] for record in records if record["title"] != "b"] == ["a", "c"]
+    assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, lost_at)]
+    # Records are numbered as they stand in the file: the id of one does not depend on another's fault.
+    assert records[-1]["id"] == "record-3" or len(records) == 3
+
+
+def test_a_second_export_with_other_blanks_around_the_dash_is_read_as_well() -> None:
+    text = A + "TY - JOUR\nTI - b\nER - \n" + C
+    assert [record["title"] for record in read_ris(text, PATH)] == ["a", "b", "c"]
+
+
+def test_the_pubmed_id_and_the_type_stand_where_cochrane_and_ovid_have_them() -> None:
+    one, two, three = read_ris(
+        "TY  -  JOUR\nAN  -  CN-1\nC3  -  PUBMED 123\nM3  -  Journal article\nER  -  \n"
+        "TY  -  JOUR\nAN  -  CN-2\nC3  -  PUBMED 124,EMBASE 9\nER  -  \n"
+        "TY  - JOUR\nM3  - Therapy [1]\nPT  - Journal Article\nC3  - A University\nER  - \n",
+        PATH,
+    )
+    assert (one["pmid"], one["id"], one["_ris_AN"], "_ris_C3" in one) == ("123", "123", "CN-1", False)
+    assert (two["pmid"], two["_ris_C3"]) == ("124", "PUBMED 124,EMBASE 9")
+    assert (three["type"], three["_ris_M3"], three["_ris_C3"]) == ("Journal Article", "Therapy [1]", "A University")

@@ -1,0 +1,119 @@
+"""The details of a citation, from formats that are only read: what RIS and EndNote XML call them.
+
+Records keep them under names of their format (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) have room for
+all of these under their own names; RIS also takes every other tag of Web of Science, whose own RIS has them as well.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .fields import FieldPlace
+from .source import Field, as_text
+
+PREFIXES = ("_wos_", "_enw_", "_pubmed_")  # of formats that are only read
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A detail: its tag in RIS, its element in EndNote XML, and the names under which records keep it."""
+
+    ris: str
+    endnote: str | None
+    names: tuple[str, ...]
+    before: str = ""  # in a note, which may hold anything
+
+
+DETAILS: tuple[Detail, ...] = (
+    Detail("VL", "volume", ("_wos_VL", "_enw_V", "_pubmed_volume")),
+    Detail("IS", "number", ("_wos_IS", "_enw_N", "_pubmed_issue")),
+    Detail("SP", "pages", ("_wos_BP", "_enw_P", "_pubmed_pages")),
+    Detail("EP", "pages", ("_wos_EP",), "-"),  # EndNote has the first and the last page in one element
+    Detail("C7", None, ("_wos_AR",)),
+    Detail("DA", "dates/pub-dates/date", ("_wos_PD", "_enw_8", "_pubmed_date")),
+    Detail("PY", None, ("_enw_D",)),
+    Detail("JA", "periodical/abbr-1", ("_wos_JI",)),
+    Detail("J2", None, ("_wos_J9", "_enw_O")),
+    Detail("T2", "titles/secondary-title", ("_enw_B",)),
+    Detail("T3", "titles/tertiary-title", ("_wos_SE", "_enw_S")),
+    Detail("ST", "titles/short-title", ("_enw_!",)),
+    Detail("TT", "titles/translated-title", ("_enw_Q",)),
+    Detail("SN", "isbn", ("_wos_SN", "_enw_@")),
+    Detail("SN", None, ("_wos_EI", "_wos_BN")),
+    Detail("PB", "publisher", ("_wos_PU", "_enw_I")),
+    Detail("CY", "pub-location", ("_wos_PI", "_enw_C")),
+    Detail("AD", "auth-address", ("_wos_C1", "_enw_+", "_pubmed_affiliations")),
+    Detail("A2", "contributors/secondary-authors/author", ("_wos_BE", "_wos_ED", "_enw_E")),
+    Detail("A3", "contributors/tertiary-authors/author", ("_enw_Y",)),
+    Detail("A4", "contributors/subsidiary-authors/author", ("_enw_?",)),
+    Detail("KW", None, ("_wos_ID",)),
+    Detail("ET", "edition", ("_enw_7",)),
+    Detail("M3", None, ("_enw_9",)),
+    Detail("AN", None, ("_wos_UT", "_enw_M")),
+    Detail("CN", "call-num", ("_enw_L",)),
+    Detail("LB", "label", ("_enw_F",)),
+    Detail("DB", "remote-database-name", ("_enw_~",)),
+    Detail("DP", "remote-database-provider", ("_enw_W",)),
+    Detail("SE", "section", ("_enw_&",)),
+    Detail("OP", "orig-pub", ("_enw_(",)),
+    Detail("RP", "reprint-edition", ("_enw_)",)),
+    Detail("RI", "reviewed-item", ("_enw_*",)),
+    Detail("CA", "caption", ("_enw_^",)),
+    Detail("RN", None, ("_enw_<",)),
+    Detail("L1", None, ("_enw_>",)),
+    Detail("Y2", "access-date", ("_enw_[",)),
+    Detail("NV", "num-vols", ("_enw_6",)),
+    Detail("TA", "translated-author", ("_enw_H",)),
+    *(Detail(f"C{number}", f"custom{number}", (f"_enw_{number}",)) for number in range(1, 5)),
+    Detail("C5", "custom5", ("_enw_#",)),
+    Detail("C6", "custom6", ("_enw_$",)),
+    Detail("C7", "custom7", ("_enw_]",)),
+    Detail("UR", None, ("_enw_U",)),
+    Detail("N1", "notes", ("_enw_Z",)),
+    Detail("C2", "custom2", ("_pubmed_pmcid",)),
+    Detail("N2", None, ("_pubmed_other_abstract",)),
+    Detail("N1", None, ("_pubmed_citation",), "Citation: "),
+    Detail("N1", None, ("_pubmed_copyright",), "Copyright: "),
+    Detail("N1", None, ("_pubmed_conflict_of_interest",), "Conflict of interest statement: "),
+    Detail("N1", None, ("_pubmed_collaborators",), "Collaborators: "),
+    Detail("N1", None, ("_pubmed_related",), "Related: "),
+    Detail("N1", None, ("_pubmed_notice",), "Notice: "),
+    Detail("N1", None, ("_pubmed_language_note",), "Language: "),
+)
+IN_RIS: Mapping[str, FieldPlace] = {
+    name: FieldPlace(detail.ris, detail.before if detail.ris == "N1" else "")
+    for detail in DETAILS
+    for name in detail.names
+}
+IN_ENDNOTE: Mapping[str, FieldPlace] = {
+    name: FieldPlace(f"{detail.endnote}/~", detail.before)
+    for detail in DETAILS
+    if detail.endnote is not None
+    for name in detail.names
+}
+# Names of people, each of which is an element of its own in EndNote XML.
+PEOPLE: Mapping[str, str] = {name: "author" for name, place in IN_ENDNOTE.items() if "/author/" in place.name}
+
+_WOS = re.compile(r"_wos_([A-Z][A-Z0-9])")
+# Tags of Web of Science that mean something else in RIS, or nothing of the record.
+_NOT_IN_RIS = frozenset(("PT", "DA", "CT", "ID", "TY", "ER", "T2", "SP", "AN", "BT", "DB"))
+
+
+def other_fields(record: Mapping[str, Any]) -> Iterator[Field]:
+    """Yield the fields of Web of Science without a place of their own in RIS, under the tags that they have."""
+    for name, value in record.items():
+        match = _WOS.fullmatch(name)
+        if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS:
+            for one in value if isinstance(value, list) else [value]:
+                yield Field(match[1], as_text(one), name)
+
+
+def with_joined(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The record with each list of details as one text of lines: what EndNote has one element for."""
+    joined = {
+        name: "\n".join(map(as_text, value))
+        for name, value in record.items()
+        if name in IN_ENDNOTE and name not in PEOPLE and isinstance(value, list)
+    }
+    return {**record, **joined} if joined else record

@@ -1,0 +1,223 @@
+"""PubMed's "Abstract (text)": numbered records of paragraphs, each known by its place or by how it begins.
+
+`1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` is the first, then the title, the authors and the abstract, with what
+PubMed adds to some; the last has `DOI:`, `PMCID:` and `PMID:`. Lines are broken after a blank, which stays at their
+end; a line without one ends a part of the abstract. Two empty lines stand between records.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .between import kind_between
+from .decode import LINE_END
+from .notes import Notes
+from .record import assemble
+
+# How a paragraph begins -> the name under which it is kept.
+KEPT: Mapping[str, re.Pattern[str]] = {
+    "pubmed_affiliations": re.compile(r"Author information:\s*"),
+    "pubmed_collaborators": re.compile(r"Collaborators?:\s*"),
+    "pubmed_conflict_of_interest": re.compile(r"Conflict of interest statement:\s*"),
+    "pubmed_language_note": re.compile(r"(?=\[Article in )"),
+    # The second line is indented: the first says how the two are related.
+    "pubmed_related": re.compile(
+        r"(?=(?:Comment|Update|Erratum|Retraction|Partial retraction|(?:(?:Retracted|Corrected) and r|R)epublished"
+        r"|Summary for patients|Expression of concern|Original report|Reprint|Associated|Dataset|Preprint)[^\n]{0,40}"
+        r"\b(?:in|on|of|for|from|with|by)\s*:?\s*\n {4})"
+    ),
+    # Another abstract: of the publisher in another language, of a specialised collection.
+    "pubmed_other_abstract": re.compile(
+        r"(?=(?:Publisher|PIP|AIDSHA|KIE|NASA|AAMC|HMD|IND|SPACELINE|plain-language-summary|Plain Language Summary"
+        r"|Publisher-provided[^:\n]*): ?)"
+    ),
+}
+OTHER_ABSTRACT, AFFILIATIONS, STATEMENT = "pubmed_other_abstract", "pubmed_affiliations", "pubmed_conflict_of_interest"
+# Who owns the rights: as the paragraph begins, or anywhere in it.
+COPYRIGHT = re.compile(r"©|(?:crown )?copyright *(?:©|\(c\)|:|\d{4})|\(c\) ?\d{4}|published by ", re.IGNORECASE)
+RIGHTS = re.compile(r"©|copyright|\(c\) ?\d{4}|published by |rights reserved|licen[cs]e", re.IGNORECASE)
+LONGEST_COPYRIGHT = 800  # characters
+LONGEST_OWNER = 60  # characters; a paragraph behind the abstract as short as that is the owner's name
+
+LANGUAGE = re.compile(r"\[Article in ([^;\]]+)")
+
+_BEGIN = re.compile(r"(\d+)\. (?=\S)")
+_IDS = re.compile(r"(DOI|PMCID|PMID): ?(\S+)")
+_NOTICE = re.compile(r"[A-Z][A-Z ,:-]+")  # RETRACTED ARTICLE
+_CITATION = re.compile(
+    r"(?P<journal>.+?)\. (?P<date>(?P<year>\d{4})\b[^;:.]*)"
+    r"(?:;\s*(?P<volume>[^(:;.]*?)\s*(?:\((?P<issue>[^:]*?)\))?)?(?::(?P<pages>(?:[^.; ]|\.(?=\d))+))?(?:[.;]|$)"
+)
+_YEAR = re.compile(r"\b(?P<year>1[89]\d\d|20\d\d)\b")
+_MARKS = re.compile(r"(?:\((?:\d+|#|\*|[a-z])\))+")  # of affiliations and of equal contributions
+_NAME = re.compile(r"\S.{0,80} [A-Z][A-Za-z]{0,4}(?: (?:Jr|Sr|\dnd|\drd|\dth|I{1,3}|IV))?")
+_BROKEN = re.compile(r"\n(?![A-Z][A-Z ,/&'-]{2,40}: )")  # but for the label of an abstract's next part
+
+
+@dataclass
+class _Block:
+    """The lines of a record, without its number; or of what stands between two."""
+
+    line: int
+    numbered: bool
+    lines: list[str]
+    is_whole: bool = False  # its PMID has come
+
+
+def read_pubmed_text(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """The records in `text`. One without its number or its PMID is lost; text between records is skipped.
+
+    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    """
+    notes = notes or Notes(path, strict=True)
+    line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the blank at a line's end
+    records: list[dict[str, Any]] = []
+    begun = 0  # records, those that are lost among them
+    for block in _blocks(text):
+        if block.numbered or block.is_whole:
+            begun += 1
+        if block.numbered and block.is_whole:
+            records.append(_record(block, number=begun, line_break=line_break))
+        elif block.is_whole:
+            notes.lost("a record without its beginning: no number stands before it", block.line)
+        elif block.numbered:
+            notes.lost("a record without its end: no `PMID: ` before the next one; is the file cut off?", block.line)
+        else:
+            for at, line in enumerate(block.lines):
+                if line:
+                    notes.skipped(kind_between(line), block.line + at)
+    if not records:
+        raise notes.nothing_read("no record: none begins with a number and ends with `PMID: `")
+    return records
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    block: _Block | None = None
+    empty = 2  # lines since the last that said something
+    for number, content in enumerate(LINE_END.split(text), 1):
+        line = content.removeprefix("\ufeff")  # where two exports were put one after the other
+        if not line.strip():
+            empty += 1
+            if block is not None:
+                block.lines.append("")
+            continue
+        begun = _BEGIN.match(line)
+        is_between = block is None or block.is_whole or not block.numbered
+        if (begun and (empty > 1 or (empty and is_between))) or (
+            empty > 1 and is_between and not KEPT[STATEMENT].match(line)
+        ):
+            if block is not None:
+                yield block
+            block = _Block(number, begun is not None, [line[begun.end() :] if begun else line])
+        elif block is not None:
+            block.lines.append(line)
+        if block is not None and _IDS.match(line) and line.startswith("PMID"):
+            block.is_whole = True
+        empty = 0
+    if block is not None:
+        yield block
+
+
+def _record(block: _Block, *, number: int, line_break: str) -> dict[str, Any]:
+    paragraphs = [text for text in re.split(r"\n{2,}", "\n".join(block.lines).strip("\n")) if text]
+    reading = _Reading(line_break)
+    for at, text in enumerate(paragraphs):
+        reading.take(text, paragraphs[at + 1] if at + 1 < len(paragraphs) else "")
+    reading.part_with_copyright()
+    fields = {**reading.fields, "abstract": "\n".join(map(reading.unbroken, reading.body))}
+    kept = {name: texts[0] if len(texts) == 1 else texts for name, texts in reading.kept.items()}
+    return assemble(fields, kept, line=block.line, number=number)
+
+
+class _Reading:
+    """One record in the making, of its paragraphs in their order."""
+
+    def __init__(self, line_break: str) -> None:
+        self.fields: dict[str, Any] = {}
+        self.kept: dict[str, list[str]] = {}
+        self.body: list[str] = []  # paragraphs of the abstract
+        self._line_break = line_break
+
+    def take(self, text: str, following: str) -> None:
+        """Place a paragraph: by how it begins, else as what is still wanting."""
+        name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
+        if name is not None:
+            self._keep(name, self.unbroken(KEPT[name].sub("", text, count=1)))
+            if name == "pubmed_language_note" and (language := LANGUAGE.match(text)):
+                self.fields["language"] = language[1].strip()
+        elif _IDS.match(text):
+            self._take_ids(text)
+        elif "pubmed_citation" not in self.kept:
+            self._take_citation(_one_line(text))
+        elif "title" not in self.fields:
+            self.fields["title"] = _one_line(text)
+        elif (
+            "authors" not in self.fields and not self.body and (KEPT[AFFILIATIONS].match(following) or _are_names(text))
+        ):
+            self.fields["authors"] = _names(text)
+        elif OTHER_ABSTRACT in self.kept and not COPYRIGHT.match(text):
+            self._keep(OTHER_ABSTRACT, self.unbroken(text))
+        else:
+            self.body.append(text)
+
+    def part_with_copyright(self) -> None:
+        """Keep the last paragraph of the abstract apart where it says who owns its rights."""
+        if not self.body:
+            return
+        last = self.body[-1]
+        if len(self.body) > 1:
+            says_so = len(last) <= LONGEST_OWNER or RIGHTS.search(last) is not None
+        else:
+            says_so = COPYRIGHT.match(last) is not None
+        if says_so and len(last) <= LONGEST_COPYRIGHT:
+            self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
+
+    def unbroken(self, text: str) -> str:
+        """A paragraph without the ends of lines that were broken for their length."""
+        if self._line_break:
+            return _BROKEN.sub(self._line_break, text).strip()
+        return text.replace(" \n", " ").strip()
+
+    def _keep(self, name: str, text: str) -> None:
+        self.kept.setdefault(name, []).append(text)
+
+    def _take_ids(self, text: str) -> None:
+        for line in text.split("\n"):
+            match = _IDS.match(line)
+            if match and match[1] == "PMCID":
+                self._keep("pubmed_pmcid", match[2])
+            elif match:
+                self.fields.setdefault(match[1].lower(), match[2])
+
+    def _take_citation(self, text: str) -> None:
+        if _NOTICE.fullmatch(text):
+            self._keep("pubmed_notice", text)
+            return
+        self._keep("pubmed_citation", text)
+        match = _CITATION.match(text)
+        year = match or _YEAR.search(text)
+        if match:
+            self.fields["journal"] = match["journal"].removesuffix(" [Preprint]")
+            for name in ("date", "volume", "issue", "pages"):
+                if match[name]:
+                    self._keep(f"pubmed_{name}", match[name].strip())
+        if year:
+            self.fields["year"] = int(year["year"])
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[ \t\n]+", " ", text).strip()  # a no-break space is part of a title
+
+
+def _names(text: str) -> list[str]:
+    plain = _MARKS.sub("", _one_line(text)).strip()
+    plain = plain[:-1] if plain.endswith(".") else plain
+    return [name for part in re.split(r"[,;]", plain) if (name := part.strip())]
+
+
+def _are_names(text: str) -> bool:
+    """True where most parts between commas end in initials: `Rossi A, Ekholm BC.`"""
+    names = _names(text)
+    return sum(_NAME.fullmatch(name) is not None for name in names) * 2 > len(names)
