@@ -51,7 +51,9 @@ def third_reader(criteria: SearchCriteria) -> list[Scripted]:
     """The double's answers: include where the record has one of some words, else exclude."""
 
     def answer(status: str, first: str) -> dict[str, Any]:
-        verdicts = {own.label: {"quote": None, "verdict": "not met" if own.excludes else "met"} for own in criteria.labelled()}
+        verdicts = {
+            own.label: {"quote": None, "verdict": "not met" if own.excludes else "met"} for own in criteria.labelled()
+        }
         verdicts["I1"] = {"quote": None, "verdict": first}
         return {"rationale": "as scripted", "verdicts": verdicts, "status": status, "confidence": 0.9}
 
@@ -90,3 +92,32 @@ def searches(review: Path, folder: Path, placed: Sequence[Placed], *, short: boo
         {source: kept_places(counts[source], wanted[source]) for source in counts},
         otherwise,
     )
+
+
+def write_plan(found: Searches, criteria: SearchCriteria, folder: Path) -> Path:
+    """The review as a plan: its sources, its criteria as the project writes them, one stage."""
+    (folder / "criteria.yaml").write_text(_yaml(criteria.model_dump(mode="json", exclude_defaults=True)), "utf-8")
+    lists = folder / "reference-lists.jsonl"
+    lists.write_text(
+        "".join(
+            json.dumps({"title": own.title, "abstract": own.abstract, "authors": [own.authors]}) + "\n"
+            for own in found.found_otherwise
+        ),
+        "utf-8",
+    )
+    databases = [
+        {"name": own.name, "kind": "database", "files": [str(path) for path in own.files]} for own in found.exports
+    ]
+    other = {"name": REFERENCE_LISTS, "kind": "other", "file": lists.name}
+    plan = {
+        "title": "A published review",
+        "sources": [*databases, other],
+        "criteria": "criteria.yaml",
+        "stages": ["inclusion"],
+    }
+    (folder / "plan.yaml").write_text(_yaml(plan), "utf-8")
+    return folder / "plan.yaml"
+
+
+def _yaml(value: object) -> str:
+    return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False))
