@@ -6,10 +6,11 @@ from pathlib import Path
 
 from tamis_schemas import InputError
 
+from ..intake.cell_rows import CellRows
 from ..intake.decode import read_text
-from ..intake.delimited import cell_rows
 from ..intake.delimited_writing import DELIMITERS
 from ..intake.formula_guard import unguarded
+from ..intake.notes import Notes
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(columns)))
     names: list[str] | None = None
     rows: list[TableRow] = []
-    for row in cell_rows(text, delimiter, path):
+    for row in CellRows(text, delimiter, Notes(path, strict=True)):
         if not any(cell.strip() for cell in row.cells):
             continue
         if names is None:

@@ -1,10 +1,14 @@
 """The columns of a CSV export: which of them hold what a record is made of."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from .column_mapping import ColumnMapping, plain_name
+from .column_mappings import MAPPINGS, mappings_for
+from .databases import LONGEST_NAME
+from .databases import NAMES as DATABASE_NAMES
 from .decision import DECISION_FIELDS
 
 ACCESSION = "accession"  # serves as id where there is no better one; otherwise kept under its own name
@@ -25,7 +29,16 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "original abstract",
     ),
     "authors": ("authors", "author", "author names", "author(s)", "au", "author full names", "af"),
-    "year": ("year", "publication year", "pub year", "year of publication", "py", "publication date", "date"),
+    "year": (
+        "year",
+        "publication year",
+        "published year",
+        "pub year",
+        "year of publication",
+        "py",
+        "publication date",
+        "date",
+    ),
     "journal": (
         "journal",
         "journal/book",
@@ -49,27 +62,29 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }
 # The columns of the decision -> where the record keeps it.
 DECISION_COLUMNS: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
+# What programs and databases write into the cell of an abstract that they do not have.
+NO_ABSTRACT = frozenset(
+    ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
+)
 _CANONICAL = {synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms}
+_CANONICAL_SOMEWHERE = {
+    column: name for mapping in MAPPINGS for name, columns in mapping.names.items() for column in columns
+} | _CANONICAL
 
 
 def canonical_name(column: str) -> str | None:
-    """Return the canonical name of a column, whatever its case, or None."""
-    return _CANONICAL.get(_plain(column))
+    """Return the canonical name that a column has in some table, whatever its case, or None."""
+    return _CANONICAL_SOMEWHERE.get(plain_name(column))
+
+
+def is_no_abstract(text: str) -> bool:
+    """True for what stands in the place of an abstract that is not there."""
+    return len(text) < LONGEST_NAME and text.strip(" .").casefold() in NO_ABSTRACT
 
 
 def is_decision(column: str) -> bool:
     """True for the columns that hold what Tamis decided."""
     return column.strip().casefold() in DECISION_COLUMNS
-
-
-def _plain(column: str) -> str:
-    return re.sub(r"[\s_]+", " ", column).strip().casefold()
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"_{name}"
-    return name
 
 
 @dataclass(frozen=True)
@@ -96,55 +111,104 @@ class Columns:
         return len(self.names)
 
     @cached_property
+    def plain(self) -> list[str]:
+        """The names as mappings know them."""
+        return [plain_name(name) for name in self.names]
+
+    @cached_property
+    def mappings(self) -> tuple[ColumnMapping, ...]:
+        """Those of the sources whose columns these are."""
+        return mappings_for(frozenset(self.plain))
+
+    def mapping_of(self, cells: Sequence[str]) -> ColumnMapping | None:
+        """The mapping of the source that a row comes from, if one is known."""
+        for mapping, at in self._markers:
+            if at is None or (at < len(cells) and cells[at].strip()):
+                return mapping
+        return None
+
+    @cached_property
+    def _markers(self) -> list[tuple[ColumnMapping, int | None]]:
+        return [
+            (mapping, None if mapping.marker is None else self.plain.index(mapping.marker)) for mapping in self.mappings
+        ]
+
+    @cached_property
     def known(self) -> dict[int, str]:
         """Position -> canonical name, for the columns that have one."""
-        plain = {_plain(name) for name in self.names}
-        name_at = {position: canonical_name(name) for position, name in enumerate(self.names)}
-        if plain >= {"pt", "ut"}:  # the two-letter columns of Web of Science, where ID means Keywords Plus
-            name_at = {position: name for position, name in name_at.items() if name != "id"}
-        return {position: name for position, name in name_at.items() if name is not None}
+        claimed: dict[str, str | None] = {}
+        for mapping in self.mappings:
+            for name, columns in mapping.names.items():
+                claimed |= dict.fromkeys((column for column in columns if column not in claimed), name)
+            claimed |= dict.fromkeys(column for column in mapping.own if column not in claimed)
+        named = {
+            at: claimed[plain] if plain in claimed else _CANONICAL.get(plain) for at, plain in enumerate(self.plain)
+        }
+        return {at: name for at, name in named.items() if name is not None}
 
     @property
     def has_content(self) -> bool:
         """True where a column holds a title or an abstract."""
         return not {"title", "abstract"}.isdisjoint(self.known.values())
 
-    @property
-    def repeated(self) -> str | None:
-        """A name that stands twice, if one does; columns without a name may."""
-        seen: set[str] = set()
-        for name in self.names:
-            if name and name.casefold() in seen:
-                return name
-            seen.add(name.casefold())
-        return None
+    @cached_property
+    def database_at(self) -> list[int]:
+        """The positions of the columns that name a record's database, best first."""
+        first = {plain: at for at, plain in reversed([*enumerate(self.plain)])}
+        mapped = [first[name] for mapping in self.mappings for name in mapping.database if name in first]
+        own = frozenset[str]().union(*(mapping.own for mapping in self.mappings))
+        others = [first[name] for name in DATABASE_NAMES if name in first and name not in own]
+        return [at for at in dict.fromkeys((*mapped, *others)) if at not in self.known]
+
+    def database_of(self, cells: Sequence[str]) -> str | None:
+        """The database that a row names."""
+        names = (cells[at].strip() for at in self.database_at if at < len(cells))
+        return next((name for name in names if 0 < len(name) <= LONGEST_NAME), None)
 
     @cached_property
     def _order(self) -> list[tuple[str, list[int]]]:
         by_name: dict[str, list[int]] = {}
         for position, name in self.known.items():
             by_name.setdefault(name, []).append(position)
-        return [
-            (name, sorted(positions, key=lambda at: SYNONYMS[name].index(_plain(self.names[at]))))
-            for name, positions in by_name.items()
-        ]
+        return [(name, sorted(positions, key=self._ranks(name))) for name, positions in by_name.items()]
+
+    def _ranks(self, name: str) -> Callable[[int], int]:
+        best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
+        ranks = {column: at for at, column in reversed([*enumerate((*best_first, *SYNONYMS[name]))])}
+        return lambda position: ranks[self.plain[position]]
 
     @cached_property
     def own_names(self) -> list[str]:
-        """The name of each column that keeps its own; one without a name is called by its position."""
-        taken = set(self.names)
-        return [
-            name.casefold() if is_decision(name) else name or _free(f"column_{position}", taken)
-            for position, name in enumerate(self.names, 1)
-        ]
+        """The name of each column that keeps its own: one without a name is called by its position, one that stands
+        there again is numbered."""
+        return list(self._own_names())
+
+    def _own_names(self) -> Iterator[str]:
+        taken = {name.casefold() for name in self.names}
+        seen: Counter[str] = Counter()
+        for position, name in enumerate(self.names, 1):
+            seen[name.casefold()] += 1
+            if not name:
+                own = f"column_{position}"
+                while own in taken:
+                    own = f"_{own}"
+            elif (nth := seen[name.casefold()]) > 1:
+                while (own := f"{name}_{nth}").casefold() in taken:
+                    nth += 1
+            else:
+                own = name.casefold() if is_decision(name) else name
+            taken.add(own.casefold())
+            yield own
 
     def sort(self, cells: Sequence[str]) -> SortedCells:
         """The cells of one row, by what they hold. Cells beyond the header are the caller's business."""
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}
         for name, positions in self._order:
-            if (at := next((at for at in positions if at in filled), None)) is not None:
-                served[name] = at
+            for at in positions:
+                if at in filled and not (name == "abstract" and is_no_abstract(filled[at])):
+                    served[name] = at
+                    break
         accession_at = served.pop(ACCESSION, None)
         if accession_at is not None and not served.keys().isdisjoint(("id", "pmid", "nct_id")):
             accession_at = None

@@ -1,12 +1,15 @@
 """The database that a record says it comes from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .column_mapping import plain_name
+from .column_mappings import mappings_for
 from .source import as_text
 
 # Of the column or tag, without what readers put before it: of RIS and Ovid, of EndNote, of tables that people made.
 NAMES = ("db", "remote-database-name", "database name", "database", "source database", "source file", "source")
+LONGEST_NAME = 60  # characters; what is longer under such a name is a citation
 _BEFORE = ("ris_", "nbib_", "endnote_")
 
 
@@ -19,6 +22,17 @@ def database_of(record: Mapping[str, Any]) -> str | None:
         name = key.lstrip("_").casefold().replace("_", " ")
         for before in _BEFORE:
             name = name.removeprefix(before.replace("_", " "))
-        if name in NAMES and (text := as_text(value).strip()):
+        if name in NAMES and 0 < len(text := as_text(value).strip()) <= LONGEST_NAME:
             text_of.setdefault(name, text)
     return next((text_of[name] for name in NAMES if name in text_of), None)
+
+
+def database_of_all(records: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return the one database that all the records of a file name which name any; None where they name several."""
+    names = {name for record in records if (name := database_of(record)) is not None}
+    return names.pop() if len(names) == 1 else None
+
+
+def database_of_table(columns: Iterable[str]) -> str | None:
+    """Return the database that tables with such a header come from; None where they may come from anywhere."""
+    return next((one.called for one in mappings_for({plain_name(name) for name in columns}) if one.called), None)

@@ -3,6 +3,9 @@
 A file that comes back has its own columns, in their order and with the very texts of their cells, quotes around them
 where it has them around all, its delimiter and line ends, and above the header what stood there. Not kept: rows without
 a word, empty cells beyond the header, and quotes that were not needed and do not stand around every cell.
+
+A row that is damaged costs one record. The sources whose columns need more than synonyms have a mapping of their own
+(`column_mappings`).
 """
 
 import csv
@@ -15,35 +18,21 @@ from typing import Any
 
 from tamis_schemas import InputError
 
-from .columns import DECISION_COLUMNS, Columns, canonical_name, is_decision
+from .cell_rows import CellRow, CellRows
+from .column_mapping import ColumnMapping
+from .columns import DECISION_COLUMNS, Columns, SortedCells, canonical_name, is_decision
 from .decision import decision_value
-from .delimited_writing import (
-    DELIMITER_OF,
-    DELIMITERS,
-    LINE_END,
-    QUOTING,
-    SPLIT,
-    quoted,
-    special_in,
-)
+from .delimited_writing import DELIMITER_OF, DELIMITERS, LINE_END, MADE, QUOTING, SPLIT, quoted, special_in
 from .formula_guard import unguarded
 from .notes import Notes
 from .recognise import Format
-from .record import assemble, hide, is_bare_year, year_of
-from .source import Field, remember
+from .record import CANONICAL, assemble, hide, is_bare_year, year_of
+from .source import Field, mark_of, remember
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
-CELL_LIMIT = 16 * 2**20  # characters; csv's own limit is 131,072, less than the references of some exports
+LAST = 1_000  # characters of a file in which its last line ends, empty lines behind it or not
 LISTED = 30  # column names in a message
-csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
-
-
-@dataclass(frozen=True)
-class CellRow:
-    """The cells of one row."""
-
-    line: int  # in which the row begins; quoted cells may run over several
-    cells: list[str]
+DATABASE = "_database"  # that the row names, whatever its column is called
 
 
 @dataclass(frozen=True)
@@ -55,26 +44,38 @@ class _Header:
 def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
     """The records in `text`: comma, semicolon, tab or bar between cells, whichever makes a header of the header.
 
-    The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again.
+    The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again. A
+    column that stands twice is numbered.
 
-    Raises `InputError` naming the line, where there is no header with a title or an abstract, a column stands twice, a
-    row is longer than the header, or a quote is never closed.
+    A row that is longer than the header, a short one with neither title nor abstract, and one whose quotes do not match
+    are lost, which the notes say; without `notes`, or where they are strict, it raises `InputError`. So does a text
+    that has no header with a title or an abstract, or no record below it.
     """
+    notes = notes or Notes(path, strict=True)
     delimiter = _delimiter(text)
-    rows = cell_rows(text, delimiter, path)
+    rows = CellRows(text, delimiter, notes)
     header = _header(rows, path)
+    rows.width = header.columns.width
     form = Format.TSV if delimiter == "\t" else Format.DELIMITED
-    layout: dict[str, Any] = {}
+    layout: dict[str, Any] | None = None
     records: list[dict[str, Any]] = []
     for row in rows:
-        if any(cell.strip() for cell in row.cells):
-            record, fields = _record(row, header, path, number=len(records) + 1)
-            if not records:
-                layout = _layout(text, delimiter, header, row, form)
-            records.append(remember(record, form, fields, layout))
-            layout.pop("above", None)  # it belongs to the file, not to each of its records
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        cells = header.columns.sort(row.cells)
+        if (fault := _fault(row, header.columns, cells)) is not None:
+            notes.lost(fault, row.line)
+            rows.swallowed()  # by a quote that is not closed, and is not seen to be
+            continue
+        if layout is None:
+            layout = _layout(text, delimiter, header, row, form)
+        record, fields, made = _record(row, header, cells, number=len(records) + 1)
+        records.append(remember(record, form, fields, {**layout, MADE: made} if made else layout))
+        layout.pop("above", None)  # it belongs to the file, not to each of its records
     if not records:
-        raise InputError("a header, but no record below it", path=path)
+        first = next(iter(notes.taken), None)
+        why = f" that can be read: {first.text}" if first else ""
+        raise InputError(f"a header, but no record below it{why}", path=path, line=first.line if first else None)
     return records
 
 
@@ -95,36 +96,12 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=score)
 
 
-def cell_rows(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
-    """The rows of a text with this delimiter. Raises `InputError` with the line where the quotes do not match."""
-    # strict: a stray quote would otherwise swallow rows without a word.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise InputError(_quoting(error), path=path, line=line) from error
-        yield CellRow(line, cells)
-        line = reader.line_num + 1
-
-
-def _quoting(error: csv.Error) -> str:
-    if "limit" in str(error) or "unexpected end" in str(error):
-        return "a quote that opens in the row beginning here is never closed"
-    return f"the quotes of the row beginning here do not match ({error}); a quote within a cell is written twice"
-
-
 def _header(rows: Iterator[CellRow], path: Path) -> _Header:
     seen: list[CellRow] = []
     for _, row in zip(range(HEADER_WITHIN), rows, strict=False):
         columns = Columns([cell.strip() for cell in row.cells])
         # Above the header only what cannot be one: a single word like "Abstract" may stand in a preamble.
         if columns.has_content and (not seen or len(columns.known) > 1):
-            if repeated := columns.repeated:
-                raise InputError(f"the column {repeated!r} stands twice", path=path, line=row.line)
             return _Header(row, columns)
         if any(row.cells):
             seen.append(row)
@@ -147,6 +124,11 @@ def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Fo
         layout["delimiter"] = delimiter
     if line_end != "\r\n":
         layout["line_end"] = line_end
+    of_rows = LINE_END.search(end := text[-LAST:], len(end.rstrip("\r\n")))
+    if of_rows is None:
+        layout["last_line_ends"] = False
+    elif of_rows[0] != line_end:
+        layout["rows_end"] = of_rows[0]
     for what, row in (("names_quoted", header.row), ("cells_quoted", first)):
         ordinary = [cell for cell in row.cells if not special_in(delimiter).search(cell)]
         for style in QUOTING if any(ordinary) else ():
@@ -165,47 +147,71 @@ def _start_of(text: str, line: int) -> int:
     return start
 
 
-def _record(row: CellRow, header: _Header, path: Path, *, number: int) -> tuple[dict[str, Any], list[Field]]:
-    columns = header.columns
+def _fault(row: CellRow, columns: Columns, cells: SortedCells) -> str | None:
+    """Return what makes the row no record."""
+    width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
-        raise InputError(
-            f"a row of {len(row.cells)} cells under a header of {columns.width}: is a cell with the delimiter in "
-            "it not in quotes?",
-            path=path,
-            line=row.line,
-        )
-    sorted_cells = columns.sort(row.cells)
-    fields: dict[str, Any] = dict(sorted_cells.canonical)
-    kept: dict[str, Any] = dict(sorted_cells.kept)
-    if len(row.cells) < columns.width and not fields.keys() & {"title", "abstract"}:
-        raise InputError(
-            f"a row of {len(row.cells)} cells under a header of {columns.width}, with neither title nor abstract: "
-            "is a line break within a cell not in quotes?",
-            path=path,
-            line=row.line,
-        )
-    for name, split in SPLIT.items():
-        if name in fields:
-            fields[name] = split(fields[name])
-    if (year := year_of(text := fields.get("year", ""))) is not None:
-        fields["year"] = year
-        if not is_bare_year(text):
-            kept[sorted_cells.column_of["year"]] = text
+        return f"{width}: is a cell with the delimiter in it not in quotes?"
+    if len(row.cells) < columns.width and not cells.canonical.keys() & {"title", "abstract"}:
+        return f"{width}, with neither title nor abstract: is a line break within a cell not in quotes?"
+    return None
+
+
+def _record(
+    row: CellRow, header: _Header, cells: SortedCells, *, number: int
+) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
+    """Return the record, the fields of its row, and the marks of what was made of other cells than its own."""
+    columns = header.columns
+    mapping = columns.mapping_of(row.cells)
+    fields, kept, kept_at = _values(cells, mapping), dict[str, Any](cells.kept), dict(cells.kept_at)
+    made = {} if mapping is None else dict(mapping.made(_by_plain_name(row, columns)))
+    gained = {name: made.pop(name) for name in CANONICAL if name in made}
+    gained = {name: value for name, value in gained.items() if not fields.get(name)}
+    accession = cells.accession
+    if accession is not None and cells.accession_at is not None and gained.keys() & {"pmid", "nct_id"}:
+        kept_at[cells.accession_at] = name = columns.own_names[cells.accession_at]
+        kept[name], accession = accession, None
+    if isinstance(fields.get("year"), int) and not is_bare_year(text := cells.canonical["year"]):
+        kept[cells.column_of["year"]] = text
     for name in kept.keys() & DECISION_COLUMNS.keys():
         kept[name] = decision_value(DECISION_COLUMNS[name], unguarded(kept[name]))
-    record = assemble(fields, kept, accession=sorted_cells.accession, line=row.line, number=number)
+    record = assemble({**fields, **gained}, kept, accession=accession, line=row.line, number=number)
     # The hidden fields stand behind the canonical ones, in the order of `kept`, and the line behind them.
     hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
     source: list[Field] = []
     for at, name in enumerate(header.row.cells):
         cell = row.cells[at] if at < len(row.cells) else ""
-        if at in sorted_cells.kept_at:
-            key: str | None = hidden[sorted_cells.kept_at[at]]
-        elif at == sorted_cells.accession_at:
-            key = "id" if record["id"] == sorted_cells.accession else None
-        elif at in sorted_cells.roles:
-            key = sorted_cells.roles[at]
+        if at in kept_at:
+            key: str | None = hidden[kept_at[at]]
+        elif at == cells.accession_at:
+            key = "id" if record["id"] == accession else None
+        elif at in cells.roles:
+            key = None if cells.roles[at] in gained else cells.roles[at]
         else:
             key = free if (free := hide(columns.own_names[at])) not in record else None
         source.append(Field(name, unguarded(cell) if is_decision(name) else cell, key))
-    return record, source
+    for name, value in made.items():
+        record.setdefault(hide(name), value)
+    if (database := columns.database_of(row.cells)) is not None:
+        record.setdefault(DATABASE, database)
+    return record, source, {name: mark_of(record[name]) for name in gained}
+
+
+def _by_plain_name(row: CellRow, columns: Columns) -> dict[str, str]:
+    """Return the filled cells; of columns with one name, the first."""
+    filled: dict[str, str] = {}
+    for name, cell in zip(columns.plain, row.cells, strict=False):
+        if cell.strip():
+            filled.setdefault(name, cell)
+    return filled
+
+
+def _values(cells: SortedCells, mapping: ColumnMapping | None) -> dict[str, Any]:
+    """Return the canonical fields that have a cell of their own."""
+    fields: dict[str, Any] = dict(cells.canonical)
+    readings = SPLIT if mapping is None else {**SPLIT, **mapping.values}
+    for name in fields.keys() & readings.keys():
+        fields[name] = readings[name](fields[name])
+    if isinstance(text := fields.get("year"), str) and (year := year_of(text)) is not None:
+        fields["year"] = year
+    return fields

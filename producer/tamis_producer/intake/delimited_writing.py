@@ -5,22 +5,26 @@ apostrophe there, which the reader takes away again; the cells of a team's own t
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TextIO
 
-from .columns import DECISION_COLUMNS, canonical_name, is_decision
+from .column_mapping import ColumnMapping
+from .columns import DECISION_COLUMNS, Columns, canonical_name, is_decision
 from .details import PREFIXES
 from .fields import FieldPlace, fields_of
 from .formula_guard import guarded
 from .recognise import Format
 from .record import CANONICAL, split_authors, split_keywords
-from .source import as_text, entries_of, layout_of, source_format
+from .source import as_text, entries_of, layout_of, mark_of, source_format
 
 DELIMITERS = ",;\t|"
 LINE_END = re.compile(r"\r\n|\r|\n")
 QUOTING = ("all", "filled")  # besides quotes where they are needed: around every cell, or every one that is not empty
 SEPARATOR = "; "
+MADE = "made"  # canonical name -> mark of the value, where it was made of cells that say more and stay as they are
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
 # Where what the record has gained is written, and all of a record that comes from elsewhere.
 PLACES: Mapping[str, FieldPlace] = {
@@ -60,11 +64,11 @@ def special_in(delimiter: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class _Column:
-    """Two columns whose names differ in case alone are one: they could not be read back."""
+    """Names that differ in case alone are one: they could not be told apart when read back."""
 
     name: str = field(compare=False)
     plain: str
-    nth: int = 0  # of the columns without a name
+    nth: int = 0  # of the columns of one table that have this name, or none
 
     @classmethod
     def called(cls, name: str, nth: int = 0) -> "_Column":
@@ -78,21 +82,28 @@ def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -
         delimiter = DELIMITER_OF[form]
     if not isinstance(line_end, str) or not LINE_END.fullmatch(line_end):
         line_end = "\r\n"
+    rows_end = layout.get("rows_end")  # where it differs from the header's
+    if not isinstance(rows_end, str) or not LINE_END.fullmatch(rows_end):
+        rows_end = line_end
     special = special_in(delimiter)
 
-    def row(cells: Sequence[str], style: object) -> str:
+    def row(cells: Sequence[str], style: object, end: str) -> str:
         written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in cells]
         # A row of one empty cell would be an empty line.
-        return (delimiter.join(written) or '""') + line_end
+        return end + (delimiter.join(written) or '""')
 
     columns = _columns(records)
     above = next((layout_of(record, form).get("above") for record in records), None)
     if isinstance(above, str):
         stream.write(above)
-    stream.write(row([column.name for column in columns], layout.get("names_quoted")))
+    stream.write(row([column.name for column in columns], layout.get("names_quoted"), ""))
+    end = line_end
     for record in records:
         cells = _cells(record)
-        stream.write(row([cells.get(column, "") for column in columns], layout.get("cells_quoted")))
+        stream.write(row([cells.get(column, "") for column in columns], layout.get("cells_quoted"), end))
+        end = rows_end
+    if layout.get("last_line_ends") is not False:
+        stream.write(end)
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
@@ -123,21 +134,26 @@ def _table_of(record: Mapping[str, Any]) -> Format:
 
 def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     form = _table_of(record)
+    entries = entries_of(record, form)
     cells: dict[_Column, str] = {}
-    column_of_list: dict[str, _Column] = {}
-    nameless = 0
-    for one in fields_of(record, form, PLACES, joined_by=SEPARATOR):
-        if one.key is not None and one.key in column_of_list:  # one more element of a list has no column of its own
-            cells[column_of_list[one.key]] += SEPARATOR + one.text
+    column_of: dict[str, _Column] = {}  # canonical name -> the column that holds it
+    own = Counter(_Column.called(entry[0]).plain for entry in entries)
+    seen: Counter[str] = Counter()
+    for one in fields_of(record, form, _places(record, form), joined_by=SEPARATOR):
+        if one.key in SPLIT and one.key in column_of:  # one more element of a list has no column of its own
+            cells[column_of[one.key]] += SEPARATOR + one.text
             continue
-        # One name is one column, whose cell may have been blank; columns without a name are told apart by their order.
-        column = _Column.called(one.name, nameless if not one.name.strip() else 0)
-        nameless += not one.name.strip()
+        # What is gained goes into the column of this name, whose cell may have been blank; columns of one table that
+        # have one name, or none, are told apart by their order.
+        plain = _Column.called(one.name).plain
+        column = _Column.called(one.name, seen[plain] if seen[plain] < own[plain] else 0)
+        seen[plain] += 1
         cells[column] = guarded(one.text) if is_decision(one.name) else one.text
-        if one.key is not None and one.key in SPLIT:
-            column_of_list[one.key] = column
-    for key, column in column_of_list.items():
-        cells[column] = _separable(cells[column], record.get(key), SPLIT[key])
+        if one.key is not None and one.key in CANONICAL:
+            column_of[one.key] = column
+    mapping = _columns_named(tuple(column.name for column in cells)).mapping_of([*cells.values()])
+    for key, column in column_of.items():
+        cells[column] = _readable(cells[column], key, record.get(key), mapping)
     if source_format(record) is not form:
         for name, value in record.items():
             if name not in PLACES and (not name.startswith("_") or name.startswith(PREFIXES)):
@@ -148,8 +164,27 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     return cells
 
 
-def _separable(cell: str, value: object, split: Callable[[str], list[str]]) -> str:
-    """The cell, or one that `split` takes apart into the elements of the list."""
-    if not isinstance(value, list) or not value or split(cell) == value:
+@lru_cache(maxsize=64)  # a file's records have one header
+def _columns_named(names: tuple[str, ...]) -> Columns:
+    return Columns(names)
+
+
+def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
+    """The cell, or one in which the reader finds this value."""
+    read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
+    if value is None or value == [] or read is None or read(cell) == value:
         return cell
-    return SEPARATOR.join(as_text(element).replace(";", ",") for element in value) + ";"
+    if mapping is not None and key in mapping.written:
+        return mapping.written[key](value)
+    if isinstance(value, list):
+        return SEPARATOR.join(as_text(element).replace(";", ",") for element in value) + ";"
+    return cell
+
+
+def _places(record: Mapping[str, Any], form: Format) -> Mapping[str, FieldPlace]:
+    """Return the places but for what was made of cells that are there, and is still the same."""
+    made = layout_of(record, form).get(MADE)
+    if not isinstance(made, Mapping):
+        return PLACES
+    same = {key for key, mark in made.items() if key in record and mark_of(record[key]) == mark}
+    return {key: place for key, place in PLACES.items() if key not in same}

@@ -29,12 +29,18 @@ def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[s
     `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that
     Tamis gives a meaning of its own (`_line`, `_source`, `_tamis_decision` ...) gets one more underscore in front.
 
-    Raises `InputError` naming the first line that is no object.
+    A line that is no object is lost, which the notes say; without `notes`, or where they are strict, it raises
+    `InputError` naming it. So does a text in which every line is lost.
     """
+    notes = notes or Notes(path, strict=True)
     records: list[dict[str, Any]] = []
     for line, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if content.strip():
-            own = _object(content, path, line)
+            try:
+                own = _object(content)
+            except _NoObject as error:
+                notes.lost(str(error), line)
+                continue
             key_of = _keys(own)
             record = {key_of[name]: _value(key_of[name], value) for name, value in own.items()}
             names = [name if name == key else [name, key] for name, key in key_of.items()]
@@ -43,6 +49,8 @@ def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[s
             if "id" in own and record["id"] != own["id"]:
                 layout[EMPTY_ID] = own["id"]
             records.append(remember(record, Format.JSONL, (), layout))
+    if not records and notes.taken:
+        raise InputError(f"no line can be read: {notes.taken[0].text}", path=path, line=notes.taken[0].line)
     return records
 
 
@@ -106,18 +114,20 @@ def _value(key: str, value: Any) -> Any:
     return decision_value(key, value) if key in DECISION_FIELDS and isinstance(value, str) else value
 
 
-def _object(content: str, path: Path, line: int) -> dict[str, Any]:
+class _NoObject(Exception):
+    """A line that holds no object; the message says why."""
+
+
+def _object(content: str) -> dict[str, Any]:
     try:
         value = json.loads(content, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         hint = "; an object must begin and end in one line" if content.strip() == "{" else ""
-        raise InputError(f"not JSON: {error.msg} (column {error.colno}){hint}", path=path, line=line) from error
+        raise _NoObject(f"not JSON: {error.msg} (column {error.colno}){hint}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON that can be kept: {error}", path=path, line=line) from error
+        raise _NoObject(f"not JSON that can be kept: {error}") from error
     if not isinstance(value, dict):
-        raise InputError(
-            f"a JSON {_KINDS.get(type(value), 'null')}, where an object ({{...}}) is expected", path=path, line=line
-        )
+        raise _NoObject(f"a JSON {_KINDS.get(type(value), 'null')}, where an object ({{...}}) is expected")
     return value
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from tamis_schemas.records.item import UNKNOWN_ID, resolve_item_id
 
+from .source import SOURCE
+
 # The order in which a record's fields stand, and so are shown.
 CANONICAL = (
     "id",
@@ -48,7 +50,7 @@ def assemble(
         record = {"id": chosen or f"record-{number}", **record}
     for name, value in kept.items():
         hidden = hide(name)
-        while hidden in record:
+        while hidden in record or hidden in (LINE, SOURCE):
             hidden = f"_{hidden}"
         record[hidden] = value
     record[LINE] = line

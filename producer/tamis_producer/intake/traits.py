@@ -77,7 +77,7 @@ _ISSN_FIELDS = (
     "_eISSN",
 )
 _MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
-_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal
+_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal; Ovid's is `SO`
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
 
 
@@ -136,7 +136,7 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         notice=_NOTICE.match(title.main) is not None,
         meeting=bool(
             _MEETING_TYPE.search(_text(record.get("type"))[:TITLE_READ])
-            or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in journal)
+            or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in (*journal, _text(record.get("_SO"))))
         ),
         journal_as_written=journal,
         issn_as_written=tuple(match for name in _ISSN_FIELDS for match in _texts(record.get(name))),
