@@ -97,6 +97,8 @@ from .records.item import Item as Item
 from .records.item import resolve_item_id as resolve_item_id
 from .records.paper import PaperData as PaperData
 from .records.source import Source as Source
+from .records.source import SourceFile as SourceFile
+from .records.source import SourceKind as SourceKind
 from .values.money import Cost as Cost
 from .values.money import cost_words as cost_words
 from .values.money import dollars as dollars

@@ -37,11 +37,13 @@ def yes_and_no() -> list[Ledgered]:
 @pytest.fixture
 def of_each_kind(engine: Engine) -> list[tuple[UUID, str]]:
     """A batch of each kind of operation, each with decisions of people; they stand side by side in one ledger."""
-    rated = [Ledgered({"id": f"s{n}"}, value=n / 2, confidence=0.5) for n in range(3)]
+    rated = [Ledgered({"id": f"s{n}"}, value=min(n, 2) / 2, confidence=0.5) for n in range(4)]
+    answered: dict[int, list[object]] = {0: [False], 1: [True], 4: [True, None], 3: [False, True]}
+    answered[2] = [False, ("Reviewer 1", True)]
     given: list[tuple[Operation, list[Ledgered], dict[int, list[object]]]] = [
         (SCREENING, SCREENED, HUMAN),
-        (QUESTION, yes_and_no(), {0: [False], 1: [True], 4: [True, None], 3: [False, True]}),
-        (RATING, rated, {0: [0.5], 1: [0.5], 2: [0.0, None]}),
+        (QUESTION, yes_and_no(), answered),
+        (RATING, rated, {0: [0.5], 1: [0.5], 2: [0.0, None], 3: [1.0, ("Reviewer 1", 0.0)]}),
     ]
     made = []
     with engine.begin() as connection:
@@ -62,14 +64,16 @@ def test_item_decisions_are_the_outcomes_of_reports(engine: Engine, of_each_kind
                 text(f"SELECT {SHARED} FROM item_decisions WHERE batch_id = :id ORDER BY idx"), {"id": batch_id}
             ).all()
             assert [tuple(row) for row in said] == [tuple(row) for row in expected]
-            assert len({row.human for row in said}) == 3  # changed, confirmed, and nobody said anything
+            assert {row.human for row in said} == {"changed", "confirmed", "conflict", None}
 
 
 def test_who_decided_stands_beside_what_the_model_said(engine: Engine, of_each_kind: list[tuple[UUID, str]]) -> None:
     batch_id = of_each_kind[1][0]
     with engine.connect() as connection:
         statement = text("SELECT * FROM item_decisions WHERE batch_id = :id ORDER BY idx")
-        overruled, _, _, changed_mind, withdrawn, running = connection.execute(statement, {"id": batch_id}).all()
+        overruled, _, contradicted, changed_mind, withdrawn, running = connection.execute(
+            statement, {"id": batch_id}
+        ).all()
     assert (overruled.label, overruled.operation, overruled.item_id, overruled.state) == (
         "filter",
         "filter",
@@ -84,8 +88,12 @@ def test_who_decided_stands_beside_what_the_model_said(engine: Engine, of_each_k
     assert (overruled.model_value, overruled.human_value, overruled.reviewer) == (True, False, "Reviewer 0")
     assert overruled.note == "seen"
     assert overruled.decided_at is not None
-    assert (changed_mind.decision, changed_mind.reviewer) == ("passed", "Reviewer 1")  # the last word counts
+    assert (changed_mind.decision, changed_mind.reviewer) == ("passed", "Reviewer 0")  # a person's last word counts
     assert (withdrawn.decision, withdrawn.human, withdrawn.reviewer) == ("excluded", None, None)
+    assert (contradicted.decision, contradicted.conflict, contradicted.reviewers) == ("conflict", True, 2)
+    assert (contradicted.reviewer, contradicted.human_value) == (None, None)
+    said = [(one["reviewer"], one["value"]) for one in contradicted.decisions]
+    assert said == [("Reviewer 0", False), ("Reviewer 1", True)]
     assert (running.decision, running.model_value) == ("open", None)
 
 

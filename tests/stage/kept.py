@@ -79,7 +79,7 @@ SCREENED = [
     Ledgered(_record(10), ItemStatus.PENDING),
     decided(_record(11), _said("exclude", CRITERIA.inclusion_criteria[0])),
 ]
-# item -> what people said of it, one after the other; None withdraws
+# item -> what people said of it, one after the other; None withdraws, a pair names another reviewer
 HUMAN: dict[int, list[object]] = {
     0: ["exclude"],
     1: ["exclude"],
@@ -88,6 +88,7 @@ HUMAN: dict[int, list[object]] = {
     4: ["include", None],
     5: ["include"],
     6: ["exclude"],
+    8: ["include", ("Reviewer 1", "exclude")],
     11: ["include"],
 }
 
@@ -139,10 +140,11 @@ def finish(connection: Connection, batch_id: UUID, n: int, *, passed: int = 1, o
 
 
 def decide(connection: Connection, batch_id: UUID, human: dict[int, list[object]]) -> None:
-    """What people said, in that order."""
+    """What people said, in that order; the first of them where nobody else is named."""
     for idx, values in human.items():
-        for n, value in enumerate(values):
-            row = {"batch_id": batch_id, "idx": idx, "reviewer": f"Reviewer {n}", "note": "seen"}
+        for said in values:
+            reviewer, value = said if isinstance(said, tuple) else ("Reviewer 0", said)
+            row = {"batch_id": batch_id, "idx": idx, "reviewer": reviewer, "note": "seen"}
             connection.execute(insert(overrides).values(row if value is None else row | {"value": value}))
 
 

@@ -42,7 +42,7 @@ def batch(**changes: Any) -> BatchFigures:
         "state": BatchStatus.COMPLETED,
         "round": 1,
         "use_cache": True,
-        "source": SOURCE,
+        "sources": (SOURCE,),
         "created_at": NOON,
         "started_at": NOON,
         "finished_at": NOON,

@@ -13,6 +13,7 @@ from tamis_schemas import (
     BatchPaused,
     Counts,
     ErrorKind,
+    HumanStage,
     ItemResult,
     Operation,
     Override,
@@ -270,36 +271,56 @@ class Batch(Generic[V_co]):
         with ledger.ledger_errors(), self._client.snapshot() as connection:
             return read_retry_bias(connection, self._id)
 
-    def override(self, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
-        """Decide about one item, beside the model and never over it; what stands now.
+    def override(
+        self,
+        index: int,
+        value: Any,
+        *,
+        reviewer: str,
+        note: str | None = None,
+        settles: bool = False,
+        stage: HumanStage = HumanStage.OWN,
+        reason: str | None = None,
+    ) -> Override:
+        """Decide about one item, beside the model and never over it; what the reviewer has said of it now.
+
+        It takes the place of the same reviewer's decision, and stands beside those of others: where they say otherwise
+        and nobody settles it, none of them counts.
 
         Args:
             index: the item's place in the batch, from 0.
             value: what the operation would have given: `include` or `exclude`, True or False, a number of the scale,
-                what is extracted (None: the record does not hold it), an object of fields.
+                what is extracted (None: the record does not hold it), an object of fields. In the other stages one of
+                their own: `retrieved` or `not retrieved`; `include`, `exclude` or `uncertain`.
             reviewer: who decides.
             note: why.
+            settles: this one counts, whatever others say.
+            stage: what is decided about: what the batch asks, whether the report could be had, its full text.
+            reason: why a report could not be had, or is excluded.
 
         Raises:
-            InvalidParameters: a value that the operation could not have given, an item that is not there or that the
-                software has not finished with, or no reviewer.
+            InvalidParameters: a value that the operation could not have given, an item that is not there, or no
+                reviewer.
             LedgerUnavailable: the ledger does not answer.
         """
         from ..decisions.record_overrides import HumanDecision
 
-        return self.decide([HumanDecision(index, value, reviewer, note)])[0]
+        decision = HumanDecision(index, value, reviewer, note, stage=stage, reason=reason, settles=settles)
+        return self.decide([decision])[0]
 
-    def withdraw_override(self, index: int, *, reviewer: str, note: str | None = None) -> Override:
-        """Take back what a human decided about one item, so that the software's decision counts again.
+    def withdraw_override(
+        self, index: int, *, reviewer: str, note: str | None = None, stage: HumanStage = HumanStage.OWN
+    ) -> Override:
+        """Take back what a reviewer decided about one item; the software's decision, or others', counts again.
 
-        Raises `InvalidParameters` where nothing stands, else as `override`.
+        Raises `InvalidParameters` where nothing of theirs stands, naming who decided; else as `override`.
         """
         from ..decisions.record_overrides import HumanDecision
 
-        return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True)])[0]
+        return self.decide([HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage)])[0]
 
     def decide(self, decisions: Sequence[HumanDecision]) -> list[Override]:
-        """Many decisions at once, all of them or none; what stands now on each item, in the order given.
+        """Many decisions at once, all or none; what each reviewer has said of each item now, in the order given.
 
         Raises `RefusedDecision`, an `InvalidParameters` that says which one, and `LedgerUnavailable`.
         """
@@ -309,9 +330,9 @@ class Batch(Generic[V_co]):
             return record_overrides.record(connection, self._id, decisions)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
-        """The human decisions that stand, in item order; with `history` every one ever made, withdrawals too.
+        """Each reviewer's standing decision, in item order; with `history` every one ever made, withdrawals too.
 
-        Raises `LedgerUnavailable`.
+        `ItemResult.override` is the one that counts. Raises `LedgerUnavailable`.
         """
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_overrides(connection, self._id, history=history)

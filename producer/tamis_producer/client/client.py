@@ -21,6 +21,7 @@ from tamis_schemas import (
     Callback,
     ErrorKind,
     Exclusion,
+    HumanStage,
     Inclusion,
     InvalidParameters,
     InvalidRequest,
@@ -45,7 +46,7 @@ from ..process.forks import begin_anew_after_a_fork
 from ..process.waiting import ON_THREAD, Waiting
 from ..submission.bounds import Bounds
 from ..submission.budget import budget_of
-from ..submission.new_batch import NewBatch, parameters, rows_of, sent_on_completion
+from ..submission.new_batch import NewBatch, as_sources, parameters, rows_of, sent_on_completion
 from ..transport.broker_absence import BrokerAbsence
 from .batch import Batch
 from .review import Review
@@ -112,7 +113,7 @@ class Client:
         shard_size: int | None = None,
         window: int | None = None,
         exclusions: Mapping[int, Exclusion] | None = None,
-        source: Source | None = None,
+        source: Source | Sequence[Source] | None = None,
         priority: Priority = Priority.NORMAL,
         max_cost: Decimal | None = None,
         steering: Steering = NO_STEERING,
@@ -137,7 +138,8 @@ class Client:
             window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
             exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They
                 stand in the batch all the same, as `excluded_by_filter`.
-            source: the file from which the items come.
+            source: the database, register or other place from which the items come. Of several the items stand in the
+                order of the sources, from each as many as its `records`.
             priority: who goes first where several batches wait.
             max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
                 left, and what is not asked by then stays pending. None: no budget.
@@ -153,8 +155,9 @@ class Client:
 
         Raises:
             InvalidParameters: an item that JSON or Postgres cannot hold, items or parameters larger than the settings
-                allow, no item at all, an exclusion of an item that is not there, a shard size or window below 1, or a
-                budget for a model whose price is not known. Nothing is written.
+                allow, no item at all, an exclusion of an item that is not there, several sources that do not say whose
+                the items are, a shard size or window below 1, or a budget for a model whose price is not known.
+                Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
             InputError: TAMIS_PRICES names a file that cannot be read.
@@ -168,6 +171,7 @@ class Client:
             raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
         asked = self.with_examples(cast(Operation, operation))
         params = parameters(asked, bounds=bounds)
+        sources = as_sources(source)
         batch_model = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
@@ -178,7 +182,7 @@ class Client:
             label=label,
             idempotency_key=idempotency_key,
             use_cache=use_cache,
-            source=source,
+            sources=sources,
             priority=Priority(priority),
             max_cost=budget_of(max_cost, batch_model, self.settings.prices),
             steering=steering,
@@ -186,7 +190,7 @@ class Client:
             api_key_id=api_key_id,
             service=service,
             items=rows_of(  # last: it takes a while
-                items, exclusions, bounds=bounds, operations=[asked], waiting=self.waiting
+                items, exclusions, sources=sources, bounds=bounds, operations=[asked], waiting=self.waiting
             ),
         )
         with batch.items, _submitting(batch) as submitted:
@@ -205,7 +209,7 @@ class Client:
         label: str,
         use_cache: bool = True,
         exclusions: Mapping[int, Exclusion] | None = None,
-        source: Source | None = None,
+        source: Source | Sequence[Source] | None = None,
         again: bool = False,
         priority: Priority = Priority.NORMAL,
         steering: Steering = NO_STEERING,
@@ -224,16 +228,19 @@ class Client:
         bounds = Bounds.of(self.settings)
         params, *_ = [parameters(stage.operation, bounds=bounds) for stage in plan.stages]
         operations = [stage.operation for stage in plan.stages]
+        sources = as_sources(source)
         first = NewBatch(
             operation=params["operation"],
             params=params,
             model=plan.stages[0].model,
-            items=rows_of(items, exclusions, bounds=bounds, operations=operations, waiting=self.waiting),
+            items=rows_of(
+                items, exclusions, sources=sources, bounds=bounds, operations=operations, waiting=self.waiting
+            ),
             shard_size=self.settings.shard_size,
             window=self.settings.shard_window,
             label=f"{label}: {plan.stages[0].name}",
             use_cache=use_cache,
-            source=source,
+            sources=sources,
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
@@ -263,7 +270,7 @@ class Client:
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
             return operation
         batch = self.batch(operation.examples_from)
-        decided = batch.results([override.index for override in batch.overrides()])
+        decided = batch.results({override.index for override in batch.overrides()})
         return with_examples(operation, batch.operation(), batch.id, decided)
 
     def review(self, review_id: str) -> Review:
@@ -357,13 +364,34 @@ class Client:
                 done.append(Retried(batch, 0, str(refused)))
         return done
 
-    def override(self, batch_id: str, index: int, value: Any, *, reviewer: str, note: str | None = None) -> Override:
+    def override(
+        self,
+        batch_id: str,
+        index: int,
+        value: Any,
+        *,
+        reviewer: str,
+        note: str | None = None,
+        settles: bool = False,
+        stage: HumanStage = HumanStage.OWN,
+        reason: str | None = None,
+    ) -> Override:
         """A human's decision on an item of the batch of this id; as `Batch.override`. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).override(index, value, reviewer=reviewer, note=note)
+        return self.batch(batch_id).override(
+            index, value, reviewer=reviewer, note=note, settles=settles, stage=stage, reason=reason
+        )
 
-    def withdraw_override(self, batch_id: str, index: int, *, reviewer: str, note: str | None = None) -> Override:
+    def withdraw_override(
+        self,
+        batch_id: str,
+        index: int,
+        *,
+        reviewer: str,
+        note: str | None = None,
+        stage: HumanStage = HumanStage.OWN,
+    ) -> Override:
         """Do as `Batch.withdraw_override`, for the batch of this id. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note)
+        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note, stage=stage)
 
     def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
         """Return the same as `Batch.overrides`, for the batch of this id. Raises `UnknownBatch` as well."""

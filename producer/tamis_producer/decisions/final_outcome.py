@@ -32,6 +32,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     OPEN = "open"
+    CONFLICT = "conflict"  # people decided differently, and nobody has settled it
 
 
 CHANGED, CONFIRMED = "changed", "confirmed"
@@ -42,8 +43,9 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     """A row per item, with the columns below; every one of them also where a human has decided otherwise.
 
     `idx`: its place in the batch. `record`: its place in the review's first batch. `system`: what became of it before
-    any human decided. `outcome`: what became of it in the end. `human`: `changed` where a human's decision stands that
-    is not the software's, `confirmed` where one stands that is; else NULL. `reason`: the software's rule, exclusion
+    any human decided. `outcome`: what became of it in the end. `human`: `changed` where a human's decision counts that
+    is not the software's, `confirmed` where one counts that is, `conflict` where people's contradict each other; else
+    NULL. `reason`: the software's rule, exclusion
     reason or kind of error; NULL where there is none to give. `unverified`: the model excluded it, and no verified
     quote bears that. `marked`, `confidence`: of the model's result.
     """
@@ -67,6 +69,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
         else_=None,
     )
     final, changed = _by_human(kind, human, system)
+    conflict = Outcome.CONFLICT.value
     marked = (state == ItemStatus.DECIDED.value) & (results.c.detail.op("->>")("blocked") == "true")
     unverified = (state == ItemStatus.DECIDED.value) & (
         results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
@@ -76,8 +79,10 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
             items.c.idx,
             func.coalesce(payloads.c.origin, items.c.idx).label("record"),
             system.label("system"),
-            case((human.c.id.is_(None), system), else_=final).label("outcome"),
-            case((human.c.id.is_(None), None), (changed, CHANGED), else_=CONFIRMED).label("human"),
+            case((human.c.id.is_(None), system), (human.c.conflict, conflict), else_=final).label("outcome"),
+            case((human.c.id.is_(None), None), (human.c.conflict, conflict), (changed, CHANGED), else_=CONFIRMED).label(
+                "human"
+            ),
             cast(why, Text).label("reason"),
             (func.coalesce(marked, False) if operation == JUDGE else literal(False)).label("marked"),
             (func.coalesce(unverified, False) if operation == INCLUSION else literal(False)).label("unverified"),
@@ -100,10 +105,11 @@ def _by_human(
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
         )
         return literal(Outcome.PASSED.value), ~func.coalesce(same, False)
-    passes = is_value(human.c.value, kind.includes)
+    passes, excludes = (is_value(human.c.value, value) for value in (kind.includes, kind.excludes))
     # Whom a human too leaves out before screening was left out before screening.
     final = case(
         (passes, Outcome.PASSED.value),
+        (~excludes, Outcome.UNCERTAIN.value),
         (system.in_([outcome.value for outcome in BEFORE_SCREENING]), system),
         else_=Outcome.EXCLUDED.value,
     )

@@ -1,13 +1,18 @@
-"""Overrides: human decisions written beside the results, all of a call or none of it."""
+"""Overrides: human decisions written beside the results, all of a call or none of it.
 
-from collections.abc import Sequence
+Each reviewer's decision stands on its own; `ledger.overrides.standing` says which one counts. An item may be decided
+whatever its state: what the software does beside it is another voice, or none.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Integer, Row, any_, insert, literal, null, select
+from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, null, select
 
-from tamis_schemas import InvalidParameters, InvalidRequest, ItemStatus, Operation, Override
+from tamis_schemas import HumanStage, InvalidParameters, InvalidRequest, Operation, Override
+from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.ledger import items, overrides
 from tamis_schemas.values.unstorable import UNSTORABLE
 
@@ -16,7 +21,7 @@ from ..ledger.overrides import one_at_a_time, read_overrides
 
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
-_FIELDS = frozenset({"value", "note", "reviewer"})
+LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True)
@@ -24,10 +29,14 @@ class HumanDecision:
     """A human's decision on one item."""
 
     index: int  # place in the batch, from 0
-    value: Any
+    value: Any  # what the operation could have given; in the other stages one of their own
     reviewer: str
     note: str | None = None
-    withdraw: bool = False  # take back what stands; `value` is not looked at then
+    withdraw: bool = False  # take back the reviewer's own; `value` is not looked at then
+    stage: HumanStage = HumanStage.OWN
+    reason: str | None = None  # why a full text is excluded, or could not be got
+    settles: bool = False  # it counts, whatever others say
+    unsure: bool = False  # looked at, and left to others: `value` is not looked at then
 
 
 class RefusedDecision(InvalidParameters):
@@ -39,55 +48,73 @@ class RefusedDecision(InvalidParameters):
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """Record decisions, all or none; return the standing override of each of these items, in the order given.
+    """Record decisions, all or none; return what each of these reviewers has said of the item now, in the order given.
 
-    Runs in the caller's transaction. A decision that stands already, of the same reviewer with the same note, adds no
-    second row.
+    Runs in the caller's transaction. A decision that stands already, word for word, adds no second row.
 
-    Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there or has not
-    ended yet, nothing to withdraw, no reviewer, or two decisions on one item.
+    Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there, nothing of the
+    reviewer's own to withdraw, no reviewer, or two decisions of one reviewer on one item.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
-    item_at = {row.idx: row for row in _items(connection, batch_id, places)}
-    before = {one.index: one for one in read_overrides(connection, batch_id)}
-    rows: list[dict[str, Any]] = []
-    seen: dict[int, int] = {}
+    there = _there(connection, batch_id, places)
+    before = {_voice(one): one for one in read_overrides(connection, batch_id, places=places)}
+    rows: dict[_Voice, dict[str, Any]] = {}
     for number, decision in enumerate(decisions):
         try:
-            if decision.index in seen:
+            if decision.index not in there:
+                raise InvalidParameters(f"the batch has no item {decision.index}: `tamis results` lists them, from 0")
+            row = _row(operation, decision)
+            voice = (decision.index, decision.stage, row["reviewer"])
+            if voice in rows:
                 raise InvalidParameters(f"a second decision on item {decision.index}: say one of them")
-            seen[decision.index] = number
-            row = _row(operation, decision, item_at.get(decision.index), before.get(decision.index))
+            if decision.withdraw and voice not in before:
+                raise InvalidParameters(_not_yours(voice, before.values()))
         except InvalidRequest as refused:
             raise RefusedDecision(number, str(refused)) from refused
-        if row is not None:
-            rows.append({"batch_id": batch_id, "idx": decision.index, **row})
-    if rows:
-        connection.execute(insert(overrides), rows)
-    history = {one.index: one for one in read_overrides(connection, batch_id, history=True)}  # the last one of each
-    return [history[decision.index] for decision in decisions]
+        rows[voice] = row
+    new = [
+        {"batch_id": batch_id, "idx": index, "stage": stage.value, **row}
+        for (index, stage, reviewer), row in rows.items()
+        if not _same(before.get((index, stage, reviewer)), row)
+    ]
+    if new:
+        connection.execute(insert(overrides), new)
+    last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=places)}
+    return [last[voice] for voice in rows]
 
 
 def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
     """Reviewer and note as they are kept. Raises `InvalidParameters` where nobody is named or a text is too long."""
-    name, kept_note = reviewer.strip(), (note or "").strip() or None
-    if not name:
+    name = checked_text("reviewer", reviewer, LONGEST_NAME)
+    if name is None:
         raise InvalidParameters("who decided? name a reviewer: --reviewer NAME, or TAMIS_REVIEWER")
-    for field, text, most in (("reviewer", name, LONGEST_NAME), ("note", kept_note or "", LONGEST_NOTE)):
-        if len(text) > most:
-            raise InvalidParameters(f"the {field} has {len(text):,} characters; {most:,} are kept")
-        if UNSTORABLE.search(text):
-            raise InvalidParameters(f"the {field} holds a character that the ledger cannot store")
-    return name, kept_note
+    return name, checked_text("note", note, LONGEST_NOTE)
 
 
-def _items(connection: Connection, batch_id: UUID, places: list[int]) -> Sequence[Any]:
-    statement = select(items.c.idx, items.c.item_id, items.c.state).where(
+def checked_text(field: str, text: str | None, most: int) -> str | None:
+    """A text as it is kept; None: it is empty. Raises `InvalidParameters` where it is too long, or cannot be stored."""
+    kept = (text or "").strip() or None
+    if kept is not None and len(kept) > most:
+        raise InvalidParameters(f"the {field} has {len(kept):,} characters; {most:,} are kept")
+    if kept is not None and UNSTORABLE.search(kept):
+        raise InvalidParameters(f"the {field} holds a character that the ledger cannot store")
+    return kept
+
+
+_Voice: TypeAlias = tuple[int, HumanStage, str]  # place, stage, reviewer
+
+
+def _voice(one: Override) -> _Voice:
+    return one.index, one.stage, one.reviewer
+
+
+def _there(connection: Connection, batch_id: UUID, places: list[int]) -> set[int]:
+    statement = select(items.c.idx).where(
         items.c.batch_id == batch_id, items.c.idx == any_(literal(places, ARRAY(Integer)))
     )
-    return connection.execute(statement).all()
+    return set(connection.execute(statement).scalars())
 
 
 def _place(number: int, index: object) -> int:
@@ -96,24 +123,47 @@ def _place(number: int, index: object) -> int:
     return index
 
 
-def _row(
-    operation: Operation, decision: HumanDecision, item: Row[Any] | None, before: Override | None
-) -> dict[str, Any] | None:
-    """Return the row to write; None where it stands already."""
-    if item is None:
-        raise InvalidParameters(f"the batch has no item {decision.index}: `tamis results` lists them, from 0")
+def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
+    """Return the row to write, without its place."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
-        if before is None:
-            raise InvalidParameters(f"item {decision.index}: no human decision stands that could be withdrawn")
-        return {"value": null(), "reviewer": reviewer, "note": note}
-    value = operation.checked_value(decision.value)
-    if not ItemStatus(item.state).terminal:
+        return {"value": null(), "reviewer": reviewer, "note": note, "reason": None, "settles": False}
+    reason = checked_text("reason", decision.reason, LONGEST_REASON)
+    value = checked_value(operation, decision)
+    return {"value": value, "reviewer": reviewer, "note": note, "reason": reason, "settles": decision.settles}
+
+
+def checked_value(operation: Operation, decision: HumanDecision) -> Any:
+    """A decision's value as it is kept. Raises `InvalidParameters` where nobody can decide so in its stage."""
+    value = UNSURE if decision.unsure else decision.value
+    if decision.stage is not HumanStage.OWN:
+        known = decision.stage.values
+        if value not in known:
+            raise InvalidParameters(
+                f"{value!r} is no decision of the stage {decision.stage}: a human says {' or '.join(known)}"
+            )
+        return value
+    if not decision.unsure:
+        return operation.checked_value(value)
+    if operation.unsure is None:
         raise InvalidParameters(
-            f"item {decision.index} is {item.state}: the software has not finished with it; decide when it has, "
-            "`tamis status` says so, or cancel the batch first"
+            f"{UNSURE!r} is no decision on a {operation.report_noun}: a human says "
+            f"{operation.includes} or {operation.excludes}"
         )
-    row = {"value": value, "reviewer": reviewer, "note": note}
-    if before is not None and before.model_dump(include=set(_FIELDS)) == row:
-        return None
-    return row
+    return operation.unsure
+
+
+def _same(before: Override | None, row: dict[str, Any]) -> bool:
+    """True where the decision stands already, word for word."""
+    return before is not None and before.model_dump(include=set(row)) == row
+
+
+def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:
+    index, stage, reviewer = voice
+    others = [one.reviewer for one in before if (one.index, one.stage) == (index, stage)]
+    if not others:
+        return f"item {index}: no human decision stands that could be withdrawn"
+    return (
+        f"item {index}: {reviewer} has decided nothing there that could be withdrawn; what stands was decided by "
+        f"{', '.join(others)}, and only who decided withdraws it. A decision with --settle counts before theirs"
+    )

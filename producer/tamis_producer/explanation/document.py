@@ -10,8 +10,10 @@ from tamis_schemas import (
     BatchStatus,
     Criterion,
     ErrorKind,
+    HumanStage,
     ItemResult,
     Quote,
+    Source,
     Stratum,
     Verdict,
 )
@@ -80,6 +82,9 @@ class HumanWord(Frozen):
     value: Any = None  # of an audit: include, true or false
     note: str | None = None
     audit: str | None = None  # its id
+    stage: HumanStage = HumanStage.OWN
+    reason: str | None = None  # why a full text is excluded, or could not be got
+    settles: bool = False  # it counts, whatever others say
 
 
 class DrawnIn(Frozen):
@@ -103,11 +108,22 @@ class OtherStage(Frozen):
     because: tuple[Because, ...] = ()
 
 
+class ExplainedCopy(Frozen):
+    """A copy of the record that was kept out."""
+
+    index: int  # place in the batch; of a review, in its first stage
+    item_id: str
+    source: str | None = None  # None: the batch has no more than one
+    reason: str
+
+
 class Explanation(Frozen):
     """One record's whole story."""
 
     batch: ExplainedBatch
     record: ItemResult  # with its fields as submitted, and the human's word that counts
+    source: Source | None = None  # None: a program submitted it
+    copies: tuple[ExplainedCopy, ...] = ()
     verdicts: tuple[ExplainedVerdict, ...] = ()
     because: tuple[Because, ...] = ()
     transcripts: tuple[Transcript, ...] = ()  # of every claim that came to an end, the first one first

@@ -41,6 +41,7 @@ from .document import (
     OtherStage,
     PastFailure,
 )
+from .origins import read_origin
 
 NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
 NOT_ASKED = "no model was asked about the record"
@@ -60,9 +61,12 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
     claims = _transcripts(connection, batch_id, index)
     lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
     lost_claims: int = connection.execute(lost).scalar_one()
+    source, copies = read_origin(connection, batch, result)
     return Explanation(
         batch=_batch(batch, operation),
         record=result,
+        source=source,
+        copies=copies,
         verdicts=_verdicts(operation, result),
         because=because(operation, result),
         transcripts=claims,
@@ -158,7 +162,7 @@ def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[
 
 
 def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
-    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, index=index)]
+    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, places=[index])]
     audited = (
         select(audit_decisions)
         .join(audits, audits.c.id == audit_decisions.c.audit_id)
@@ -181,7 +185,8 @@ def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWo
 
 def _word(one: Override) -> HumanWord:
     act = HumanAct.WITHDREW if one.withdrawn else HumanAct.CONFIRMED if one.confirms else HumanAct.DECIDED
-    return HumanWord(act=act, by=one.reviewer, at=one.created_at, value=one.value, note=one.note)
+    about = {"stage": one.stage, "reason": one.reason, "settles": one.settles}
+    return HumanWord(act=act, by=one.reviewer, at=one.created_at, value=one.value, note=one.note, **about)
 
 
 def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn, ...]:

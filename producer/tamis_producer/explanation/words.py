@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from tamis_schemas import Provenance, QuoteState, dollars, tier_name
+from tamis_schemas import HumanStage, Provenance, QuoteState, dollars, tier_name
 from tamis_schemas.records.item import shown_fields, shown_text
 
 from .call_words import INDENT, call_lines, foreign
@@ -18,6 +18,7 @@ from .document import (
     HumanWord,
     OtherStage,
 )
+from .origin_words import origin_lines
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def as_text(explanation: Explanation) -> str:
 
 
 def sections(explanation: Explanation) -> Iterator[Section]:
-    """The story in its order: record, decision, people, other stages, calls, bill."""
+    """The story in its order: record, source, decision, people, other stages, calls, bill."""
     for one in _sections(explanation):
         yield Section(one.heading, tuple(line for part in one.lines for line in _one_by_one(part)))
 
@@ -49,6 +50,8 @@ def _one_by_one(line: str) -> Iterator[str]:
 def _sections(explanation: Explanation) -> Iterator[Section]:
     yield Section("Batch", tuple(_batch(explanation)))
     yield Section("Record", tuple(_record(explanation)))
+    if origin := tuple(origin_lines(explanation)):
+        yield Section("Source", origin)
     yield Section("Decision", tuple(_decision(explanation)))
     if explanation.verdicts:
         yield Section("Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one)))
@@ -96,6 +99,8 @@ def _record(explanation: Explanation) -> Iterator[str]:
 def _decision(explanation: Explanation) -> Iterator[str]:
     record = explanation.record
     yield f"item {record.status}"
+    if record.conflict:
+        yield f"people are in conflict, and nobody's decision counts: {record.decision_words}"
     if record.override is not None:
         yield f"what counts: {shown_text(record.override.value)}, by {record.override.reviewer}"
     if record.result is not None and record.result.error is None:
@@ -140,7 +145,10 @@ def _people(explanation: Explanation) -> Iterator[str]:
             f"{drawn.population} exclusions ({drawn.stratum.value})"
         )
     for word in explanation.humans:
-        yield f"{_when(word.at)} {word.by} {_said(word)}"
+        stage = "" if word.stage is HumanStage.OWN else f" ({word.stage.value})"
+        reason = "" if word.reason is None else f", because: {word.reason}"
+        settles = "; it settles the record" if word.settles else ""
+        yield f"{_when(word.at)} {word.by}{stage} {_said(word)}{reason}{settles}"
         if word.note:
             yield from foreign(word.note)
 
@@ -148,7 +156,7 @@ def _people(explanation: Explanation) -> Iterator[str]:
 def _said(word: HumanWord) -> str:
     match word.act:
         case HumanAct.WITHDREW:
-            return "withdrew the decision before"
+            return "withdrew the decision before it"
         case HumanAct.AUDITED:
             return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
         case HumanAct.CONFIRMED:

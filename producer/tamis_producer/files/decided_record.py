@@ -8,14 +8,17 @@ from tamis_schemas.records.item import shown_text
 
 from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
 
+CONFLICT = "conflict"  # people decided differently, and nobody has settled it
 NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
 
 
 def decision_of(row: ItemResult) -> str:
     """include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing.
 
-    What a human decided counts before what the software did.
+    What a human decided counts before what the software did; where people contradict each other it is `conflict`.
     """
+    if row.conflict:
+        return CONFLICT
     if row.override is not None:
         return _text(row.override.value)
     if row.exclusion is not None:
@@ -28,6 +31,8 @@ def decision_of(row: ItemResult) -> str:
 def with_decision(row: ItemResult) -> dict[str, Any]:
     """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add."""
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
+    if row.conflict:
+        return _own(row) | {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
     if row.override is not None and row.overridden:
         added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
     elif row.exclusion is not None:
@@ -43,14 +48,20 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
     if row.cut_words is not None and not row.overridden:
         added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
-    own = {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
-    return own | {name: value for name, value in added.items() if value is not None}
+    return _own(row) | {name: value for name, value in added.items() if value is not None}
+
+
+def _own(row: ItemResult) -> dict[str, Any]:
+    return {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
+
+
+def _system(row: ItemResult) -> str:
+    return f"the software: {decision_of(row.model_copy(update={'override': None, 'decisions': ()}))}"
 
 
 def _human_reason(row: ItemResult, human: Override) -> str:
     note = f": {human.note}" if human.note else ""
-    system = decision_of(row.model_copy(update={"override": None}))
-    return f"decided by {human.reviewer}{note} [the software: {system}]"
+    return f"decided by {human.reviewer}{note} [{_system(row)}]"
 
 
 def _confirmed(human: Override) -> str:

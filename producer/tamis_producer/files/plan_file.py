@@ -21,6 +21,7 @@ from tamis_schemas import (
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from ..intake.decode import read_text
+from ..intake.stated_source import StatedSource
 from .criteria_file import criteria_of, read_criteria
 from .schema_file import read_schema
 from .yaml_file import Location, YamlFile, read_yaml
@@ -31,7 +32,8 @@ records: export.ris
 criteria: criteria.yaml
 stages: [initial_filter, inclusion]"""
 
-FIELDS = ("title", "records", "criteria", "keep_duplicates", "steering", "stages")
+FIELDS = ("title", "records", "sources", "criteria", "keep_duplicates", "steering", "stages")
+OF_SOURCE = ("name", "kind", "file", "files", "searched", "query")
 INITIAL_FILTER = "initial_filter"
 OF_STAGE = (
     "model",
@@ -53,7 +55,7 @@ class PlannedReview:
 
     plan: ReviewPlan
     title: str
-    records: Path
+    sources: tuple[StatedSource, ...]
     criteria: SearchCriteria | None
     initial_filter: bool
     keep_duplicates: bool
@@ -84,11 +86,11 @@ def read_plan(path: Path | str) -> PlannedReview:
     keep = values.get("keep_duplicates", False)
     if not isinstance(keep, bool):
         raise file.wrong("takes true or false", ("keep_duplicates",))
-    records = _named_file(file, "records")
-    title = values.get("title") or records.name
+    sources = _sources(file)
+    title = values.get("title") or sources[0].name or sources[0].files[0].name
     if not isinstance(title, str):
         raise file.wrong("takes a text: put it in quotes", ("title",))
-    return PlannedReview(plan, title, records, criteria, initial_filter, keep)
+    return PlannedReview(plan, title, sources, criteria, initial_filter, keep)
 
 
 @dataclass(frozen=True)
@@ -176,10 +178,46 @@ def _criteria(file: YamlFile) -> SearchCriteria | None:
     return criteria_of(file, ("criteria",))
 
 
-def _named_file(file: YamlFile, name: str) -> Path:
-    if name not in file.values:
-        raise file.wrong(f"{name!r} is missing: it names the file with the records")
-    return _file(file, file.values[name], (name,))
+def _sources(file: YamlFile) -> tuple[StatedSource, ...]:
+    """The plan's `records`, a file, or its `sources`, a list."""
+    if "records" in file.values:
+        if "sources" in file.values:
+            raise file.wrong("stands beside `records`: name the files under one of the two", ("sources",))
+        return (StatedSource(files=(_file(file, file.values["records"], ("records",)),)),)
+    if "sources" not in file.values:
+        raise file.wrong("'records' is missing: it names the file with the records; of several, list them as `sources`")
+    listed = file.values["sources"]
+    if not isinstance(listed, list) or not listed:
+        raise file.wrong("takes a list: one source after each `- `, with its `file`", ("sources",))
+    sources: list[StatedSource] = []
+    for place, value in enumerate(listed):
+        source = _source(file, value, ("sources", place))
+        if source.name is not None and source.name.casefold() in [(one.name or "").casefold() for one in sources]:
+            raise file.wrong(
+                f"{source.name!r} stands twice: name all its files in one place, as `files: [...]`",
+                ("sources", place, "name"),
+            )
+        sources.append(source)
+    return tuple(sources)
+
+
+def _source(file: YamlFile, value: object, location: Location) -> StatedSource:
+    if isinstance(value, str):
+        return StatedSource(files=(_file(file, value, location),))
+    if not isinstance(value, dict):
+        raise file.wrong("takes the name of a file, or fields of its own, each in a line below it", location)
+    file.check_names(OF_SOURCE, location)
+    fields = dict(value)
+    if ("file" in fields) == ("files" in fields):
+        raise file.wrong("takes `file`, or `files` with a list of those that complete each other", location)
+    names, field = ([fields.pop("file")], "file") if "file" in fields else (fields.pop("files"), "files")
+    if not isinstance(names, list) or not names:
+        raise file.wrong("takes a list of files", (*location, field))
+    fields["files"] = [_file(file, name, (*location, field)) for name in names]
+    try:
+        return StatedSource.model_validate(fields)
+    except ValidationError as error:
+        raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
 
 
 def _file(file: YamlFile, name: object, location: Location) -> Path:

@@ -34,6 +34,7 @@ MOST_RESULTS = 1_000  # of a page
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
     ReportForm.SVG: "image/svg+xml",
+    ReportForm.PNG: "image/png",
     ReportForm.MD: "text/markdown",
     ReportForm.JSON: "application/json",
 }
@@ -160,7 +161,7 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
 @router.get(
     "/{batch_id}/report",
     operation_id="get_report",
-    summary="The report: one page, its flow as SVG, its text as Markdown, or its figures as JSON",
+    summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
     response_class=Response,
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}}
     | problems.UNCHANGED

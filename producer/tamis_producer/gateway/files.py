@@ -1,5 +1,7 @@
-"""Routes of files: a bibliographic file as a new batch, a file of criteria as criteria."""
+"""Routes of files: bibliographic files as a new batch, a file of criteria as criteria."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from shutil import copyfileobj
@@ -16,8 +18,9 @@ from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriter
 from ..client.client import Client
 from ..files.criteria_file import read_criteria
 from ..files.criteria_lint import doubts
+from ..intake.stated_source import StatedSource
 from ..screening import InitialFilter
-from ..screening.identification import identify
+from ..screening.identification import identify, label_of
 from . import problems
 from .access import Of, Submitter
 from .api_keys import ApiKey
@@ -25,7 +28,7 @@ from .batch_status_view import BatchStatusView
 from .description import component
 from .submission_body import EXAMPLE_TERMS, Terms
 from .submitting import SUBMITTED, submit_terms
-from .upload import MEDIA_TYPE, uploaded
+from .upload import MEDIA_TYPE, MOST_FILES, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
@@ -34,19 +37,32 @@ LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 
 
 class FileTerms(Terms):
-    """The terms of a batch that comes from a file."""
+    """The terms of a batch that comes from files."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
     initial_filter: bool = Field(default=True, description="Of a screening: reject first what rules alone rule out.")
     keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
+    sources: list[StatedSource] = Field(
+        default_factory=list,
+        description="What is known of files, by their names in the form: of which database or register they are, when "
+        "it was searched, and how. Files of one source complete each other. A file that no source names tells itself.",
+    )
 
 
 class FileForm(BaseModel):
-    """A file, and what to ask of its records."""
+    """Files, and what to ask of their records."""
 
     terms: FileTerms
-    file: Annotated[bytes, Field(description="RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL, told by its content.")]
+    file: Annotated[
+        list[bytes],
+        Field(
+            min_length=1,
+            max_length=MOST_FILES,
+            description="One part of this name for each file: RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL, told "
+            "by its content.",
+        ),
+    ]
 
 
 class CriteriaText(BaseModel):
@@ -69,7 +85,7 @@ class CriteriaRead(BaseModel):
     "/files",
     operation_id="submit_file",
     status_code=HTTPStatus.CREATED,
-    summary="Submit a bibliographic file: a form with the file, and with terms that say what to ask of its records",
+    summary="Submit bibliographic files: a form with each file, and with terms that say what to ask of the records",
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
     responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
@@ -81,8 +97,8 @@ async def submit_file(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
     """Copies of records are kept out and counted; the form's field `terms` is JSON."""
-    async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, file):
-        return await run_in_threadpool(_submitted, client, key, terms, file, idempotency_key, response)
+    async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, files):
+        return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
 
 
 @router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
@@ -93,7 +109,7 @@ def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
         try:
             read = read_criteria(path)
         except InputError as error:
-            raise _named(error, path, "criteria") from error
+            raise InvalidParameters(_as_called(str(error), {path: "criteria"})) from error
     switched_off = {str(rule): why for rule, why in InitialFilter(read).switched_off.items()}
     return CriteriaRead(criteria=read, switched_off=switched_off, doubts=list(doubts(read)))
 
@@ -102,23 +118,29 @@ def _submitted(
     client: Client,
     key: ApiKey,
     terms: FileTerms,
-    file: UploadFile,
+    files: Sequence[UploadFile],
     idempotency_key: str | None,
     response: Response,
 ) -> BatchStatusView:
-    operation, name = terms.operation, file.filename or ""
-    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
+    operation, names = terms.operation, _names_of(files)
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     most = client.settings.max_file_bytes
-    with TemporaryDirectory(prefix="tamis-file-") as folder:
-        path = Path(folder) / "records"
-        with path.open("wb") as copy:
-            copyfileobj(file.file, copy)
+    with TemporaryDirectory(prefix="tamis-files-") as folder:
+        paths = [Path(folder) / f"{place:03}" for place in range(len(files))]
+        for path, file in zip(paths, files, strict=True):
+            with path.open("wb") as copy:
+                copyfileobj(file.file, copy)
+        called = dict(zip(paths, names, strict=True))
         try:
-            identified = identify(path, keep_duplicates=terms.keep_duplicates, initial_filter=rules, max_bytes=most)
+            identified = identify(
+                _stated(terms.sources, called),
+                keep_duplicates=terms.keep_duplicates,
+                initial_filter=rules,
+                names=called,
+                max_bytes=most,
+            )
         except InputError as error:
-            raise _named(error, path, name) from error
+            raise InvalidParameters(_as_called(str(error), called)) from error
     return submit_terms(
         client,
         key,
@@ -126,12 +148,36 @@ def _submitted(
         identified.records,
         response,
         idempotency_key=idempotency_key,
-        label=terms.label or name,
+        label=terms.label or label_of(names),
         exclusions=identified.exclusions,
-        source=identified.source.model_copy(update={"file": name}),
+        source=identified.sources,
     )
 
 
-def _named(error: InputError, path: Path, name: str) -> InvalidParameters:
-    """Return the same complaint about a file under the name that its owner knows."""
-    return InvalidParameters(str(error).replace(str(path), name))
+def _names_of(files: Sequence[UploadFile]) -> list[str]:
+    """The names of the files. Raises `InvalidParameters`: one has none that can be shown, or two have the same."""
+    names = [file.filename or "" for file in files]
+    if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
+        raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise InvalidParameters(f"file: two are called {twice[0]!r}; give each a name of its own")
+    return names
+
+
+def _stated(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
+    """The sources that the terms state, and then the other files. Raises `InvalidParameters`: there is no such file."""
+    places = {Path(name): path for path, name in called.items()}
+    known: list[StatedSource] = []
+    for number, source in enumerate(sources):
+        for file in source.files:
+            if file not in places:
+                raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
+        known.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
+    return [*known, *(StatedSource(files=(path,)) for path in places.values())]
+
+
+def _as_called(message: str, called: Mapping[Path, str]) -> str:
+    """The same complaint, with files under the names that their owner knows."""
+    for path, name in called.items():
+        message = message.replace(str(path), name)
+    return message

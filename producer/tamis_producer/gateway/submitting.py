@@ -1,6 +1,6 @@
 """A batch with the key of a request; headers of the answer say where it is, and whether it was there already."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -40,7 +40,7 @@ def submit_terms(
     idempotency_key: str | None,
     label: str | None = None,
     exclusions: Mapping[int, Exclusion] | None = None,
-    source: Source | None = None,
+    source: Sequence[Source] = (),
 ) -> BatchStatusView:
     """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do."""
     check_price(key, terms.model, client.settings)

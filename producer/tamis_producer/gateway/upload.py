@@ -1,4 +1,4 @@
-"""An upload: a form of a browser's or of `curl --form`, with what is asked as JSON, and a file."""
+"""An upload: a form of a browser's or of `curl --form`, with what is asked as JSON, and files."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,28 +15,33 @@ from .submission_body import Terms, decoded, validated
 MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=Terms)
 LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
+MOST_FILES = 100  # of one form; a review searches a dozen sources
 
 
 @asynccontextmanager
-async def uploaded(request: Request, kind: type[Asked], *, largest: int) -> AsyncIterator[tuple[Asked, UploadFile]]:
-    """The form's field `terms`, and its `file`, which is kept on disk until the end; the file has a name, and content.
+async def uploaded(
+    request: Request, kind: type[Asked], *, largest: int
+) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
+    """The form's field `terms`, and each `file` in its order, kept on disk until the end; each has a name, and content.
 
     Raises:
-        HTTPException: 413 for a file of more than `largest` bytes, 415 for another media type.
+        HTTPException: 413 for files of more than `largest` bytes together, 415 for another media type.
         InvalidParameters: the form lacks a field, or has one that is not as it should be.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a file is sent as {MEDIA_TYPE}")
-    async with request.form(max_files=1, max_fields=1, max_part_size=LONGEST_TERMS) as form:
-        file, terms = form.get("file"), form.get("terms")
-        if not isinstance(file, UploadFile) or not file.size:
-            raise InvalidParameters("file: there is none")
-        if file.size > largest:
+    async with request.form(max_files=MOST_FILES, max_fields=1, max_part_size=LONGEST_TERMS) as form:
+        terms = form.get("terms")
+        files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
+        if not files or not all(file.size for file in files):
+            raise InvalidParameters("file: there is none" if len(files) < 2 else "file: one of them is empty")
+        if sum(file.size or 0 for file in files) > largest:
+            what = "a file has" if len(files) == 1 else "the files of a batch have together"
             raise HTTPException(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a file has {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split it",
+                f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
             )
         if not isinstance(terms, str):
             raise InvalidParameters("terms: there are none; they say as JSON what to ask of the file's records")
-        yield validated(kind, decoded(terms, "terms"), "terms: "), file
+        yield validated(kind, decoded(terms, "terms"), "terms: "), files

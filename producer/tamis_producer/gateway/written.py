@@ -9,7 +9,7 @@ import anyio
 from anyio import to_thread
 
 WRITERS = 2  # at once, for all callers
-PIECE = 65_536  # characters that are sent at once
+PIECE = 65_536  # bytes that are sent at once
 
 
 class ReportWriters:
@@ -19,7 +19,7 @@ class ReportWriters:
         self._threads = anyio.CapacityLimiter(WRITERS)
 
     async def written(self, write: Callable[[TextIO], object]) -> AsyncGenerator[str | bytes]:
-        """Yield in pieces the text that `write` writes to a file. Raises what `write` raises."""
+        """Yield in pieces what `write` writes to a file, as UTF-8 where it is text. Raises what `write` raises."""
         with ExitStack() as stack:
             file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
             await to_thread.run_sync(write, file, limiter=self._threads)
@@ -29,5 +29,5 @@ class ReportWriters:
 
 async def _pieces(file: TextIO, open_file: ExitStack) -> AsyncGenerator[str | bytes]:
     with open_file:
-        while piece := await to_thread.run_sync(file.read, PIECE):
+        while piece := await to_thread.run_sync(file.buffer.read, PIECE):
             yield piece

@@ -78,7 +78,7 @@ def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
                 groups.unite(indices, key)
     for indices in _blocks_of_other_titles(traits):
         groups.unite(indices, Key.TITLE)
-    best = [(*_content(record), -index) for index, record in enumerate(records)]
+    best = [(*rank(record), -index) for index, record in enumerate(records)]
     stays = {members[0]: max(members, key=best.__getitem__) for members in groups.of_several()}
     copies = [copy for members in groups.of_several() for copy in groups.copies(members, stays[members[0]])]
     return Duplicates(
@@ -118,21 +118,24 @@ def _doubts(
     return (Doubt(index, of, reason) for (index, of), reason in reason_of_pair.items())
 
 
-def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> str:
+def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> str:
     """Return the agreement in words: `the same title and year`, or of which other copy it is a copy."""
     like = duplicate.of if duplicate.via is None else duplicate.via
     agreed = agreement(traits_of(records[duplicate.index]), traits_of(records[like]), duplicate.key)
-    return agreed if duplicate.via is None else f"by way of {_named(records[like], like)}: {agreed}"
+    return agreed if duplicate.via is None else f"by way of {_named(records[like], like, places)}: {agreed}"
 
 
-def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]]) -> Exclusion:
-    """Return the ledger's exclusion of a copy: which record it copies, and what agrees."""
+def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> Exclusion:
+    """Return the ledger's exclusion of a copy: which record it copies, and what agrees.
+
+    `places`: of records from several files, in which source or file each stands.
+    """
     colon = ":" if duplicate.via is None else ""
-    copied = _named(records[duplicate.of], duplicate.of)
+    copied = _named(records[duplicate.of], duplicate.of, places)
     value = str(records[duplicate.index].get(duplicate.key.value, ""))
     return Exclusion(
         rule=DUPLICATE,
-        reason=f"A copy of {copied}{colon} {reason_of(duplicate, records)}.",
+        reason=f"A copy of {copied}{colon} {reason_of(duplicate, records, places)}.",
         confidence=TITLE_CONFIDENCE if duplicate.key is Key.TITLE else 1.0,
         matched=value,
         field=duplicate.key.value,
@@ -286,14 +289,17 @@ def _tear(one: PairVerdict, other: PairVerdict) -> bool:
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 
 
-def _content(record: Mapping[str, Any]) -> tuple[bool, int, int]:
+def rank(record: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return what decides which copy stays: of several the one with the highest rank, at a tie the first."""
     abstract = record.get("abstract")
     length = len(abstract) if isinstance(abstract, str) and len(abstract) >= AN_ABSTRACT else 0
     filled = sum(1 for name, value in record.items() if value and not name.startswith("_"))
     return bool(record.get("title")), length, filled
 
 
-def _named(record: Mapping[str, Any], index: int) -> str:
+def _named(record: Mapping[str, Any], index: int, places: Sequence[str]) -> str:
     line = record.get("_line")
     place = f"line {line}" if line is not None else f"place {index + 1}"
+    if places:
+        place = f"{places[index]}, {place}"
     return f"record {str(record.get('id', index + 1))!r} ({place})"

@@ -80,7 +80,13 @@ RESULT_COLUMNS = (
     ResultColumn("cost", float, lambda row: row.cost),
     ResultColumn("final_value", None, lambda row: row.final_value),  # what a human decided, else the value
     ResultColumn("overridden", bool, lambda row: row.overridden),  # a human's decision stands, not the software's
-    ResultColumn("reviewer", str, lambda row: row.override and row.override.reviewer),  # missing: no human decided
+    # Whose decision counts; missing: no human decided, or people are in conflict.
+    ResultColumn("reviewer", str, lambda row: row.override and row.override.reviewer),
     ResultColumn("note", str, lambda row: row.override and row.override.note),
+    ResultColumn("conflict", bool, lambda row: row.conflict),  # people decided differently: no decision counts
+    # Each reviewer's: Reviewer A: include; Reviewer B: exclude.
+    ResultColumn("decisions", str, lambda row: row.decision_words),
     ResultColumn("title", str, _title),
+    # The database, register or other search that the record is from; missing: the batch has one source, or none.
+    ResultColumn("source", str, lambda row: row.source),
 )

@@ -25,6 +25,7 @@ from .outcomes import read_results as read_results
 from .outcomes import stream_results as stream_results
 from .overrides import read_operation as read_operation
 from .overrides import read_overrides as read_overrides
+from .overrides import read_reviewers as read_reviewers
 from .pool_kinds import CLIENT as CLIENT
 from .pool_kinds import DISPATCH as DISPATCH
 from .pool_kinds import GATEWAY as GATEWAY

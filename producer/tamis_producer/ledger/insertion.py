@@ -62,7 +62,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             steering=batch.steering.set_fields or None,
             priority=batch.priority.value,
             max_cost=batch.max_cost,
-            source=None if batch.source is None else batch.source.model_dump(mode="json"),
+            source=[source.model_dump(mode="json") for source in batch.sources] or None,
             review_id=None if batch.stage is None else batch.stage.review_id,
             stage=None if batch.stage is None else batch.stage.number,
             traceparent=batch.traceparent,
@@ -111,8 +111,8 @@ def _copy_items(connection: Connection, batch: NewBatch) -> None:
     while piece := list(islice(rows, COPIED_AT_ONCE)):
         copy_rows(
             connection,
-            "COPY payloads (batch_id, idx, payload, origin) FROM STDIN",
-            ((batch_id, index, item.payload, item.origin) for index, item in piece),
+            "COPY payloads (batch_id, idx, payload, origin, source) FROM STDIN",
+            ((batch_id, index, item.payload, item.origin, item.source) for index, item in piece),
         )
         copy_rows(
             connection,

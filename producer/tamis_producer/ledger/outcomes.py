@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import compress
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from tamis_schemas import (
     Exclusion,
     ExtractFields,
     FieldsResult,
+    HumanStage,
     Inclusion,
     InclusionDecision,
     ItemResult,
@@ -22,13 +24,14 @@ from tamis_schemas import (
     Usage,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.ledger import batches, exclusions, items, overrides, payloads, results
+from tamis_schemas.ledger import batches, exclusions, items, payloads, results
 from tamis_schemas.operations import operation_name
 
 from .connection import ledger_errors
 from .evaluations import evaluations_json, evaluations_of
 from .exclusion_reasons import exclusion_reason
-from .overrides import override_of, standing
+from .overrides import overrides_of, standing, standing_decisions
+from .sources import source_name
 
 PLACES = 10_000  # fetched at once where nothing else of the items is
 PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
@@ -90,7 +93,7 @@ def _read(
 ) -> list[ItemResult]:
     """Each table is asked for the page alone: a plan that reads the whole batch would do so for every page."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
-    human = standing(batch_id, of_page(overrides.c.idx))
+    human = standing(batch_id, of_page(standing_decisions.c.idx))
     statement = (
         select(
             *(items.c.idx, items.c.item_id, payloads.c.origin, items.c.state, payloads.c.payload),
@@ -102,7 +105,8 @@ def _read(
                 *columns,
             ),
             exclusion_reason(batch_id).label("excluded_because"),
-            *(human.c.value.label("human"), human.c.note, human.c.reviewer, human.c.created_at.label("said_at")),
+            source_name().label("source"),
+            *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
         )
         .join(batches, batches.c.id == items.c.batch_id)
         .join(payloads, _same_item(payloads) & of_page(payloads.c.idx))
@@ -137,17 +141,21 @@ def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 
 def _item_result(batch_id: UUID, row: Any) -> ItemResult:
-    human = None if row.reviewer is None else override_of(batch_id, row)
+    humans = overrides_of(batch_id, row, row.decisions or (), HumanStage.OWN, row.value)
+    counts = [one["id"] == row.counts and not row.conflict for one in row.decisions or ()]
+    human = next(compress(humans, counts), None)
     if row.fence is None:
         exclusion = None if row.exclusion is None else Exclusion.model_validate(row.exclusion)
         return ItemResult(
             index=row.idx,
             item_id=row.item_id,
             origin=row.origin,
+            source=row.source,
             status=row.state,
             item=row.payload,
             exclusion=exclusion,
             override=human,
+            decisions=tuple(humans),
         )
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
@@ -155,6 +163,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         index=row.idx,
         item_id=row.item_id,
         origin=row.origin,
+        source=row.source,
         status=row.state,
         item=row.payload,
         result=result_of(row) if ended else None,
@@ -184,6 +193,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
             deviations=tuple(row.deviations or ()),
         ),
         override=human,
+        decisions=tuple(humans),
     )
 
 

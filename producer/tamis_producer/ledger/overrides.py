@@ -1,78 +1,146 @@
-"""Human decisions in the ledger: a history that is added to; the last row of an item counts."""
+"""People's decisions in the ledger: a history that is added to, and what stands of it."""
 
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, func, null, select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Integer,
+    MetaData,
+    Subquery,
+    Table,
+    Text,
+    Uuid,
+    any_,
+    func,
+    literal,
+    null,
+    select,
+    true,
+)
 
-from tamis_schemas import ItemStatus, Operation, Override, UnknownBatch, parse_operation
+from tamis_schemas import HumanStage, ItemStatus, Operation, Override, UnknownBatch, parse_operation
 from tamis_schemas.ledger import batches, items, overrides, results
 from tamis_schemas.operations import kind_of
 
+# The view that revision 0014 makes, which holds the rule.
+standing_decisions = Table(
+    "standing_decisions",
+    MetaData(),
+    Column("batch_id", Uuid),
+    Column("idx", Integer),
+    Column("stage", Text),
+    Column("id", BigInteger),  # the row that counts; in a conflict the latest
+    Column("value", JSON),  # NULL in a conflict
+    Column("conflict", Boolean),  # several people, who do not say the same, and nobody has settled it
+    Column("reviewers", BigInteger),  # people whose decision stands
+    Column("reviewer", Text),  # who said what counts; NULL in a conflict, as the next two
+    Column("note", Text),
+    Column("reason", Text),
+    Column("settles", Boolean),  # somebody's decision counts before the others'
+    Column("created_at", DateTime(timezone=True)),
+    Column("decisions", JSON),  # of all of them, the oldest first
+)
+_LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 
-def standing(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
-    """A row for each item on which a human's decision stands: `overrides` without earlier and withdrawn ones.
 
-    `of`: conditions on which items, told of the columns of `overrides`; none: all.
+def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = HumanStage.OWN) -> Subquery:
+    """A row for each item on which people's decisions stand in a stage: the columns of `standing_decisions`.
+
+    The rule: of each reviewer the latest decision counts, unless it was withdrawn. Where somebody's settles the record,
+    the latest such decision is the outcome; else where all say the same, that is; else it is a conflict, in which
+    nobody's counts and `value` is NULL.
+
+    `of`: conditions on which items, told of the columns of `standing_decisions`; none: all.
     """
-    latest = (
-        select(overrides)
-        .ext(distinct_on(overrides.c.idx))
-        .where(overrides.c.batch_id == batch_id, *of)
-        .order_by(overrides.c.idx, overrides.c.id.desc())
-        .subquery("latest")
+    view = standing_decisions.c
+    statement = select(standing_decisions).where(view.batch_id == batch_id, view.stage == stage.value, *of)
+    return statement.subquery("standing")
+
+
+def read_reviewers(connection: Connection, batch_id: UUID) -> tuple[str, ...]:
+    """Return who decided about the records of a batch, in what it asks itself, by name."""
+    human = standing(batch_id)
+    one = func.json_array_elements(human.c.decisions).alias("one")
+    name = one.column.op("->>")("reviewer").label("name")
+    return tuple(
+        connection.execute(select(name).select_from(human.join(one, true())).distinct().order_by(name)).scalars()
     )
-    return select(latest).where(latest.c.value.is_not(null())).subquery("standing")
 
 
 def read_overrides(
-    connection: Connection, batch_id: UUID, *, history: bool = False, index: int | None = None
+    connection: Connection,
+    batch_id: UUID,
+    *,
+    history: bool = False,
+    places: Sequence[int] | None = None,
+    stage: HumanStage | None = None,
 ) -> list[Override]:
-    """The decisions that stand, in the order of the items; with `history` every one ever made, the first one first.
+    """Each reviewer's standing decision, in the order of the items; with `history` all that were made, as they were.
 
-    `index`: those of one item alone.
+    `places`: those of these items alone. `stage`: those of one stage alone.
     """
-    chosen = select(overrides).subquery("chosen") if history else standing(batch_id)
-    statement = _with_item(chosen).where(chosen.c.batch_id == batch_id)
-    if index is not None:
-        statement = statement.where(chosen.c.idx == index)
-    order = (chosen.c.id,) if history else (chosen.c.idx,)
-    return [
-        override_of(batch_id, row, withdrawn=row.withdrawn) for row in connection.execute(statement.order_by(*order))
-    ]
-
-
-def _with_item(chosen: Any) -> Select[Any]:
-    return (
-        select(
-            *(chosen.c.idx, chosen.c.note, chosen.c.reviewer, chosen.c.created_at.label("said_at")),
-            chosen.c.value.label("human"),
-            chosen.c.value.is_(null()).label("withdrawn"),
-            *(items.c.item_id, items.c.state, results.c.value, batches.c.operation),
-        )
+    chosen = overrides if history else standing_decisions
+    decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
+    statement = (
+        select(*decision, items.c.item_id, items.c.state, batches.c.operation, results.c.value.label("system_value"))
+        .select_from(chosen)
         .join(items, (items.c.batch_id == chosen.c.batch_id) & (items.c.idx == chosen.c.idx))
         .join(batches, batches.c.id == items.c.batch_id)
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .where(chosen.c.batch_id == batch_id)
+        .order_by(*((chosen.c.id,) if history else (chosen.c.idx, chosen.c.id)))
     )
+    if places is not None:
+        statement = statement.where(chosen.c.idx == any_(literal([*places], ARRAY(Integer))))
+    if stage is not None:
+        statement = statement.where(chosen.c.stage == stage.value)
+    made = []
+    for row in connection.execute(statement):
+        listed = [row._asdict()] if history else row.decisions
+        made += overrides_of(batch_id, row, listed, HumanStage(row.stage), row.system_value)
+    return made
 
 
-def override_of(batch_id: UUID, row: Row[Any], *, withdrawn: bool = False) -> Override:
-    """The override of a row: `human`, `note`, `reviewer` and `said_at` beside the item's own columns."""
-    decided, kind = row.state == ItemStatus.DECIDED, kind_of(row.operation)
-    kept_out = row.state == ItemStatus.EXCLUDED_BY_FILTER and kind.decides()
-    return Override(
-        batch_id=str(batch_id),
-        index=row.idx,
-        item_id=row.item_id,
-        value=row.human,
-        withdrawn=withdrawn,
-        note=row.note,
-        reviewer=row.reviewer,
-        created_at=row.said_at,
-        system_decided=decided or kept_out,
-        system_value=row.value if decided else kind.excludes if kept_out else None,
-    )
+def overrides_of(
+    batch_id: UUID, row: Any, decisions: Iterable[dict[str, Any]], stage: HumanStage, system_value: Any
+) -> list[Override]:
+    """The decisions on one item, as the view lists them; `row`: its `idx`, `item_id`, `state` and `operation`."""
+    own, kind = stage is HumanStage.OWN, kind_of(row.operation)
+    decided = own and row.state == ItemStatus.DECIDED
+    kept_out = own and row.state == ItemStatus.EXCLUDED_BY_FILTER and kind.decides()
+    return [
+        Override(
+            batch_id=str(batch_id),
+            index=row.idx,
+            item_id=row.item_id,
+            stage=stage,
+            value=one["value"],
+            withdrawn=one.get("withdrawn", False),
+            reason=one["reason"],
+            settles=one["settles"],
+            note=one["note"],
+            reviewer=one["reviewer"],
+            created_at=_instant(one["created_at"]),
+            system_decided=decided or kept_out,
+            system_value=system_value if decided else kind.excludes if kept_out else None,
+        )
+        for one in decisions
+    ]
+
+
+def _instant(value: datetime | str) -> datetime:
+    """A time as the driver reads it, or as it stands in JSON, in the session's time zone."""
+    return datetime.fromisoformat(value).astimezone(UTC) if isinstance(value, str) else value
 
 
 def read_operation(connection: Connection, batch_id: UUID) -> Operation:

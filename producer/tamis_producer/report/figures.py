@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from tamis_schemas import (
     BatchStatus,
@@ -116,10 +116,11 @@ class AuditFigures(Frozen):
 class HumanFigures(Frozen):
     """The human decisions about a batch's records."""
 
-    decided: int = 0  # records on which a human's decision stands
+    decided: int = 0  # records on which a human's decision counts
     confirmed: int = 0  # of these: what the software had decided
     reversed: int = 0  # the opposite, or another value
     settled: int = 0  # the software had no decision: uncertain, failed, cancelled
+    conflicts: int = 0  # records on which people decided differently, and nobody has settled it
     reviewers: tuple[str, ...] = ()
     agreement: AgreementFigures | None = None
     audits: tuple[AuditFigures, ...] = ()
@@ -141,7 +142,7 @@ class BatchFigures(Frozen):
     state: BatchStatus
     round: int
     use_cache: bool
-    source: Source | None
+    sources: tuple[Source, ...] = ()  # empty: a program submitted the items
     created_at: datetime
     started_at: datetime | None  # first dispatch of the round
     finished_at: datetime | None
@@ -161,6 +162,12 @@ class BatchFigures(Frozen):
     spending: BatchCosts
     prompts: Prompts
     failures: RetryBias = RetryBias()  # by round; none where nothing failed and there was but one round
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
+    @property
+    def source(self) -> Source | None:
+        """The only source, as readers of the JSON know it; None where there are several, or none."""
+        return self.sources[0] if len(self.sources) == 1 else None
 
     @property
     def criteria(self) -> SearchCriteria | None:

@@ -8,10 +8,12 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Connection, Row, func, select
 
-from tamis_schemas import OperationFailed, Source
+from tamis_schemas import OperationFailed
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
 from ..decisions.final_outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
+from ..ledger.sources import read_sources
+from .source_counts import count_by_source
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
     stages = [_stage(connection, rows, number, counted) for number, counted in enumerate(tallied)]
     try:
         return Flow(
-            identified=(Tally(name=_origin(batch, source_of(batch)), n=batch.n_items),),
+            identified=_identified(connection, batch),
             duplicates=first.n(Outcome.DUPLICATE),
             ineligible=first.tallies(Outcome.INELIGIBLE),
             removed_otherwise=first.n(Outcome.REMOVED),
@@ -128,6 +130,7 @@ def _stage(connection: Connection, rows: Sequence[Any], number: int, counted: Ta
         excluded=counted.tallies(Outcome.EXCLUDED),
         uncertain=counted.n(Outcome.UNCERTAIN),
         unverified=counted.unverified,
+        conflicts=counted.n(Outcome.CONFLICT),
         failed=counted.tallies(Outcome.FAILED),
         cancelled=counted.n(Outcome.CANCELLED),
         open=counted.n(Outcome.OPEN),
@@ -149,12 +152,11 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any]) -> tuple
     return row.admitted, row.held_back
 
 
-def source_of(batch: Row[Any]) -> Source | None:
-    """Return the source of the batch's records, where they come from a file."""
-    return None if batch.source is None else Source.model_validate(batch.source)
-
-
-def _origin(batch: Row[Any], source: Source | None) -> str:
-    if source is not None:
-        return source.file
-    return batch.label or "records submitted by a program"
+def _identified(connection: Connection, batch: Row[Any]) -> tuple[Tally, ...]:
+    """Return the records of each source, in the order of the sources."""
+    sources = read_sources(batch)
+    if len(sources) < 2:
+        name = sources[0].name if sources else batch.label or "records submitted by a program"
+        return (Tally(name=name, n=batch.n_items),)
+    counts = {count.place: count.identified for count in count_by_source(connection, batch)}
+    return tuple(Tally(name=source.name, n=counts.get(place, 0)) for place, source in enumerate(sources))

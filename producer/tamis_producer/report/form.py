@@ -1,4 +1,4 @@
-"""The forms in which a report is written: a page, the flow alone, Markdown, figures as JSON."""
+"""The forms in which a report is written: a page, the flow alone as a drawing, Markdown, figures as JSON."""
 
 import json
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from tamis_schemas import InvalidRequest
 from ..intake.results_file import replacing
 from ..ledger import stream_results
 from .figures import Figures
+from .flow_png import draw_png
 from .flow_svg import draw
 from .markdown import write_markdown
 from .methods import methods, warnings
@@ -28,6 +29,7 @@ class ReportForm(StrEnum):
 
     HTML = "html"
     SVG = "svg"
+    PNG = "png"
     MD = "md"
     JSON = "json"
 
@@ -36,6 +38,7 @@ ENDINGS = {
     ".html": ReportForm.HTML,
     ".htm": ReportForm.HTML,
     ".svg": ReportForm.SVG,
+    ".png": ReportForm.PNG,
     ".md": ReportForm.MD,
     ".markdown": ReportForm.MD,
     ".json": ReportForm.JSON,
@@ -45,13 +48,14 @@ ENDINGS = {
 def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
     """Write the report of a batch or a review, by its id or how it begins; its figures.
 
-    Every number and every row is of one snapshot of the ledger.
+    A PNG goes to the bytes beneath the stream. Every number and every row is of one snapshot of the ledger.
 
     Raises:
         UnknownBatch: no batch and no review has this id.
         InvalidRequest: several have.
         OperationFailed: the ledger's own numbers do not add up.
         LedgerUnavailable: the ledger does not answer.
+        ConfigurationError: what draws a PNG is missing, or a font for it.
     """
     with snapshot(engine) as connection:
         subject = find_subject(connection, subject_id)
@@ -60,8 +64,9 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
             case ReportForm.HTML:
                 write_page(figures, _rows(connection, subject), stream)
             case ReportForm.SVG:
-                name = figures.label or f"{figures.kind} {figures.id}"
-                stream.write(draw(figures.flow, title=f"PRISMA 2020 flow diagram: {name}"))
+                stream.write(_drawing(figures))
+            case ReportForm.PNG:
+                stream.buffer.write(draw_png(_drawing(figures)))
             case ReportForm.MD:
                 stream.write(write_markdown(figures))
             case ReportForm.JSON:
@@ -92,7 +97,7 @@ def as_json(figures: Figures) -> dict[str, Any]:
     """Every figure, the boxes of the flow with their totals, and the methods as text."""
     boxes = [
         {
-            "phase": step.phase,
+            "phase": step.place,
             "box": box.title,
             "n": box.n,
             "parts": [{"text": line.text, "n": line.n, "depth": line.depth} for line in box.lines],
@@ -109,6 +114,11 @@ def as_json(figures: Figures) -> dict[str, Any]:
             {"heading": part.heading, "text": part.text, "list": list(part.listed)} for part in methods(figures)
         ],
     }
+
+
+def _drawing(figures: Figures) -> str:
+    name = figures.label or f"{figures.kind} {figures.id}"
+    return draw(figures.flow, title=f"PRISMA 2020 flow diagram: {name}")
 
 
 def _rows(connection: Connection, subject: ReportSubject) -> Iterator[Row]:

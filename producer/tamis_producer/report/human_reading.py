@@ -7,10 +7,9 @@ from sqlalchemy import Connection, Row, func, select
 from tamis_schemas.operations import kind_of
 
 from ..decisions.audit_verdict import verdict
-from ..decisions.final_outcome import CHANGED, Outcome, outcomes
+from ..decisions.final_outcome import CHANGED, CONFIRMED, Outcome, outcomes
 from ..decisions.human_agreement import read_agreement
-from ..ledger import read_audits
-from ..ledger.overrides import standing
+from ..ledger import read_audits, read_reviewers
 from .figures import AuditFigures, HumanFigures
 
 UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
@@ -18,27 +17,28 @@ UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
     """The figures of a row of `batches`; all 0 where nobody has decided anything."""
-    human = standing(batch.id)
-    names = select(human.c.reviewer).group_by(human.c.reviewer).order_by(human.c.reviewer)
-    reviewers = tuple(connection.execute(names).scalars())
+    reviewers = read_reviewers(connection, batch.id)
     audits = read_audits(connection, batch.id)
     if not reviewers and not audits:
         return HumanFigures()
     each = outcomes(batch.id, batch.operation).subquery("each")
     changed = each.c.human == CHANGED
+    unsure = each.c.outcome == Outcome.UNCERTAIN.value  # a human's `uncertain` decides nothing
     unsettled = each.c.system.in_([outcome.value for outcome in UNSETTLED])
     row = connection.execute(
         select(
-            func.count(each.c.human).label("decided"),
+            func.count().filter(each.c.human == CONFIRMED).label("confirmed"),
+            func.count().filter(each.c.outcome == Outcome.CONFLICT.value).label("conflicts"),
             func.count().filter(changed, unsettled).label("settled"),
-            func.count().filter(changed, ~unsettled).label("reversed"),
+            func.count().filter(changed, ~unsettled, ~unsure).label("reversed"),
         )
     ).one()
     return HumanFigures(
-        decided=row.decided,
-        confirmed=row.decided - row.settled - row.reversed,
+        decided=row.confirmed + row.settled + row.reversed,
+        confirmed=row.confirmed,
         reversed=row.reversed,
         settled=row.settled,
+        conflicts=row.conflicts,
         reviewers=reviewers,
         agreement=read_agreement(connection, batch.id) if kind_of(batch.operation).decides() else None,
         audits=tuple(

@@ -42,7 +42,7 @@ def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
     return tuple(
         _part(f"Stage {stage}" if many else "", batch)
         for stage, batch in enumerate(figures.batches, 1)
-        if batch.humans.decided or batch.humans.audits
+        if batch.humans.reviewers or batch.humans.audits
     )
 
 
@@ -56,7 +56,7 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
             rows.append(_row("together", agreement.together))
     return HumanPart(
         heading=heading,
-        counts=_counts(humans, deciding=kind_of(batch.operation).decides()) if humans.decided else (),
+        counts=_counts(humans, deciding=kind_of(batch.operation).decides()) if humans.reviewers else (),
         reviewers=", ".join(humans.reviewers),
         audits=tuple(
             (
@@ -78,6 +78,7 @@ def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], .
         ("as the software said", humans.confirmed),
         (otherwise, humans.reversed),
         ("the software had not decided", humans.settled),
+        *([("decided differently by people, not settled yet", humans.conflicts)] if humans.conflicts else []),
     )
 
 

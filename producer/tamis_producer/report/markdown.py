@@ -3,11 +3,12 @@
 import re
 
 from ..decisions.human_agreement import DRAWN, SELECTED
+from .boxes import Box
 from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
 from .round_failures import ABOUT, RoundPart, round_parts
-from .steps import Box, steps
+from .steps import steps
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&#])")
@@ -23,7 +24,7 @@ def write_markdown(figures: Figures) -> str:
     lines += ["## Flow of records (PRISMA 2020)", "", "| phase | records | n |", "|---|---|---:|"]
     for step in steps(figures.flow):
         for box in (step.box, *step.sides):
-            lines += _rows(step.phase, box)
+            lines += _rows(step.place, box)
     share = figures.screening.pass_rate
     if share.estimate is not None and share.low is not None and share.high is not None:
         lines += [

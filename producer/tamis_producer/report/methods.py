@@ -95,23 +95,25 @@ def _paid(spending: BatchCosts) -> str:
 
 def _records(figures: Figures, batch: BatchFigures) -> str:
     n = figures.flow.n_identified
-    source = batch.source
-    if source is None:
+    if not batch.sources:
         name = f" under the name “{batch.label}”" if batch.label else ""
         return f"{_were(n)} submitted{name}. The ledger names no file from which they were read."
-    replaced = (
-        f" {source.replaced:,} bytes were not valid in that encoding and were read as cp1252."
-        if source.replaced
-        else ""
-    )
-    return (
-        f"{_were(n)} read from the file “{source.file}” ({source.format}, read as {source.encoding}; SHA-256 of the "
-        f"file {source.sha256}).{replaced}"
-    )
+    files = [file for source in batch.sources for file in source.files]
+    read = [
+        f"“{file.file}” ({file.format}, read as {file.encoding}; SHA-256 of the file {file.sha256})" for file in files
+    ]
+    replaced = [
+        f" {file.replaced:,} bytes{'' if len(files) == 1 else f' of “{file.file}”'} were not valid in that encoding "
+        "and were read as cp1252."
+        for file in files
+        if file.replaced
+    ]
+    which = "the file " if len(files) == 1 else f"{len(files)} files: "
+    return f"{_were(n)} read from {which}{', '.join(read)}.{''.join(replaced)}"
 
 
 def _before_screening(figures: Figures, batch: BatchFigures) -> Paragraph:
-    flow, source = figures.flow, batch.source
+    flow, source = figures.flow, next(iter(batch.sources), None)  # what was done before screening, all agree on
     sentences = []
     if source is not None and source.duplicates_kept:
         sentences.append("Duplicate records were not removed: copies of a record were screened as well.")

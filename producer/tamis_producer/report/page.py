@@ -16,6 +16,7 @@ from tamis_schemas.operations import kind_of
 from ..decisions.final_outcome import Outcome
 from ..decisions.human_agreement import DRAWN, SELECTED
 from .charts import histogram, interval
+from .error_words import error_words
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
 from .humans import human_parts
@@ -23,7 +24,7 @@ from .methods import costs, methods, warnings
 from .record import Row
 from .round_failures import ABOUT as ROUNDS
 from .round_failures import round_parts
-from .steps import error_words, steps
+from .steps import steps
 from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template
 
@@ -129,11 +130,13 @@ def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
         ("SHA-256 of the parameters", batch.prompts.parameters_sha256),
         ("SHA-256 of the prompts", batch.prompts.sha256 or "–"),
     ]
-    if batch.source is not None:
-        lines += [
-            ("File", f"{batch.source.file} ({batch.source.format}, {batch.source.encoding})"),
-            ("SHA-256 of the file", batch.source.sha256),
-        ]
+    for source in batch.sources:
+        of_source = f" of {source.name}" if len(batch.sources) > 1 else ""
+        for file in source.files:
+            lines += [
+                (f"File{of_source}", f"{file.file} ({file.format}, {file.encoding})"),
+                ("SHA-256 of the file", file.sha256),
+            ]
     return lines
 
 

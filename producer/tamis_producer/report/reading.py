@@ -17,6 +17,7 @@ from tamis_schemas.operations import kind_of
 from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
 from ..ledger import ledger_errors
 from ..ledger.aggregates import count_values, read_counts, read_totals
+from ..ledger.sources import read_sources
 from ..runs.retry_bias import read_retry_bias
 from .figures import (
     BINS,
@@ -27,7 +28,7 @@ from .figures import (
     Prompts,
     Quotes,
 )
-from .flow_reading import Tallied, read_flow, source_of, tally
+from .flow_reading import Tallied, read_flow, tally
 from .human_reading import read_human_figures
 from .subject import ReportSubject
 
@@ -66,7 +67,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
     dates = _dates(connection, batch.id)
     deciding = kind_of(batch.operation).decides()
     decided = sum(counted.system(outcome) for outcome in DECISIONS)
-    in_the_end = sum(counted.n(outcome) for outcome in DECISIONS)
+    in_the_end = sum(counted.n(outcome) for outcome in (*DECISIONS, Outcome.CONFLICT))
     return BatchFigures(
         id=str(batch.id),
         label=batch.label,
@@ -77,7 +78,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         state=BatchStatus(batch.state),
         round=batch.round,
         use_cache=batch.use_cache,
-        source=source_of(batch),
+        sources=read_sources(batch),
         created_at=batch.created_at,
         started_at=batch.started_at,
         finished_at=batch.finished_at,

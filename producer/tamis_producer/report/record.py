@@ -20,7 +20,7 @@ from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields
 
 from ..decisions.final_outcome import BEFORE_SCREENING, NO_REASON, Outcome
-from .steps import error_words
+from .error_words import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
 LONGEST_TEXT = 4_000  # of a rationale, a value, an error
@@ -75,25 +75,56 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
     """Return the software's result; where a human decided, theirs, with the software's as `system`."""
     row = _said(operation, result)
     human = result.override
+    if result.conflict:
+        both = {
+            "outcome": Outcome.CONFLICT,
+            "system": row["outcome"],
+            "systemReason": row.get("reason"),
+            "reason": None,
+        }
+        return row | both | {"voices": _voices(result)}
     if human is None:
         return row
     outcome = row["outcome"] if human.confirms else _by_human(operation, human, row["outcome"])
     value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
-    by = {"by": human.reviewer, "at": f"{human.created_at:%Y-%m-%d %H:%M %Z}", "note": human.note, "value": value}
+    by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value}
     return {
         **row,
         "outcome": outcome,
         "human": _present({**by, "confirms": human.confirms}),
+        "voices": _voices(result) if len(result.decisions) > 1 else None,
         "system": row["outcome"],
         "systemReason": row.get("reason"),
         "reason": row.get("reason") if outcome == row["outcome"] else None,
     }
 
 
+def _voices(result: ItemResult) -> list[Row]:
+    """Return each reviewer's decision, where there are several."""
+    return [
+        _present(
+            {
+                "by": one.reviewer,
+                "at": _when(one),
+                "value": _short(_text(one.value)) or NOT_PRESENT,
+                "note": one.note or one.reason,
+                "settles": one.settles,
+            }
+        )
+        for one in result.decisions
+    ]
+
+
+def _when(one: Override) -> str:
+    return f"{one.created_at:%Y-%m-%d %H:%M %Z}"
+
+
 def _by_human(operation: str, human: Override, system: Outcome) -> Outcome:
     kind = kind_of(operation)
     if not kind.decides() or kind.verdict(human.value):
         return Outcome.PASSED
+    if kind.verdict(human.value) is None:
+        return Outcome.UNCERTAIN
     return system if system in BEFORE_SCREENING else Outcome.EXCLUDED
 
 

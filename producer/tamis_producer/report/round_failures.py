@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
 
+from .error_words import error_words
 from .figures import Figures
-from .steps import error_words
 
 ABOUT = (
     "A record that failed may be asked about again in a later round. Where failing depends on what a record is, the "

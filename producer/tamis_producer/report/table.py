@@ -22,6 +22,7 @@ MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some
 _NAMES = {
     Outcome.PASSED: "evaluated",
     Outcome.UNCERTAIN: "uncertain",
+    Outcome.CONFLICT: "conflict",
     Outcome.FAILED: "failed",
     Outcome.EXCLUDED: "exclude",
     Outcome.INELIGIBLE: "initial filter",

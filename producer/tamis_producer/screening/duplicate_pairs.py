@@ -9,10 +9,10 @@ from typing import Any, TextIO
 
 from tamis_schemas import resolve_item_id
 
-from ..intake import read_records
 from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.formula_guard import guarded
+from ..intake.sourced_records import read_sources
 
 _OF_A_RECORD = ("file", "index", "line", "id", "title", "year", "journal", "doi")
 COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _OF_A_RECORD))
@@ -64,16 +64,16 @@ class DuplicatePairs:
 
 
 def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> DuplicatePairs:
-    """Every pair of duplicates within and between the files, which are compared as one.
+    """Every pair of duplicates within and between the files, which are compared as one, as a screening compares them.
 
-    A file of more than `max_bytes` is not read.
+    Files that complete each other are one, here too. A file of more than `max_bytes` is not read.
 
     Raises `InputError`: a file cannot be read, or is empty.
     """
     placed = [
-        PlacedRecord(path, index, record)
-        for path in paths
-        for index, record in enumerate(read_records(path, max_bytes=max_bytes))
+        PlacedRecord(one.path, one.index, one.record)
+        for source in read_sources(list(paths), max_bytes=max_bytes)
+        for one in source.sourced
     ]
     records = [one.record for one in placed]
     duplicates = find_duplicates(records)

@@ -14,10 +14,10 @@ from typing import Any, TextIO
 from tamis_schemas import SearchCriteria, resolve_item_id
 from tamis_schemas.answers.filter_result import FilterResult
 
-from ..intake import read_records
 from ..intake.decode import MAX_FILE_BYTES
 from ..intake.formula_guard import guarded
 from ..intake.labels import included_by, label_column
+from ..intake.sourced_records import read_sources
 from . import InitialFilter
 
 COLUMNS = (
@@ -113,12 +113,17 @@ def filter_files(
     """
     initial_filter = InitialFilter(criteria)
     outcomes: list[FilteredRecord] = []
-    for path in paths:
-        records = read_records(path, max_bytes=max_bytes)
-        column = None if label is None else label_column(label, records, path)
-        for index, record in enumerate(records):
-            included = None if column is None else included_by(record, column, path)
-            outcomes.append(FilteredRecord(path, index, record, initial_filter.filter_paper(record), included))
+    for source in read_sources(list(paths), max_bytes=max_bytes):
+        columns = {
+            file.path: None if label is None else label_column(label, file.intake.records, file.path)
+            for file in source.files
+            if not file.completes
+        }
+        for one in source.sourced:
+            column = columns.get(one.path)
+            included = None if column is None else included_by(one.record, column, one.path)
+            result = initial_filter.filter_paper(one.record)
+            outcomes.append(FilteredRecord(one.path, one.index, one.record, result, included))
     return FilterReport(outcomes, initial_filter.switched_off)
 
 

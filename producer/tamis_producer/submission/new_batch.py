@@ -1,10 +1,12 @@
 """A batch before it is in the ledger: its operation, its items as JSON text, and what identifies its content."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -42,11 +44,19 @@ class NewItem:
     payload: str
     exclusion: Exclusion | None = None  # why no model is asked about it; None: one is
     origin: int | None = None  # in a later stage of a review: the record's place in the first one
+    source: int | None = None  # place among the batch's sources, from 0; None: it has no more than one
 
     @classmethod
-    def of(cls, item: Item, *, exclusion: Exclusion | None = None, origin: int | None = None) -> "NewItem":
+    def of(
+        cls,
+        item: Item,
+        *,
+        exclusion: Exclusion | None = None,
+        origin: int | None = None,
+        source: int | None = None,
+    ) -> "NewItem":
         """The row of an item. Raises `ValueError` for what JSON or Postgres cannot hold."""
-        return cls(resolve_item_id(item), to_json(item), exclusion, origin)
+        return cls(resolve_item_id(item), to_json(item), exclusion, origin, source)
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ class NewBatch:
     label: str | None = None
     idempotency_key: str | None = None
     use_cache: bool = True
-    source: Source | None = None
+    sources: tuple[Source, ...] = ()
     stage: Stage | None = None
     priority: Priority = Priority.NORMAL
     max_cost: Decimal | None = None  # dollars; None: no budget
@@ -117,16 +127,21 @@ class NewItems(Spool[NewItem]):
         self,
         exclusions: Mapping[int, Exclusion] | None = None,
         *,
+        sources: Sequence[Source] = (),
         bounds: Bounds | None = None,
         operations: Iterable[Operation] = (),
         waiting: Waiting = ON_THREAD,
     ) -> None:
         """Those whose place, from 0, has an exclusion are kept out. Without bounds, the usual ones.
 
+        Of several `sources` the items come in their order, from each as many as it says.
         Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
+
+        Raises `InvalidParameters`: one of several sources does not say how many of the items are its.
         """
         super().__init__(waiting)
         self._exclusions = exclusions or {}
+        self._ends = _ends_of(sources)
         self._bounds = bounds or Bounds.usual()
         self._extracts = any(operation.reads_chunks for operation in operations)
 
@@ -144,7 +159,8 @@ class NewItems(Spool[NewItem]):
             raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
         try:
             self._bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
-            row = NewItem.of(item, exclusion=self._exclusions.get(index))
+            source = bisect_right(self._ends, index) if self._ends else None
+            row = NewItem.of(item, exclusion=self._exclusions.get(index), source=source)
             self._bounds.check_row(item, row.item_id, row.payload)
             if self._extracts:
                 Retrieved.of(item)
@@ -155,19 +171,40 @@ class NewItems(Spool[NewItem]):
     def complete(self) -> None:
         """Check what can be said of all items alone.
 
-        Raises `InvalidParameters`: no item at all, or an exclusion without an item.
+        Raises `InvalidParameters`: no item at all, an exclusion without an item, or sources of more or fewer items.
         """
         if not len(self):
             raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
         places = range(len(self))
         if stray := [place for place in self._exclusions if place not in places]:
             raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(self)}")
+        if self._ends and self._ends[-1] != len(self):
+            raise InvalidParameters(
+                f"source: the sources have {self._ends[-1]} records, but there are {len(self)} items"
+            )
+
+
+def as_sources(source: Source | Sequence[Source] | None) -> tuple[Source, ...]:
+    """Return one source, several or none as the sources of a batch."""
+    return (source,) if isinstance(source, Source) else tuple(source or ())
+
+
+def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
+    """The place behind the last item of each source; none where there is nothing to tell apart."""
+    if len(sources) < 2:
+        return ()
+    if uncounted := [source.name for source in sources if source.records is None]:
+        raise InvalidParameters(
+            f"source: {uncounted[0]!r} does not say how many of the items are its: set its `records`"
+        )
+    return tuple(accumulate(source.records or 0 for source in sources))
 
 
 def rows_of(
     items: Iterable[Item] | Frame,
     exclusions: Mapping[int, Exclusion] | None = None,
     *,
+    sources: Sequence[Source] = (),
     bounds: Bounds | None = None,
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
@@ -178,10 +215,10 @@ def rows_of(
 
     Raises:
         InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large,
-            chunks that are none, or an exclusion without an item.
+            chunks that are none, an exclusion without an item, or sources that do not say whose the items are.
         ConfigurationError: the folder for temporary files cannot take them.
     """
-    rows = NewItems(exclusions, bounds=bounds, operations=operations, waiting=waiting)
+    rows = NewItems(exclusions, sources=sources, bounds=bounds, operations=operations, waiting=waiting)
     for item in waiting.in_turns(items_of(items)):
         rows.add(item)
     rows.complete()

@@ -6,6 +6,8 @@ from typing import Any
 
 from ..values.frozen import Frozen
 
+UNSURE = "uncertain"
+
 
 class HumanStage(StrEnum):
     """The stage of a review in which people decide about a record."""
@@ -14,11 +16,24 @@ class HumanStage(StrEnum):
     RETRIEVAL = "retrieval"  # whether the report could be got hold of
     FULL_TEXT = "full-text"
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What people decide there; none where it is what the batch's operation gives."""
+        match self:
+            case HumanStage.OWN:
+                return ()
+            case HumanStage.RETRIEVAL:
+                return ("retrieved", "not retrieved")
+            case HumanStage.FULL_TEXT:
+                return ("include", "exclude", UNSURE)
+
 
 class Override(Frozen):
-    """One decision of a human. The latest one of an item counts, and a withdrawal takes the one before it back.
+    """One decision of a human. Of each reviewer the latest one on an item and stage stands, until it is withdrawn.
 
-    An override that says what the software says too is a confirmation: the record was looked at, nothing changes.
+    Where several people's stand, the latest that `settles` counts; else what all of them say; else they are in
+    conflict, and none counts. An override that says what the software says too is a confirmation: the record was looked
+    at, nothing changes.
     """
 
     batch_id: str
@@ -28,7 +43,7 @@ class Override(Frozen):
     value: Any = None  # what the operation would have given; of an extraction None: the record does not hold it
     withdrawn: bool = False  # nothing stands any more; `value` is None then
     reason: str | None = None  # why a full text is excluded, or could not be got
-    settles: bool = False  # of several people's decisions this one counts
+    settles: bool = False  # this one counts, whatever others say
     note: str | None = None
     reviewer: str  # who decided, as they named themselves
     created_at: datetime  # by the database's clock

@@ -225,6 +225,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     index: int  # place in the batch, from 0
     item_id: str
     origin: int | None = None  # in a later stage of a review: the record's place in the first one
+    source: str | None = None  # the name of its source; None: the batch has no more than one
     status: str  # an ItemStatus
     result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
     exclusion: Exclusion | None = None  # of an item that was kept out before any model was asked
@@ -234,7 +235,8 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     error_kind: ErrorKind | None = None
     cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were too long to be sent whole; empty: all were
     provenance: Provenance | None = None
-    override: Override | None = None  # what a human decided; None: nothing, or it was withdrawn
+    override: Override | None = None  # the human decision that counts; None: there is none, or they are in conflict
+    decisions: tuple[Override, ...] = ()  # each reviewer's standing one, the oldest first
     item: dict[str, Any] = Field(default_factory=dict)
 
     @property
@@ -258,7 +260,9 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def final_value(self) -> V_co | None:
-        """The value that counts: a human's decision, else the operation's."""
+        """The value that counts: a human's decision, else the operation's; None where people are in conflict."""
+        if self.conflict:
+            return None
         return self.value if self.override is None else cast("V_co | None", self.override.value)
 
     @computed_field  # type: ignore[prop-decorator]  # as above
@@ -266,6 +270,21 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     def overridden(self) -> bool:
         """True where a human's decision stands that is not the software's own."""
         return self.override is not None and not self.override.confirms
+
+    @computed_field  # type: ignore[prop-decorator]  # as above
+    @property
+    def conflict(self) -> bool:
+        """True where people decided differently and nobody has settled it: no decision counts, theirs or a model's."""
+        return self.override is None and bool(self.decisions)
+
+    @property
+    def decision_words(self) -> str | None:
+        """Each reviewer's decision, for people: `Reviewer A: include; Reviewer B: exclude (settles)`; None: none."""
+        said = []
+        for one in self.decisions:
+            value = one.value if isinstance(one.value, str) else json.dumps(one.value, ensure_ascii=False)
+            said.append(f"{one.reviewer}: {value}{' (settles)' if one.settles else ''}")
+        return "; ".join(said) or None
 
     @property
     def cut_words(self) -> str | None:

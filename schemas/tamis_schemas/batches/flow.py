@@ -6,85 +6,27 @@ Source: Page, M. J. et al. (2021), The PRISMA 2020 statement: an updated guideli
 BMJ 372:n71, figure 1.
 """
 
+from collections.abc import Iterator
 from typing import Self
 
 from pydantic import Field, model_validator
 
+from ..records.source import SourceKind
 from ..values.frozen import Frozen
+from .flow_stage import FlowStage, ReportFlow
+from .tally import Arrow, Tally, total
+
+__all__ = ["Arrow", "Flow", "FlowSource", "FlowStage", "ReportFlow", "Tally", "total"]
 
 
-class Tally(Frozen):
-    """The number of records of one kind: from one file, under one rule, for one reason."""
+class FlowSource(Frozen):
+    """The records of one source: a database, a register, or another way in which records were found."""
 
     name: str
-    n: int = Field(ge=0)
-
-
-def total(tallies: tuple[Tally, ...]) -> int:
-    """The records of all kinds together."""
-    return sum(tally.n for tally in tallies)
-
-
-class Arrow(Frozen):
-    """A place where records part: what came there, and the ways on."""
-
-    place: str
-    arrived: int
-    ways: tuple[Tally, ...]
-
-    @property
-    def adds_up(self) -> bool:
-        """True where every record that arrived went one of the ways."""
-        return self.arrived == total(self.ways)
-
-
-class FlowStage(Frozen):
-    """The ways of the records that one batch was asked about.
-
-    Of an operation that does not decide (an extraction, a score), every record with a result has passed.
-    """
-
-    operation: str
-    entered: int = Field(ge=0)
-    admitted: int = Field(default=0, ge=0)  # of these, not passed by the stage before and asked about all the same
-    held_back: int = Field(default=0, ge=0)  # passed by the stage before, and not asked about here
-    taken_back: int = Field(default=0, ge=0)  # of these, kept out by software before, and then decided by a person
-    passed: int = Field(ge=0)  # in the end, whoever decided
-    passed_by_human: int = Field(default=0, ge=0)  # of those passed: the model had said something else, or nothing
-    excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not decided otherwise by a person
-    excluded_by_human: int = Field(default=0, ge=0)  # where the model had said something else, or nothing
-    confirmed: int = Field(default=0, ge=0)  # of all: a person said what the software had said
-    uncertain: int = Field(default=0, ge=0)  # referred to a person
-    unverified: int = Field(default=0, ge=0)  # of these: the model excluded them, and no verified quote bears that
-    failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
-    cancelled: int = Field(default=0, ge=0)
-    open: int = Field(default=0, ge=0)  # pending or running
-    marked: int = Field(default=0, ge=0)  # of those passed: a judge found their evidence too weak to keep
-
-    @property
-    def overridden(self) -> int:
-        """Records on which a person's decision stands instead of the software's, or of none."""
-        return self.passed_by_human + self.excluded_by_human
-
-    @property
-    def referred(self) -> int:
-        """Records that a person has to decide."""
-        return self.uncertain + total(self.failed)
-
-    @property
-    def arrow(self) -> Arrow:
-        """The place where the records of this stage part."""
-        ways = {
-            "passed": self.passed,
-            "excluded": total(self.excluded),
-            "excluded by a human": self.excluded_by_human,
-            "uncertain": self.uncertain,
-            "failed": total(self.failed),
-            "cancelled": self.cancelled,
-            "not decided yet": self.open,
-        }
-        tallies = tuple(Tally(name=name, n=n) for name, n in ways.items())
-        return Arrow(place=self.operation, arrived=self.entered, ways=tallies)
+    kind: SourceKind
+    identified: int = Field(ge=0)
+    duplicates: int = Field(default=0, ge=0)  # of these, removed as copies, wherever the copy that stays came from
+    screened: int = Field(ge=0)
 
 
 class Flow(Frozen):
@@ -98,6 +40,9 @@ class Flow(Frozen):
     ineligible: tuple[Tally, ...] = ()  # by rule of the initial filter: an automation tool
     removed_otherwise: int = Field(default=0, ge=0)  # before screening, without a recorded reason
     stages: tuple[FlowStage, ...] = Field(min_length=1)
+    sources: tuple[FlowSource, ...] = ()  # of `identified`, where it is known what each source is
+    reports: ReportFlow | None = None  # from retrieval on; None: people have decided nothing beyond the screening
+    columns: tuple["Flow", ...] = ()  # where records came by other methods too: databases and registers, the others
 
     @property
     def n_identified(self) -> int:
@@ -110,8 +55,19 @@ class Flow(Frozen):
 
     @property
     def complete(self) -> bool:
-        """True where every record of every stage has come to an end."""
-        return all(stage.open == 0 and stage.cancelled == 0 for stage in self.stages)
+        """True where every record of every stage has come to an end, and people agree on all of them."""
+        ended = all(stage.open == stage.cancelled == stage.conflicts == 0 for stage in self.stages)
+        return ended and (self.reports is None or self.reports.open == 0)
+
+    @property
+    def screening(self) -> int | None:
+        """The place of the last stage that includes and excludes: what passes it is sought; None: there is none."""
+        return max((place for place, stage in enumerate(self.stages) if stage.decides), default=None)
+
+    @property
+    def other_methods(self) -> bool:
+        """True where every record was found by another way than a search of databases and registers."""
+        return bool(self.sources) and all(source.kind is SourceKind.OTHER for source in self.sources)
 
     @property
     def arrows(self) -> tuple[Arrow, ...]:
@@ -134,6 +90,14 @@ class Flow(Frozen):
                 ways=(Tally(name="entered", n=stage.entered), Tally(name="held back", n=stage.held_back)),
             )
             arrows += [between, stage.arrow]
+        if self.reports is not None:
+            passed = 0 if self.screening is None else self.stages[self.screening].passed
+            to_retrieval = Arrow(
+                place="from screening to retrieval",
+                arrived=passed,
+                ways=(Tally(name="sought", n=self.reports.sought),),
+            )
+            arrows += [to_retrieval, *self.reports.arrows]
         return tuple(arrows)
 
     @model_validator(mode="after")
@@ -142,22 +106,57 @@ class Flow(Frozen):
             if not arrow.adds_up:
                 ways = " + ".join(f"{way.n} {way.name}" for way in arrow.ways)
                 raise ValueError(f"{arrow.place}: {arrow.arrived} records arrive, but {ways} = {total(arrow.ways)}")
-        for stage in self.stages:
-            if stage.marked > stage.passed:
-                raise ValueError(
-                    f"{stage.operation}: {stage.marked} records are marked, but only {stage.passed} passed"
-                )
-            if stage.unverified > stage.uncertain:
-                raise ValueError(
-                    f"{stage.operation}: {stage.unverified} records were excluded without a verified quote, but only "
-                    f"{stage.uncertain} are uncertain"
-                )
-            if stage.passed_by_human > stage.passed:
-                raise ValueError(
-                    f"{stage.operation}: a human let {stage.passed_by_human} records pass, but only {stage.passed} did"
-                )
-            if stage.taken_back > stage.entered:
-                raise ValueError(f"{stage.operation}: {stage.taken_back} were taken back, but {stage.entered} entered")
+        for part, whole, words in self._parts():
+            if part > whole:
+                raise ValueError(words)
         if self.stages[0].admitted or self.stages[0].held_back:
             raise ValueError(f"{self.stages[0].operation}: the first stage has none before it to hold records back")
+        self._sources_add_up()
+        self._columns_add_up()
         return self
+
+    def _parts(self) -> Iterator[tuple[int, int, str]]:
+        """Yield numbers that are part of others, with the words for one that is not."""
+        for stage in self.stages:
+            name = stage.operation
+            yield (
+                stage.marked,
+                stage.passed,
+                f"{name}: {stage.marked} records are marked, but only {stage.passed} passed",
+            )
+            unverified = f"{stage.unverified} records were excluded without a verified quote"
+            yield stage.unverified, stage.uncertain, f"{name}: {unverified}, but only {stage.uncertain} are uncertain"
+            by_human = f"{name}: a human let {stage.passed_by_human} records pass, but only {stage.passed} did"
+            yield stage.passed_by_human, stage.passed, by_human
+            taken_back = f"{name}: {stage.taken_back} were taken back, but {stage.entered} entered"
+            yield stage.taken_back, stage.entered, taken_back
+            excluded = total(stage.excluded)
+            confirmed = f"{name}: a human excluded {stage.excluded_confirmed} records too, but the model {excluded}"
+            yield stage.excluded_confirmed, excluded, confirmed
+        if self.reports is not None:
+            studies, included = self.reports.studies, self.reports.included
+            yield studies, included, f"{studies} studies are included, but only {included} reports"
+
+    def _sources_add_up(self) -> None:
+        if not self.sources:
+            return
+        named = (
+            ("identified", sum(source.identified for source in self.sources), self.n_identified),
+            ("duplicates", sum(source.duplicates for source in self.sources), self.duplicates),
+            ("screened", sum(source.screened for source in self.sources), self.stages[0].entered),
+        )
+        for what, by_source, whole in named:
+            if by_source != whole:
+                raise ValueError(f"{what}: {whole} records, but {by_source} by source")
+
+    def _columns_add_up(self) -> None:
+        if not self.columns:
+            return
+        each = [column.arrows for column in self.columns]
+        if len({len(self.arrows), *map(len, each)}) > 1:
+            raise ValueError("the columns have other stages than the whole")
+        for arrow, *parts in zip(self.arrows, *each, strict=True):
+            numbers = [sum(part.ways[way].n for part in parts) for way in range(len(arrow.ways))]
+            if [way.n for way in arrow.ways] != numbers:
+                together = " + ".join(f"{n} {way.name}" for way, n in zip(arrow.ways, numbers, strict=True))
+                raise ValueError(f"{arrow.place}: the columns have {together} together, which is not the whole")

@@ -47,9 +47,11 @@ class ReviewStage(Frozen):
     def lets_pass(self, row: ItemResult) -> bool:
         """True where a record goes on to the next stage. An error never does: what is not decided did not pass.
 
-        Where a human has decided, that counts.
+        Where a human has decided, that counts; where people are in conflict, nothing does.
         """
         narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
+        if row.conflict:
+            return False
         if row.override is None and (
             row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None
         ):

@@ -104,7 +104,7 @@ batches = Table(
     Column("window_size", Integer, nullable=False),
     Column("use_cache", Boolean, nullable=False, server_default=text("true")),
     Column("steering", JSON),  # a `Steering`; None: as the workers are set
-    Column("source", JSON),  # where its records come from: a `Source`; None: from a program, not from a file
+    Column("source", JSON),  # list of `Source`, or the only one as old releases wrote it; None: from a program
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
     Column("round", Integer, nullable=False, server_default="1"),

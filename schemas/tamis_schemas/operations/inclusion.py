@@ -32,6 +32,7 @@ class Inclusion(OperationKind):
 
     includes: ClassVar[str] = InclusionStatus.INCLUDE.value
     excludes: ClassVar[str] = InclusionStatus.EXCLUDE.value
+    unsure: ClassVar[str] = InclusionStatus.UNCERTAIN.value
     stage_field: ClassVar[str] = "passes"
 
     operation: Literal["inclusion"] = "inclusion"

@@ -25,6 +25,7 @@ class OperationKind(Frozen):
     report_noun: ClassVar[str] = "screening"  # what it does to a record, in a report
     includes: ClassVar[str | bool | None] = None  # the value that passes a record; None: no value decides about it
     excludes: ClassVar[str | bool | None] = None  # the value that leaves it out; any other is uncertain
+    unsure: ClassVar[str | None] = None  # the value of a record that a human leaves to others; None: there is none
     excluded_because: ClassVar[str | None] = None  # the reason of every exclusion; None: each result has its own
     few_values: ClassVar[bool] = False  # a summary counts them one by one, as it does where values decide
     needs_record: ClassVar[bool] = True  # an item that shows a model nothing is an error, not a question

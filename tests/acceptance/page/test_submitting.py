@@ -30,8 +30,8 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     page = browser.sign_in(key)
     expect(page.get_by_text("There is no batch yet.")).to_be_visible()
     page.get_by_role("link", name="New batch").click()
-    expect(page.get_by_label("File of records")).to_be_visible()
-    page.get_by_label("File of records").set_input_files(CITATIONS)
+    expect(page.get_by_label("Files of records")).to_be_visible()
+    page.get_by_label("Files of records").set_input_files(CITATIONS)
     page.get_by_label("Read them from a file").set_input_files(EXAMPLE_CRITERIA)
     expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
     assert len(page.get_by_label("A record must meet every one").input_value().splitlines()) == 3
@@ -115,7 +115,7 @@ def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, op
     page = opened().sign_in(key, "/?new")
     broken = tmp_path / "broken.csv"
     broken.write_bytes(b"%PDF-1.7")
-    page.get_by_label("File of records").set_input_files(broken)
+    page.get_by_label("Files of records").set_input_files(broken)
     page.get_by_label("Research question").fill("Does it work?")
     page.get_by_label("A record must meet every one").fill("Adults")
     page.get_by_role("button", name="Screen these records").click()
@@ -132,7 +132,7 @@ def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_t
     listed = "inclusion_criteria: [children, {criterion: adults, exclude_as: Wrong age}]\nstudy_types: [RCT]\n"
     worded = "exclude_as: {S1: Wrong design}\n"
     criteria.write_text(f"research_question: Does it?\n{listed}{worded}{example}", "utf-8")
-    page.get_by_label("File of records").set_input_files(CITATIONS)
+    page.get_by_label("Files of records").set_input_files(CITATIONS)
     page.get_by_label("Read them from a file").set_input_files(criteria)
     expect(page.get_by_text("The criteria are filled in, with 1 worked example from the file.")).to_be_visible()
     page.get_by_label("A record must meet every one").fill("adults")  # I2 is I1 now

@@ -11,7 +11,7 @@ from stage import House, tamis
 from tamis_producer import Batch
 from tamis_producer.explanation import Explanation
 from tamis_producer.explanation.document import HumanAct
-from tamis_schemas import Filter, Inclusion, SearchCriteria
+from tamis_schemas import Filter, HumanStage, Inclusion, SearchCriteria
 
 CRITERIA = SearchCriteria(
     research_question="Does walking help?",
@@ -63,8 +63,9 @@ def screened(house: House) -> Batch:
     batch.retry()
     assert batch.wait(60).decided == 4
     batch.override(0, "exclude", reviewer="Reviewer A", note="the hills are small")
-    batch.withdraw_override(0, reviewer="Reviewer B")
-    batch.override(0, "include", reviewer="Reviewer B")
+    batch.withdraw_override(0, reviewer="Reviewer A")
+    batch.override(0, "include", reviewer="Reviewer B", settles=True)
+    batch.override(0, "exclude", reviewer="Reviewer C", stage=HumanStage.FULL_TEXT, reason="wrong age")
     return batch
 
 
@@ -111,8 +112,9 @@ def test_rules_formulas_quotes_and_people_are_told_with_the_numbers(repaired: Ex
     acts = [(word.act, word.by, word.value, word.note) for word in repaired.humans]
     assert acts == [
         (HumanAct.DECIDED, "Reviewer A", "exclude", "the hills are small"),
-        (HumanAct.WITHDREW, "Reviewer B", None, None),
+        (HumanAct.WITHDREW, "Reviewer A", None, None),
         (HumanAct.CONFIRMED, "Reviewer B", "include", None),
+        (HumanAct.DECIDED, "Reviewer C", "exclude", None),
     ]
 
 
@@ -164,7 +166,9 @@ def test_the_command_tells_it_on_a_terminal_and_to_programs(screened: Batch, hou
         "0.8 x (1 - 0.5 x 1/2) = 0.6",
         "not found in the record",
         "Reviewer A decided: exclude",
-        "Reviewer B withdrew",
+        "Reviewer A withdrew",
+        "Reviewer B confirmed: include; it settles the record",
+        "Reviewer C (full-text) decided: exclude, because: wrong age",
         "3 calls",
     ):
         assert said in done.out, said

@@ -87,7 +87,7 @@ def _run(console: Console, settings: WorkerSettings, workers: int, report: Path 
                 identified.records,
                 label=CITATIONS.name,
                 exclusions=identified.exclusions,
-                source=identified.source,
+                source=identified.sources,
             )
             console.print(
                 f"{len(identified.records)} citations submitted as batch {batch.id}; the initial filter rejects "

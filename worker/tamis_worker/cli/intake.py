@@ -1,13 +1,17 @@
-"""What is said of a file before its records are submitted."""
+"""What is said of files before their records are submitted; and which files are which source."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 from rich.markup import escape
 
+from tamis_producer.intake.sourced_records import FileRead
+from tamis_producer.intake.stated_source import StatedSource
 from tamis_producer.screening.identification import Identified
+from tamis_schemas import InvalidParameters
 from tamis_schemas.answers.exclusion import DUPLICATE
 
 from .app import err
@@ -27,33 +31,64 @@ BY_OPTION = Remedy("--keep-duplicates", "--no-initial-filter")
 BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_filter")
 
 
-def say_what_was_read(identified: Identified, path: Path, remedy: Remedy = BY_OPTION) -> None:
+def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource]:
+    """The sources of the files on a command line; those that `--source NAME=FILE` gives one name are one source.
+
+    Raises `InvalidParameters`: NAME=FILE is written otherwise, is none of the files, or has two names.
+    """
+    names: dict[Path, str] = {}
+    for text in named:
+        name, separator, file = (part.strip() for part in text.partition("="))
+        if not (name and separator and file):
+            raise InvalidParameters(f"--source {text!r}: write NAME=FILE, for example Embase=embase.ris")
+        if Path(file) not in files:
+            raise InvalidParameters(f"--source {text!r}: {file} is none of the files; name it among them, too")
+        if names.setdefault(Path(file), name) != name:
+            raise InvalidParameters(f"--source {text!r}: {file} is said to be from {names[Path(file)]}, too")
+    together: dict[str | int, list[Path]] = {}
+    for place, path in enumerate(files):
+        together.setdefault(names.get(path, place), []).append(path)
+    return [StatedSource(files=tuple(paths), name=names.get(paths[0])) for paths in together.values()]
+
+
+def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
     """Say on standard error what was replaced, and which copies and rejected records no model is asked about.
 
-    Pairs that may be copies are counted, with the command that shows them; `path` is the file.
+    Of several files also which completes which, and how many records each source has. Pairs that may be copies are
+    counted, with the command that shows them.
     """
-    intake, source = identified.intake, identified.source
-    if intake.replaced:
-        lines = sorted({replaced.line for replaced in intake.replaced})
-        named = ", ".join(map(str, lines[:LINES_NAMED])) + (", ..." if len(lines) > LINES_NAMED else "")
-        err.print(
-            f"[yellow]{len(intake.replaced)} bytes are not {escape(source.encoding)}[/] and were read as cp1252: "
-            f"line{'s' if len(lines) > 1 else ''} {named}"
-        )
+    for file in identified.files:
+        _say_of_file(file, alone=len(identified.files) == 1)
     total = len(identified.records)
+    if len(identified.sources) > 1:
+        listed = ", ".join(f"{source.name} {source.records:,}" for source in identified.sources)
+        err.say(f"{total:,} records of {len(identified.sources)} sources: {escape(listed)}")
     if identified.duplicates:
         _say(f"{identified.duplicates:,} of {total:,} records kept out as copies of another one", remedy.duplicates)
     if pairs := len(identified.doubts):
         err.say(
             f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and stay: "
-            f"`tamis duplicates {escape(quote(str(path)))}` shows them"
+            f"`tamis duplicates {escape(' '.join(quote(str(file.path)) for file in identified.files))}` shows them"
         )
     if identified.rejected:
         counted = Counter(exclusion.rule for exclusion in identified.exclusions.values() if exclusion.rule != DUPLICATE)
         rules = ", ".join(f"{rule} {count:,}" for rule, count in counted.most_common())
         _say(f"{identified.rejected:,} of {total:,} rejected by the initial filter: {rules}", remedy.rejected)
-    for rule, reason in source.switched_off.items():
+    for rule, reason in identified.sources[0].switched_off.items():  # the same for all
         err.print(f"[dim]rule {escape(rule)} is off: {escape(reason)}[/]")
+
+
+def _say_of_file(file: FileRead, *, alone: bool) -> None:
+    of_file = "" if alone else f"{escape(file.name)}: "
+    if replaced := file.intake.replaced:
+        lines = sorted({one.line for one in replaced})
+        named = ", ".join(map(str, lines[:LINES_NAMED])) + (", ..." if len(lines) > LINES_NAMED else "")
+        err.print(
+            f"{of_file}[yellow]{len(replaced)} bytes are not {escape(file.intake.encoding)}[/] and were read as "
+            f"cp1252: line{'s' if len(lines) > 1 else ''} {named}"
+        )
+    if file.completes is not None:
+        err.say(f"{escape(file.name)} completes {escape(file.completes)}: {file.joined:,} records")
 
 
 def _say(what: str, remedy: str) -> None:

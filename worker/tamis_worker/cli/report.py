@@ -1,5 +1,6 @@
 """`tamis report`: what a screening came to, as a file that can stand in a review's appendix."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,13 @@ from .app import app, err
 from .console import for_data
 
 
-@app.command(examples=("tamis report 3f2a91c0 -o report.html", "tamis report 3f2a91c0 --json"))
+@app.command(
+    examples=(
+        "tamis report 3f2a91c0 -o report.html",
+        "tamis report 3f2a91c0 -o prisma.png",
+        "tamis report 3f2a91c0 --json",
+    )
+)
 def report(
     subject: Annotated[str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.")],
     output: Annotated[
@@ -25,7 +32,7 @@ def report(
         ReportForm | None,
         typer.Option(
             "--format",
-            help="html: the whole report in one file; svg: the PRISMA flow alone; md: flow and methods; "
+            help="html: the whole report in one file; svg, png: the PRISMA flow alone; md: flow and methods; "
             "json: all figures.  [default: as the file ends, else html]",
         ),
     ] = None,
@@ -40,6 +47,8 @@ def report(
         form = ReportForm.HTML if output is None else form_of(output)
     with Client() as client:
         reported = client.batch_or_review(subject)
+        if output is None and form is ReportForm.PNG and sys.stdout.isatty():
+            raise InvalidRequest("a PNG is no text for a terminal: say -o prisma.png")
         if output is None and form is ReportForm.HTML:
             output = Path(f"report-{reported.id[:SHORT_ID]}.html")
         if output is None:

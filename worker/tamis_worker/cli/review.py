@@ -48,12 +48,12 @@ def run(
     planned = read_plan(plan)
     criteria = planned.criteria if planned.initial_filter else None
     identified = identify(
-        planned.records,
+        planned.sources,
         keep_duplicates=planned.keep_duplicates,
         initial_filter=criteria,
         max_bytes=ProducerSettings.load().max_file_bytes,
     )
-    say_what_was_read(identified, planned.records, BY_PLAN)
+    say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
         rehearse = _rehearsal_facts if submission.as_json else _rehearse
         steered = planned.plan.steered(submission.steering).with_operations(with_examples)
@@ -65,7 +65,7 @@ def run(
             identified.records,
             label=planned.title,
             exclusions=identified.exclusions,
-            source=identified.source,
+            source=identified.sources,
             use_cache=submission.use_cache,
             again=again,
             priority=submission.priority,

@@ -1,5 +1,6 @@
-"""The commands that submit: read a file, submit it as a batch of one operation, watch it."""
+"""The commands that submit: read files, submit their records as a batch of one operation, watch it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -13,7 +14,8 @@ from tamis_producer.client.client import Client
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.files.schema_file import read_schema
-from tamis_producer.screening.identification import identify
+from tamis_producer.intake.stated_source import StatedSource
+from tamis_producer.screening.identification import identify, label_of
 from tamis_schemas import (
     Answer,
     BatchPaused,
@@ -34,10 +36,11 @@ from tamis_schemas.operations import first_complaint
 from tamis_schemas.values.printable import printable
 
 from .app import app, err, out
+from .arguments import Files
 from .dry_run import dry_run
 from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import batch_facts
-from .intake import say_what_was_read
+from .intake import say_what_was_read, sources_of
 from .json_document import print_json
 from .progress import say_paused, watch
 from .render import print_summary
@@ -48,9 +51,13 @@ Made = TypeVar("Made", bound=BaseModel)
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
-File = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="Records: RIS, NBIB, BibTeX, EndNote XML, CSV/TSV or JSONL."),
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="NAME=FILE",
+        help="The database or register that one of the files is from, where it does not tell itself. Repeatable.",
+    ),
 ]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
@@ -65,7 +72,7 @@ Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every
 @submitting()
 def screen(
     submission: Submission,
-    file: File,
+    files: Files,
     criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     initial_filter: Annotated[
         bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
@@ -84,36 +91,39 @@ def screen(
             help="Show the model records that people decided about in this earlier batch of the review.",
         ),
     ] = None,
+    source: Sources = None,
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
     operation = made(Inclusion, criteria=read, unclear=unclear, unverified=unverified, examples_from=examples_from)
-    submit(operation, file, submission, initial_filter=read if initial_filter else None)
+    submit(operation, sources_of(files, source or ()), submission, initial_filter=read if initial_filter else None)
 
 
 @app.command("filter", examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
 @submitting()
 def filter_(
     submission: Submission,
-    file: File,
+    files: Files,
     criteria: Annotated[str, typer.Option(help="The question, for example 'Is this about oncology?'")],
     reasoning: Reasoning = True,
+    source: Sources = None,
 ) -> None:
     """Ask one yes/no question of every record."""
     operation = made(Filter, criteria=criteria, include_reasoning=reasoning)
-    submit(operation, file, submission)
+    submit(operation, sources_of(files, source or ()), submission)
 
 
 @app.command(examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",))
 @submitting()
 def score(
     submission: Submission,
-    file: File,
+    files: Files,
     criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
     min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
     max_value: Annotated[float, typer.Option("--max", help="The highest score.")] = 1,
     interval: Annotated[float | None, typer.Option(help="The step between scores.  [default: any]")] = None,
     reasoning: Reasoning = True,
+    source: Sources = None,
 ) -> None:
     """Rate every record on a scale."""
     operation = made(
@@ -124,7 +134,7 @@ def score(
         interval=interval,
         include_reasoning=reasoning,
     )
-    submit(operation, file, submission)
+    submit(operation, sources_of(files, source or ()), submission)
 
 
 @app.command(
@@ -136,13 +146,14 @@ def score(
 @submitting()
 def extract(
     submission: Submission,
-    file: File,
+    files: Files,
     instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
     output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
     value: Annotated[
         list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.")
     ] = None,
     reasoning: Reasoning = True,
+    source: Sources = None,
 ) -> None:
     """Extract one value from every record; nothing where a record does not hold it."""
     operation = made(
@@ -152,7 +163,7 @@ def extract(
         enum_values=value or None,
         include_reasoning=reasoning,
     )
-    submit(operation, file, submission)
+    submit(operation, sources_of(files, source or ()), submission)
 
 
 @app.command(
@@ -163,11 +174,12 @@ def extract(
 @submitting()
 def fields(
     submission: Submission,
-    file: File,
+    files: Files,
     schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.")],
     instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
     field: Annotated[list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.")] = None,
     reasoning: Reasoning = True,
+    source: Sources = None,
 ) -> None:
     """Extract several fields, as a JSON Schema describes them, from every record."""
     operation = made(
@@ -177,7 +189,7 @@ def fields(
         field_instructions=dict(_named(text) for text in field) if field else None,
         include_reasoning=reasoning,
     )
-    submit(operation, file, submission)
+    submit(operation, sources_of(files, source or ()), submission)
 
 
 @app.command(
@@ -208,7 +220,7 @@ def answer(
         score_threshold=score_threshold,
         parallel_attempts=parallel_attempts,
     )
-    submit(operation, file, submission)
+    submit(operation, [StatedSource(files=(file,))] if file else [], submission)
 
 
 def follow(batch: Batch, console: Console = out, *, summarise: bool = True) -> int:
@@ -252,40 +264,45 @@ def made(kind: type[Made], **parameters: Any) -> Made:
 
 
 def submit(
-    operation: Operation, file: Path | None, submission: Submission, *, initial_filter: SearchCriteria | None = None
+    operation: Operation,
+    files: Sequence[StatedSource],
+    submission: Submission,
+    *,
+    initial_filter: SearchCriteria | None = None,
 ) -> None:
-    """Submit the records of a file (or one empty item where there is none), follow the batch and end the command."""
+    """Submit the records of some files (or one empty item where there are none), follow the batch, end the command."""
     identified = None
-    if file is not None:
+    if files:
         identified = identify(
-            file,
+            files,
             keep_duplicates=submission.keep_duplicates,
             initial_filter=initial_filter,
             max_bytes=ProducerSettings.load().max_file_bytes,
         )
-        say_what_was_read(identified, file)
+        say_what_was_read(identified)
     if submission.dry_run:
         planned = submission.planned(with_examples(operation), ONE_ANSWER if identified is None else identified.asked)
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
+    label = None if identified is None else label_of([file.name for file in identified.files])
     with Client() as client:
         batch = client.submit(
             operation,
             ONE_ANSWER if identified is None else identified.records,
-            label=file.name if file else None,
+            label=label,
             exclusions=None if identified is None else identified.exclusions,
-            source=None if identified is None else identified.source,
+            source=None if identified is None else identified.sources,
             **submission.options,
         )
         if submission.detach:
             say_submitted(batch, submission)
             return
         count = 1 if identified is None else len(identified.asked)
-        source = f" of {len(identified.records):,} from {file.name}" if identified and file else ""
+        origin = f" of {len(identified.records):,} from {label}" if identified else ""
         console = err if submission.as_json else out
-        console.print(f"batch [bold]{batch.id}[/]: {count:,} records{escape(source)}")
+        console.print(f"batch [bold]{batch.id}[/]: {count:,} records{escape(origin)}")
         code = follow(batch, console, summarise=not submission.as_json)
-        alone = isinstance(operation, Answer) and file is None
+        alone = isinstance(operation, Answer) and identified is None
         if submission.as_json and code != EXIT_INTERRUPTED:
             print_json(batch_facts(batch) | ({"answer": _answer(batch)} if alone else {}))
         elif alone and (text := _answer(batch)) is not None:

@@ -1,4 +1,4 @@
-// A new batch: a file of records, and the criteria it is screened against.
+// A new batch: files of records, and the criteria they are screened against.
 import { ask } from "/assets/api.js";
 import { at, calm, complain, make, say } from "/assets/words.js";
 
@@ -62,7 +62,6 @@ const example = async () => {
 const attempt = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const submit = async (idempotencyKey) => {
-  const file = at("records-file").files[0];
   const terms = {
     operation: { operation: "inclusion", criteria: criteria(), unclear: at("unclear").value, unverified: at("unverified").value },
     initial_filter: at("initial-filter").checked,
@@ -72,7 +71,7 @@ const submit = async (idempotencyKey) => {
   };
   const form = new FormData();
   form.append("terms", JSON.stringify(terms));
-  form.append("file", file, file.name.slice(0, LONGEST_NAME));
+  for (const file of at("records-file").files) form.append("file", file, file.name.slice(0, LONGEST_NAME));
   const answer = await ask("/v1/files", { method: "POST", headers: { "Idempotency-Key": idempotencyKey }, body: form });
   const { batch } = await answer.json();
   location.assign(`/?batch=${encodeURIComponent(batch.id)}`);

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tamis_producer.files.plan_file import EXAMPLE, read_plan
+from tamis_producer.intake.stated_source import StatedSource
 from tamis_schemas import ExtractFields, Inclusion, InputError, Judge, Score, Steering, Tier
 
 CRITERIA = "research_question: Does it help?\ninclusion_criteria: [adults]\n"
@@ -60,7 +61,7 @@ def written(folder: Path, text: str) -> Path:
 def test_a_plan_is_read_with_the_files_that_it_names(folder: Path) -> None:
     planned = read_plan(written(folder, WHOLE))
     assert planned.title == "Exercise at home"
-    assert planned.records == folder / "export.ris"
+    assert planned.sources == (StatedSource(files=(folder / "export.ris",)),)
     assert (planned.initial_filter, planned.keep_duplicates) == (True, True)
     inclusion, score, fields, judge = planned.plan.stages
     assert isinstance(inclusion.operation, Inclusion)

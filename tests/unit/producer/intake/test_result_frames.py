@@ -43,7 +43,7 @@ FILTER = Filter(criteria="Is it about walking?")
 INTEGERS, NUMBERS, FLAGS = (
     {"index", "prompt_tokens", "completion_tokens"},
     {"confidence", "cost"},
-    {"flagged", "overridden"},
+    {"flagged", "overridden", "conflict"},
 )
 BILLED = Provenance(model="m", usage=Usage(10, 2), cost=Decimal("0.000045"), calls=1)
 OVERRIDE = Override(
@@ -72,6 +72,7 @@ ROWS = [
         error_kind=ErrorKind.TIMEOUT,
         provenance=Provenance(calls=1),
         override=OVERRIDE,
+        decisions=(OVERRIDE,),
         item={"title": ["Swimming", 2]},
     ),
     ItemResult(index=2, item_id="c", status="pending"),
@@ -89,6 +90,7 @@ FIRST = {
     "cost": 0.000045,
     "final_value": True,
     "overridden": False,
+    "conflict": False,
     "title": "Walking",
 }
 SECOND = {
@@ -103,9 +105,11 @@ SECOND = {
     "overridden": True,
     "reviewer": "Reviewer A",
     "note": "read it",
+    "conflict": False,
+    "decisions": "Reviewer A: false",
     "title": '["Swimming", 2]',
 }
-THIRD = {"index": 2, "item_id": "c", "status": "pending", "overridden": False}
+THIRD = {"index": 2, "item_id": "c", "status": "pending", "overridden": False, "conflict": False}
 TOLD = [{name: row.get(name) for name in COLUMNS} for row in (FIRST, SECOND, THIRD)]
 
 

@@ -29,12 +29,12 @@ def test_the_source_is_named_with_format_encoding_and_hash() -> None:
 
 
 def test_bytes_that_were_replaced_are_reported() -> None:
-    given = figures(batches=(batch(source=SOURCE.model_copy(update={"replaced": 22})),))
+    given = figures(batches=(batch(sources=(SOURCE.model_copy(update={"replaced": 22}),)),))
     assert "22 bytes were not valid in that encoding and were read as cp1252." in text_of(given, "Records")
 
 
 def test_records_of_a_program_name_no_file() -> None:
-    assert text_of(figures(batches=(batch(source=None, label=None),)), "Records") == (
+    assert text_of(figures(batches=(batch(sources=(), label=None),)), "Records") == (
         "12 records were submitted. The ledger names no file from which they were read."
     )
 
@@ -47,7 +47,7 @@ def test_what_was_removed_before_screening_is_told_by_rule() -> None:
 
 def test_rules_that_were_switched_off_are_listed_with_the_reason() -> None:
     source = SOURCE.model_copy(update={"switched_off": {"case_report": "I2 asks for case reports"}})
-    given = figures(batches=(batch(source=source),))
+    given = figures(batches=(batch(sources=(source,)),))
     assert listed(given, "Before screening") == ("case report: I2 asks for case reports",)
     assert "switched off:" in text_of(given, "Before screening")
 
@@ -70,7 +70,7 @@ def test_worked_examples_are_told_with_where_they_come_from() -> None:
 def test_duplicates_that_were_kept_are_said_to_be_kept() -> None:
     source = SOURCE.model_copy(update={"duplicates_kept": True, "initial_filter": False})
     flow = Flow(identified=FLOW.stages[0].excluded, stages=(FlowStage(operation="inclusion", entered=3, passed=3),))
-    said = text_of(figures(flow=flow, batches=(batch(source=source),)), "Before screening")
+    said = text_of(figures(flow=flow, batches=(batch(sources=(source,)),)), "Before screening")
     assert said == (
         "Duplicate records were not removed: copies of a record were screened as well. No initial filter was used."
     )

@@ -1,0 +1,66 @@
+"""Filling: a record's missing fields taken from other forms or copies of it, and where each was taken from.
+
+A field that the record has is never overwritten. Where another one says something else there, both are kept: the
+record's own in its place, the other's under `_contradicted`, for a human to see.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .record import CANONICAL
+from .traits import Traits, traits_of
+
+FILLED = "_filled"  # field -> where it was taken from
+CONTRADICTED = "_contradicted"  # field -> what others say, each with where it stands
+
+Origin = Mapping[
+    str, Any
+]  # of a copy: `from`, its place in the batch, and `source`; of a row of a file: `file`, `line`
+
+# Of these a record has one, so that another value contradicts it. Other fields are written in many ways.
+_COMPARED: Mapping[str, Callable[[Traits], object]] = {
+    "year": lambda own: own.year,
+    "doi": lambda own: own.doi,
+    "pmid": lambda own: own.pmid,
+    "nct_id": lambda own: own.trial,
+}
+_FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
+
+
+def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], Origin]]) -> dict[str, Any]:
+    """The record with each canonical field that it lacks from the first of the others that has it.
+
+    `_filled` says of each such field where it was taken from, `_contradicted` of year, DOI, PubMed id and trial id what
+    others say instead. A record that gains nothing and is not contradicted is as it was. Its fields stand in the
+    canonical order, what has no canonical name behind them.
+    """
+    own, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
+    traits: Traits | None = None
+    for other, origin in others:
+        missing = [name for name in _FROM_COPIES if _blank(own.get(name)) and not _blank(other.get(name))]
+        own |= {name: other[name] for name in missing}
+        gained |= dict.fromkeys(missing, origin)
+        traits, theirs = traits_of(own) if missing or traits is None else traits, traits_of(other)
+        for name, value_of in _COMPARED.items():
+            ours, value = value_of(traits), value_of(theirs)
+            if ours is not None and value is not None and ours != value:
+                against.setdefault(name, []).append({"value": other[name], **origin})
+    return _remembered(own, gained, against) if gained or against else own
+
+
+def _remembered(
+    own: dict[str, Any], gained: Mapping[str, Origin], against: Mapping[str, list[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """The record in canonical order, with what was filled and contradicted now and before."""
+    ordered = {name: own[name] for name in CANONICAL if name in own}
+    ordered |= {name: value for name, value in own.items() if name not in ordered}
+    if gained:
+        ordered[FILLED] = {**own.get(FILLED, {}), **gained}
+    if against:
+        before = own.get(CONTRADICTED, {})
+        ordered[CONTRADICTED] = {**before, **{name: before.get(name, []) + said for name, said in against.items()}}
+    return ordered
+
+
+def _blank(value: object) -> bool:
+    return value is None or value == "" or value == []

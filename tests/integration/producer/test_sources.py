@@ -1,0 +1,150 @@
+"""Records of several sources in the ledger: which is from where, counted by SQL, told in results and explanations."""
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select, text
+
+from stage.searches import write_searches
+from tamis_producer import Client
+from tamis_producer.explanation.words import as_text
+from tamis_producer.ledger import insert_batch
+from tamis_producer.ledger.sources import read_sources
+from tamis_producer.report.reading import read_figures, snapshot
+from tamis_producer.report.source_counts import SourceCount, count_by_source
+from tamis_producer.report.subject import find_subject
+from tamis_producer.screening.identification import Identified, identify
+from tamis_producer.submission.new_batch import NewBatch, NewItem, Stage, parameters
+from tamis_producer.submission.spool import Spool
+from tamis_schemas import (
+    Filter,
+    InvalidParameters,
+    ReviewPlan,
+    ReviewStage,
+    Source,
+    SourceKind,
+)
+from tamis_schemas.ledger import batches
+
+OPERATION = Filter(criteria="Is it about walking?")
+
+
+@pytest.fixture
+def identified(tmp_path: Path) -> Identified:
+    return identify(list(write_searches(tmp_path).values()))
+
+
+def places(client: Client, batch_id: str) -> list[int | None]:
+    with client.engine.connect() as connection:
+        statement = text("SELECT source FROM payloads WHERE batch_id = :id ORDER BY idx")
+        return list(connection.execute(statement, {"id": UUID(batch_id)}).scalars())
+
+
+def row_of(client: Client, batch_id: str) -> Any:
+    with client.engine.connect() as connection:
+        return connection.execute(select(batches).where(batches.c.id == UUID(batch_id))).one()
+
+
+def test_each_record_knows_its_source_and_every_source_is_counted(client: Client, identified: Identified) -> None:
+    batch = client.submit(OPERATION, identified.records, exclusions=identified.exclusions, source=identified.sources)
+    assert places(client, batch.id) == [0] * 6 + [1] * 4 + [2] * 2
+    row = row_of(client, batch.id)
+    assert read_sources(row) == identified.sources
+    batch.override(7, True, reviewer="Reviewer A")  # one of Embase's copies is screened after all
+    with snapshot(client.engine) as connection:
+        assert count_by_source(connection, row) == (
+            SourceCount(0, identified=6, duplicates=0, screened=6),
+            SourceCount(1, identified=4, duplicates=2, screened=2),  # 4 = 2 + 2: three were copies, one was taken back
+            SourceCount(2, identified=2, duplicates=0, screened=2),
+        )
+        figures = read_figures(connection, find_subject(connection, batch.id))
+    assert [(tally.name, tally.n) for tally in figures.flow.identified] == [
+        ("MEDLINE", 6),
+        ("Embase", 4),
+        ("trials.csv", 2),
+    ]
+    assert (figures.screening.sources, figures.screening.source) == (identified.sources, None)
+    rows = list(batch.results())
+    assert [one.source for one in rows] == ["MEDLINE"] * 6 + ["Embase"] * 4 + ["trials.csv"] * 2
+
+
+def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
+    client: Client, identified: Identified
+) -> None:
+    batch = client.submit(OPERATION, identified.records, exclusions=identified.exclusions, source=identified.sources)
+    story = batch.explain(3)
+    assert story.source == identified.sources[0]
+    assert [(copy.index, copy.item_id, copy.source) for copy in story.copies] == [
+        (7, "L2", "Embase"),
+        (9, "L4", "Embase"),
+    ]
+    lines = as_text(story).partition("# Source\n")[2].partition("#")[0].splitlines()
+    assert lines == [
+        "MEDLINE (database), medline.csv, pubmed.nbib, line 5",
+        "its copy 7, id L2 of Embase, was kept out: A copy of record '104' (MEDLINE, medline.csv, line 5): the same "
+        "DOI, 10.1000/stairs.",
+        "its copy 9, id L4 of Embase, was kept out: A copy of record '104' (MEDLINE, medline.csv, line 5): the same "
+        "DOI, 10.1000/stairs.",
+        "abstract was filled from pubmed.nbib, line 19",
+        "year is contradicted: 2017 says its copy 7 of Embase",
+        "",
+    ]
+    copy = as_text(batch.explain(7))
+    assert "Embase (database), embase.csv, line 3" in copy
+    assert "record 3 stays" in copy
+
+
+def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Client, identified: Identified) -> None:
+    plan = ReviewPlan(stages=(ReviewStage(operation=OPERATION), ReviewStage(operation=OPERATION)))
+    review = client.submit_review(
+        plan, identified.records, label="r", exclusions=identified.exclusions, source=identified.sources
+    )
+    assert review.id == client.submit_review(
+        plan, identified.records, label="r", exclusions=identified.exclusions, source=identified.sources
+    ).id  # fmt: skip
+    items = Spool[NewItem]()
+    for origin in (3, 10):
+        items.append(NewItem.of(identified.records[origin], origin=origin), 100)
+    params = parameters(OPERATION)
+    stage = Stage(UUID(review.id), 1)
+    with client.engine.begin() as connection:
+        later = insert_batch(connection, NewBatch("filter", params, None, items, 50, 2, stage=stage))
+    batch = client.batch(str(later))
+    assert [(row.index, row.origin, row.source) for row in batch.results()] == [
+        (0, 3, "MEDLINE"),
+        (1, 10, "trials.csv"),
+    ]
+    story = batch.explain(0)
+    assert (story.source, len(story.copies)) == (identified.sources[0], 2)
+
+
+def test_one_source_leaves_the_column_empty_and_old_batches_are_read(client: Client, tmp_path: Path) -> None:
+    one = identify(write_searches(tmp_path)["trials.csv"])
+    assert one.sources[0].kind is SourceKind.REGISTER
+    batch = client.submit(OPERATION, one.records, source=one.sources[0])
+    assert places(client, batch.id) == [None, None]
+    assert {row.source for row in batch.results()} == {None}
+    old = '{"file": "old.ris", "format": "RIS", "encoding": "utf-8", "replaced": 0, "sha256": "5f", "switched_off": {}}'
+    with client.engine.begin() as connection:
+        connection.execute(text("UPDATE batches SET source = :old"), {"old": old})
+    (source,) = read_sources(row_of(client, batch.id))
+    assert source == Source(file="old.ris", format="RIS", encoding="utf-8", sha256="5f")
+    assert (source.name, source.kind) == ("old.ris", "database")
+    assert batch.explain(0).source == source
+    with snapshot(client.engine) as connection:
+        assert count_by_source(connection, row_of(client, batch.id)) == (SourceCount(0, 2, 0, 2),)
+        (tally,) = read_figures(connection, find_subject(connection, batch.id)).flow.identified
+    assert (tally.name, tally.n) == ("old.ris", 2)
+
+
+def test_sources_that_do_not_say_whose_the_items_are_are_refused(client: Client, identified: Identified) -> None:
+    first, *others = identified.sources
+    for sources, why in (
+        ([first.model_copy(update={"records": None}), *others], "'MEDLINE' does not say how many"),
+        (others, "the sources have 6 records, but there are 12 items"),
+    ):
+        with pytest.raises(InvalidParameters, match=why):
+            client.submit(OPERATION, identified.records, source=sources)
+    assert client.batches() == []
