@@ -8,11 +8,7 @@ those on the full texts. FOLDER gets the figure (SVG and PNG), the report, and a
 Tamis'. `--short`: a part of each export. Ends with 1 where a number that has to be the published one is another.
 """
 
-import argparse
 import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,24 +16,19 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from llm_double import Double, Scripted
+from llm_double import Scripted
 from tamis_schemas import SearchCriteria
 
-from .labelled_sets import hearing_review
-from .parts import clean_environment, parts
 from .replay_inputs import (
-    THIRD,
-    Decision,
     Export,
     FullText,
     decisions,
     exports,
     full_texts,
     kept_places,
-    resolutions,
     shortened,
 )
-from .review_rows import REVIEW, Placed, PlacedBy, exported_records, place, screened_titles
+from .review_rows import Placed
 
 WITHIN = 600.0  # s of one command
 # What the double includes; it excludes everything else, so that nothing is included which no person has seen.
@@ -76,7 +67,7 @@ class Searches:
 
 
 def searches(review: Path, folder: Path, placed: Sequence[Placed], *, short: bool) -> Searches:
-    """The nine files as they are; in the short form a part of each, with every record that people did not exclude alike."""
+    """The nine files as they are; in the short form a part of each, with all that people did not exclude alike."""
     otherwise = [own for own in full_texts(review) if own.row is None]
     counts = {own.source: own.published for own in exports(review)}
     if not short:
