@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from uuid import UUID
@@ -32,7 +33,10 @@ from ..process.waiting import poll
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..decisions.decision_words import NamedWords
+    from ..decisions.foreign_columns import TableColumns
     from ..decisions.human_agreement import AgreementFigures
+    from ..decisions.import_decisions import Imported
     from ..decisions.pilot_file import Pilot
     from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
@@ -328,6 +332,50 @@ class Batch(Generic[V_co]):
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
             return record_overrides.record(connection, self._id, decisions)
+
+    def import_decisions(
+        self,
+        path: Path | str,
+        *,
+        reviewer: str | None = None,
+        stage: HumanStage = HumanStage.OWN,
+        settles: bool = False,
+        columns: TableColumns | None = None,
+        words: NamedWords | None = None,
+        everything: str | None = None,
+        dry_run: bool = False,
+    ) -> Imported:
+        """Record decisions made elsewhere: a table, or an export of Rayyan, Covidence or ASReview; all, or nothing.
+
+        Records are found by id, DOI, PMID and title; what is not found, or might be several, is named and left out.
+        The same file a second time adds nothing.
+
+        Args:
+            path: the file.
+            reviewer: whose decisions they are; of a file that names several people, the one whose are read.
+            stage: what they are about: what the batch asks, whether reports could be had, full texts.
+            settles: they count, whatever others say.
+            columns: names of the table's columns, where they are not to be guessed.
+            words: what words of the file mean, besides those that are known.
+            everything: include, exclude or uncertain: what every record of the file was decided to be.
+            dry_run: say what would be recorded, and record nothing.
+
+        Raises:
+            InputError: the file cannot be read, or does not say where its decisions stand or who made them.
+            InvalidParameters: a word whose meaning nobody has said.
+            InvalidRequest: the operation decides nothing.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..decisions.import_decisions import ImportTerms, import_decisions
+
+        terms = ImportTerms(reviewer, stage, settles, everything=everything, dry_run=dry_run)
+        if columns is not None:
+            terms = replace(terms, columns=columns)
+        if words is not None:
+            terms = replace(terms, words=words)
+        most = self._client.settings.max_file_bytes
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+            return import_decisions(connection, self._id, path, terms, max_bytes=most)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
         """Each reviewer's standing decision, in item order; with `history` every one ever made, withdrawals too.

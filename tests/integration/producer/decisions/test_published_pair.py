@@ -1,0 +1,64 @@
+"""The decisions of a published review's two readers, and of the third, on records that no model was asked about."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from stage.screened import Ledgered, write_batch
+from stage.shared_data import DATA, needs_real_records
+from tamis_producer import Batch, Client
+from tamis_producer.decisions.foreign_columns import TableColumns
+from tamis_producer.intake import read_file
+from tamis_schemas import HumanStage, ItemStatus
+
+pytestmark = needs_real_records
+
+RESPONSES = DATA / "reviews" / "snhl_dimitrov_2024" / "responses"
+LB, LD = RESPONSES / "LB_response_complete.csv", RESPONSES / "LD_response_complete.csv"
+FULL = RESPONSES / "full_text_reviews.csv"
+# The third reader's, of third_reviewer_responses.md: 2 included, 4 excluded.
+THIRD = {"16": "Exclude", "43": "Include", "59": "Include", "82": "Exclude", "159": "Exclude", "365": "Exclude"}
+
+
+@pytest.fixture
+def batch(client: Client) -> Batch:
+    """The 1,498 records as the first reader was given them; nobody has been asked."""
+    records = read_file(LB).records
+    with client.engine.begin() as connection:
+        rows = [Ledgered(dict(record), ItemStatus.CANCELLED) for record in records]
+        batch_id = write_batch(connection, rows, state="cancelled")
+    return client.batch(str(batch_id))
+
+
+def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: Batch, tmp_path: Path) -> None:
+    first = batch.import_decisions(LB, reviewer="LB")
+    assert (first.rows, first.decisions, first.new, first.undecided) == (1498, 1498, 1498, 0)
+    assert [one.shown for one in first.words] == ["2 = exclude (1,481)", "1 = include (17)"]
+    assert (first.columns["decision"], first.columns["note"], first.columns["id"]) == ("response", "comments", "ID")
+    assert (first.found_by, first.unmatched, first.ambiguous, first.conflicts) == ({"id": 1498}, (), (), 0)
+    second = batch.import_decisions(LD, reviewer="LD")
+    assert (second.new, second.conflicts) == (1498, 6)
+    again = batch.import_decisions(LD, reviewer="LD")
+    assert (again.decisions, again.new, again.changed) == (1498, 0, 0)
+
+    resolution = tmp_path / "third.csv"
+    with resolution.open("w", newline="") as stream:
+        csv.writer(stream).writerows([("id", "decision"), *THIRD.items()])
+    third = batch.import_decisions(resolution, reviewer="Nish", settles=True)
+    assert (third.new, third.conflicts) == (6, 0)
+    included = [row for row in batch.results() if row.final_value == "include"]
+    assert len(included) == 14 + 2
+    assert {row.item_id for row in included} >= {"43", "59"}
+
+    full = batch.import_decisions(
+        FULL,
+        reviewer="consensus",
+        stage=HumanStage.FULL_TEXT,
+        columns=TableColumns(decision="final_decision"),
+    )
+    assert [one.shown for one in full.words] == ["2 = exclude (11)", "1 = include (7)"]
+    assert full.found_by == {"id": 15, "title": 1}  # the published table has no number for three
+    assert [one.place for one in full.unmatched] == ["line 25", "line 26"]  # which came by other ways than the searches
+    reasons = [one.reason for one in batch.overrides() if one.stage is HumanStage.FULL_TEXT and one.value == "exclude"]
+    assert set(reasons) == {"Not SNHL only", "Wrong age cohort"}
