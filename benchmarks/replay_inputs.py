@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SHORT = 8  # records of each export's beginning; the short form has these and what people did not exclude alike
-READERS = {"LB": "LB_response_complete.csv", "LD": "LD_response_complete.csv"}
+PEOPLE = {"LB": "LB_response_complete.csv", "LD": "LD_response_complete.csv"}
 THIRD = "third reader"
 
 _SAYS = {"1": "include", "2": "exclude", "Include": "include", "Exclude": "exclude"}
@@ -93,7 +93,7 @@ def decisions(review: Path) -> dict[str, list[Decision]]:
         person: [
             Decision(row["ID"], row["title"], _SAYS[row["response"]]) for row in _rows(review / "responses" / name)
         ]
-        for person, name in READERS.items()
+        for person, name in PEOPLE.items()
     }
 
 
@@ -111,7 +111,7 @@ def full_texts(review: Path) -> list[FullText]:
             row["title"],
             row["abstract"],
             row["authors"],
-            {person: _SAYS[row[f"{person.lower()}_full_text_response"]] for person in READERS},
+            {person: _SAYS[row[f"{person.lower()}_full_text_response"]] for person in PEOPLE},
             _SAYS[row["final_decision"]],
             None if row["reason for exclusion"] == "NA" else row["reason for exclusion"],
         )

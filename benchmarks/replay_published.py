@@ -11,14 +11,15 @@ from .replay_inputs import Decision, FullText
 class Published:
     """The review's numbers."""
 
-    includes: Mapping[str, int]  # by each person
+    screened: int  # rows that both decided
+    includes: Mapping[str, int]  # of each person
     both: int
     conflicts: int
     kappa: float
-    resolved: Mapping[str, int]  # by what the third person said
+    resolved: Counter[str]  # by what the third person said
     assessed: int
     found_otherwise: int  # of these, in lists of references
-    excluded: Mapping[str, int]  # by reason
+    excluded: Counter[str]  # by reason
     included: int
 
 
@@ -29,6 +30,7 @@ def published(
     one, other = ({decision.row: decision.says for decision in own} for own in decided.values())
     pairs = Counter((one[row], other[row]) for row in one)
     return Published(
+        screened=len(one),
         includes={person: sum(own.says == "include" for own in said) for person, said in decided.items()},
         both=pairs["include", "include"],
         conflicts=pairs["include", "exclude"] + pairs["exclude", "include"],
