@@ -1,7 +1,13 @@
 """The flow of a finished review, from three sources to the studies that are included; every number adds up."""
 
-from tamis_schemas import SourceKind
+from datetime import date
+from typing import Any
+
+from tamis_producer.report.figures import Figures
+from tamis_schemas import Source, SourceFile, SourceKind
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, ReportFlow, Tally
+
+from .reported import batch, figures
 
 
 def tallies(**counts: int) -> tuple[Tally, ...]:
@@ -72,3 +78,23 @@ COMPLETE = Flow(
     ),
     columns=(SEARCHED, OTHERS),
 )
+FILE = {"format": "RIS", "encoding": "utf-8", "sha256": "5f" * 32}
+SOURCES = (
+    Source(
+        name="MEDLINE",
+        kind=SourceKind.DATABASE,
+        file="medline.csv",
+        searched=date(2026, 3, 1),
+        query='"hip replacement" AND exercise',
+        more_files=(SourceFile(file="abstracts.txt", **FILE),),
+        **FILE,
+    ),
+    Source(name="Registry", kind=SourceKind.REGISTER, file="registry.ris", searched=date(2026, 3, 5), **FILE),
+    Source(name="Citation searching", kind=SourceKind.OTHER, file="cited.ris", **FILE),
+)
+
+
+def complete_figures(**changes: Any) -> Figures:
+    """The figures of that review; what is given stands instead."""
+    given = {"flow": COMPLETE, "batches": (batch(sources=SOURCES),), "report_reviewers": ("Reviewer A", "Reviewer B")}
+    return figures(**given | changes)

@@ -48,6 +48,7 @@ class Ledgered:
     cached: bool = False
     model: str = "double-1"
     cut: dict[str, list[int]] | None = None  # fields that were not sent whole: characters sent, of
+    source: int | None = None  # place among the batch's sources
 
 
 def decided(item: dict[str, Any], decision: InclusionDecision, **more: Any) -> Ledgered:
@@ -103,11 +104,13 @@ def write_batch(
     operation: Operation = SCREENING,
     state: str = "completed",
     label: str | None = "citations.ris",
-    source: Source | None = SOURCE,
+    source: Source | Sequence[Source] | None = SOURCE,
     place: Place | None = None,
 ) -> UUID:
     """A batch with these items; its id."""
     batch_id, written = uuid4(), list(rows)
+    several = [one.model_dump(mode="json") for one in source] if isinstance(source, Sequence) else None
+    only = source.model_dump(mode="json") if isinstance(source, Source) else None
     connection.execute(
         insert(batches).values(
             id=batch_id,
@@ -120,7 +123,7 @@ def write_batch(
             n_items=len(written),
             shard_size=500,
             window_size=2,
-            source=None if source is None else source.model_dump(mode="json"),
+            source=several or only,
             review_id=None if place is None else place.review_id,
             stage=None if place is None else place.stage,
         )
@@ -152,7 +155,7 @@ class _Rows:
         rows = cls()
         for idx, one in enumerate(written):
             key = {"batch_id": batch_id, "idx": idx}
-            rows.payloads.append(key | {"payload": one.item, "origin": one.origin})
+            rows.payloads.append(key | {"payload": one.item, "origin": one.origin, "source": one.source})
             rows.items.append(key | {"item_id": resolve_item_id(one.item), "state": one.state.value})
             if one.exclusion is not None:
                 given = one.exclusion.model_dump(mode="json")

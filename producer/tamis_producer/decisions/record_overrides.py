@@ -18,6 +18,7 @@ from tamis_schemas.values.unstorable import UNSTORABLE
 
 from ..ledger import read_operation
 from ..ledger.overrides import one_at_a_time, read_overrides
+from .report_stages import check_screens_last, unpassed
 
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
@@ -53,10 +54,14 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     Runs in the caller's transaction. A decision that stands already, word for word, adds no second row.
 
     Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there, nothing of the
-    reviewer's own to withdraw, no reviewer, or two decisions of one reviewer on one item.
+    reviewer's own to withdraw, no reviewer, or two decisions of one reviewer on one item; a decision on the report of a
+    record that did not pass the screening, or one by which it would not. `InvalidParameters`: one on a report, and the
+    batch is not the last screening of its review.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
+    if any(decision.stage is not HumanStage.OWN for decision in decisions):
+        check_screens_last(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
     there = _there(connection, batch_id, places)
     before = {_voice(one): one for one in read_overrides(connection, batch_id, places=places)}
@@ -81,6 +86,9 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     ]
     if new:
         connection.execute(insert(overrides), new)
+        for one in unpassed(connection, batch_id, operation.operation, places):
+            number = next(number for number, decision in enumerate(decisions) if decision.index == one.index)
+            raise RefusedDecision(number, one.words)
     last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=places)}
     return [last[voice] for voice in rows]
 

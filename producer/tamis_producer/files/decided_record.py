@@ -6,7 +6,7 @@ from tamis_schemas import InclusionStatus, ItemResult, ItemStatus, Override
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.records.item import shown_text
 
-from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, REASON
+from ..intake.decision import CONFIDENCE, DECISION, DECISION_FIELDS, EXCLUSION_REASON, FROM_SOURCE, REASON
 
 CONFLICT = "conflict"  # people decided differently, and nobody has settled it
 NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
@@ -29,10 +29,14 @@ def decision_of(row: ItemResult) -> str:
 
 
 def with_decision(row: ItemResult) -> dict[str, Any]:
-    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add."""
+    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add.
+
+    So too with the name of its source, where the batch has several.
+    """
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
     if row.conflict:
-        return _own(row) | {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
+        conflict = {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
+        return _own(row) | conflict | ({} if row.source is None else {FROM_SOURCE: row.source})
     if row.override is not None and row.overridden:
         added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
     elif row.exclusion is not None:
@@ -48,6 +52,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
     if row.cut_words is not None and not row.overridden:
         added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
+    added[FROM_SOURCE] = row.source
     return _own(row) | {name: value for name, value in added.items() if value is not None}
 
 

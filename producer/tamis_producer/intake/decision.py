@@ -1,4 +1,7 @@
-"""The decision on a record, as an export says it: hidden fields of the record, notes in a file."""
+"""The decision on a record, as an export says it: hidden fields of the record, notes in a file.
+
+Of records from several sources an export says in the same way from which each is.
+"""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -10,12 +13,14 @@ DECISION = "_tamis_decision"
 CONFIDENCE = "_tamis_confidence"
 REASON = "_tamis_reason"
 EXCLUSION_REASON = "_tamis_exclusion_reason"
+FROM_SOURCE = "_tamis_source"
 # The record's hidden field -> what a note or a column calls it.
 DECISION_FIELDS: Mapping[str, str] = {
     DECISION: "Tamis decision",
     CONFIDENCE: "Tamis confidence",
     REASON: "Tamis reason",
     EXCLUSION_REASON: "Tamis exclusion reason",
+    FROM_SOURCE: "Tamis source",
 }
 
 

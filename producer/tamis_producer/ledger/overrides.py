@@ -67,9 +67,9 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
     return statement.subquery("standing")
 
 
-def read_reviewers(connection: Connection, batch_id: UUID) -> tuple[str, ...]:
-    """Return who decided about the records of a batch, in what it asks itself, by name."""
-    human = standing(batch_id)
+def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = HumanStage.OWN) -> tuple[str, ...]:
+    """Return who decided about the records of a batch in a stage, by name."""
+    human = standing(batch_id, stage=stage)
     one = func.json_array_elements(human.c.decisions).alias("one")
     name = one.column.op("->>")("reviewer").label("name")
     return tuple(

@@ -193,6 +193,7 @@ class Figures(Frozen):
     flow: Flow
     planned: tuple[str, ...]  # the operations of all stages; more than there are batches where some have not begun
     ended: bool  # no further stage will begin
+    report_reviewers: tuple[str, ...] = ()  # who decided about retrieval and full texts
     batches: tuple[BatchFigures, ...]
 
     @property

@@ -8,6 +8,7 @@ from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
 from .round_failures import ABOUT, RoundPart, round_parts
+from .source_rows import SourceRow, source_rows
 from .steps import steps
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
@@ -25,6 +26,7 @@ def write_markdown(figures: Figures) -> str:
     for step in steps(figures.flow):
         for box in (step.box, *step.sides):
             lines += _rows(step.place, box)
+    lines += _sources(source_rows(figures))
     share = figures.screening.pass_rate
     if share.estimate is not None and share.low is not None and share.high is not None:
         lines += [
@@ -52,6 +54,21 @@ def write_markdown(figures: Figures) -> str:
 def escaped(text: str) -> str:
     """A text on one line that Markdown shows as it is."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _sources(rows: tuple[SourceRow, ...]) -> list[str]:
+    if not rows:
+        return []
+    return [
+        "",
+        "| source | kind | searched | identified | removed as copies | screened |",
+        "|---|---|---|---:|---:|---:|",
+        *(
+            f"| {escaped(row.name)} | {row.kind} | {row.searched} | {row.identified:,} | {row.duplicates:,} "
+            f"| {row.screened:,} |"
+            for row in rows
+        ),
+    ]
 
 
 def _humans(parts: tuple[HumanPart, ...]) -> list[str]:

@@ -20,10 +20,12 @@ from .error_words import error_words
 from .figures import BatchFigures, Figures
 from .flow_svg import draw
 from .humans import human_parts
-from .methods import costs, methods, warnings
+from .methods import methods, warnings
 from .record import Row
 from .round_failures import ABOUT as ROUNDS
 from .round_failures import round_parts
+from .source_rows import source_rows
+from .stage_methods import costs
 from .steps import steps
 from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template
@@ -91,6 +93,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "errors": errors,
         "names": names,
         "steps": steps(figures.flow),
+        "sources": source_rows(figures),
         "spending_rows": SPENDING_ROWS,
         "rounds": round_parts(figures),
         "humans": human_parts(figures),

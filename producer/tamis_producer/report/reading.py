@@ -10,12 +10,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
 
-from tamis_schemas import BatchStatus, ItemStatus, wilson
+from tamis_schemas import BatchStatus, HumanStage, ItemStatus, wilson
 from tamis_schemas.ledger import results
 from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
-from ..ledger import ledger_errors
+from ..ledger import ledger_errors, read_reviewers
 from ..ledger.aggregates import count_values, read_counts, read_totals
 from ..ledger.sources import read_sources
 from ..runs.retry_bias import read_retry_bias
@@ -28,9 +28,10 @@ from .figures import (
     Prompts,
     Quotes,
 )
-from .flow_reading import Tallied, read_flow, tally
+from .flow_reading import read_flow
 from .human_reading import read_human_figures
 from .subject import ReportSubject
+from .tallied import Tallied, tally
 
 DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
@@ -57,10 +58,17 @@ def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
         flow=read_flow(connection, subject.batches, tallied),
         planned=subject.planned,
         ended=subject.ended,
+        report_reviewers=_report_reviewers(connection, subject),
         batches=tuple(
             _batch(connection, batch, counted) for batch, counted in zip(subject.batches, tallied, strict=True)
         ),
     )
+
+
+def _report_reviewers(connection: Connection, subject: ReportSubject) -> tuple[str, ...]:
+    stages = (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
+    named = (read_reviewers(connection, batch.id, stage) for batch in subject.batches for stage in stages)
+    return tuple(sorted({name for names in named for name in names}))
 
 
 def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:

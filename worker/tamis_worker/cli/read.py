@@ -1,5 +1,6 @@
 """`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,7 +10,7 @@ import typer
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.files.decided_record import decision_of, with_decision
-from tamis_producer.intake.recognise import format_named
+from tamis_producer.intake.recognise import Format, format_named
 from tamis_producer.intake.result_frames import write_parquet
 from tamis_producer.intake.results_file import replacing, replacing_bytes, write_csv, write_jsonl
 from tamis_producer.intake.source import source_format
@@ -76,7 +77,7 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: that of the file that was screened]",
+            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: that of the files that were screened]",
         ),
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
@@ -94,14 +95,31 @@ def export(
                 records.append(record, len(str(record)))
         if not (count := len(records)):
             raise InvalidRequest(f"batch {batch.id} has no record whose decision is {' or '.join(only or [])}")
-        source, ending = source_format(next(iter(records))), format_named(output.suffix.removeprefix("."))
-        if form is None and source is not None and ending is not None and ending is not source:
-            raise InvalidRequest(
-                f"the records came as {source.value}, which keeps every field; {output} looks like {ending.value}: say "
-                f"--format {source.value} or --format {ending.value}"
-            )
-        write_records(records, output, format=form or (ending if source is None else None))
+        written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
+        write_records(records, output, format=written)
     if as_json:
         print_json({"batch": batch.id, "records": count, "written_to": output})
         return
     err.print(f"{count:,} records written to {output}", markup=False)
+
+
+def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
+    """The format to write where none is named: the one in which all records came, else as the file's name ends.
+
+    Raises `InvalidRequest`: the two are not the same, or the records came in several and the name says none.
+    """
+    ending = format_named(output.suffix.removeprefix("."))
+    if len(came_as) > 1:
+        formats = ", ".join("no file" if form is None else form.value for form in came_as)
+        if ending is None:
+            raise InvalidRequest(f"the records came as {formats}: say by --format in which one they are written")
+        lost = "" if ending is Format.JSONL else ": of those that came otherwise the canonical fields alone"
+        err.say(f"The records came as {formats} and are written as {ending.value}{lost}.")
+        return ending
+    (only,) = came_as
+    if only is not None and ending is not None and ending is not only:
+        raise InvalidRequest(
+            f"the records came as {only.value}, which keeps every field; {output} looks like {ending.value}: say "
+            f"--format {only.value} or --format {ending.value}"
+        )
+    return ending if only is None else only

@@ -7,8 +7,8 @@ import pytest
 
 from stage.reported import batch, figures
 from tamis_producer.report.figures import BatchCosts
-from tamis_producer.report.methods import costs
 from tamis_producer.report.page import write_page
+from tamis_producer.report.stage_methods import costs
 
 D = Decimal
 LOST = BatchCosts(calls=2, cost=D("0.02"), lost_claims=3, possibly_unbilled_cost=D("0.03"))

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from stage.complete_flow import COMPLETE, OTHERS, SEARCHED, tallies
-from stage.reported import FLOW, figures
+from stage.complete_flow import COMPLETE, OTHERS, SEARCHED, complete_figures, tallies
+from stage.reported import FLOW
 from tamis_producer.report.boxes import Box, Step
 from tamis_producer.report.flow_svg import MOST, draw
 from tamis_producer.report.form import as_json
@@ -153,11 +153,13 @@ def test_a_figure_of_one_file_that_nobody_says_more_of_ends_with_the_screening()
 
 
 def test_table_markdown_and_json_name_the_column_of_each_box() -> None:
-    said = write_markdown(figures(flow=COMPLETE))
+    said = write_markdown(complete_figures())
     assert "| Screening: via databases and registers | **Records screened** | **75** |" in said
     assert "| Screening: via other methods | **Records screened** | **8** |" in said
     assert "| Included | **Studies included in review** | **4** |" in said
-    listed = as_json(figures(flow=COMPLETE))["boxes"]
+    assert "| MEDLINE | database | 2026-03-01 | 70 | 5 | 61 |" in said
+    assert "| Citation searching | other | – | 9 | 1 | 8 |" in said
+    listed = as_json(complete_figures())["boxes"]
     assert {box["phase"] for box in listed if box["box"] == "Records screened"} == {
         "Screening: via databases and registers",
         "Screening: via other methods",

@@ -1,0 +1,157 @@
+"""The methods of one stage in sentences: what a model was asked, which model, with which prompts, at what cost."""
+
+from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
+from tamis_schemas.operations import kind_of, operation_name
+
+from .figures import BatchCosts, BatchFigures, Figures
+from .paragraph import Paragraph
+from .wording import moment, plain, records_n, spaced, were
+
+_POLICIES = {
+    "include": "A criterion on which the record is unclear neither excluded a record nor stopped its inclusion "
+    "(recall first).",
+    "refer": "A criterion on which the record is unclear made the record uncertain: it was referred to a human.",
+    "exclude": "An inclusion criterion on which the record is unclear counted as not met (precision first).",
+}
+_UNVERIFIED = {
+    "refer": "A record was excluded only by a criterion whose quote the software found in it, or whose verdict needs "
+    "no quote; where the model excluded it without such a one, it was referred to a human.",
+    "exclude": "An exclusion stood also where no quote for it was found in the record.",
+}
+
+
+def costs(spending: BatchCosts) -> str:
+    """Return the cost of the answers in a sentence, and in another what may be missing."""
+    unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
+    return _paid(spending) + unbilled
+
+
+def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragraph, Paragraph]:
+    """The paragraphs on the questions, and on the model, the prompts and the dates."""
+    stage = figures.flow.stages[number]
+    noun = kind_of(batch.operation).report_noun
+    sentences = [f"{were(stage.entered)} put to a language model, each on its own."]
+    if stage.admitted:
+        sentences.append(f"Of these, {records_n(stage.admitted)} had not passed the stage before.")
+    if stage.held_back:
+        sentences.append(f"{records_n(stage.held_back)} passed the stage before and did not enter this one.")
+    if batch.criteria is not None:
+        questions, listed = _screening(batch, batch.criteria)
+        sentences += questions
+    elif batch.operation == operation_name(Filter):
+        listed = []
+        sentences.append(f"It answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
+    else:
+        sentences.append(f"The operation was the {noun}; its parameters:")
+        parameters = {
+            name: value for name, value in batch.parameters.items() if name != "operation" and value is not None
+        }
+        listed = [f"{spaced(name)}: {plain(value)}" for name, value in parameters.items()]
+    heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
+    place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
+    how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
+    return Paragraph(f"{heading}{place}", " ".join(sentences), tuple(listed)), Paragraph(
+        f"Model and prompts{place}", how
+    )
+
+
+def _paid(spending: BatchCosts) -> str:
+    if not spending.calls:
+        return "No call was paid for."
+    if spending.unpriced and not spending.cost:
+        return "What the calls cost is not known to the software."
+    missing = f"; {records_n(spending.unpriced)} without a known price not counted" if spending.unpriced else ""
+    return f"By the prices known to the software the calls cost {dollars(spending.cost)} (US dollars){missing}."
+
+
+def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:
+    """Sentences and criteria of an inclusion."""
+    sentences = [
+        f"The research question was: “{criteria.research_question}” For each criterion below the model gave a verdict "
+        "(met, not met, not met by silence or unclear) with a quote from the record where one speaks to it, and then a "
+        "decision: include, exclude or uncertain. "
+        "The software looked for each quote in the record and compared it word by word; a quote that is not there, or "
+        "that differs in a number, a unit, a negation or another word of content (altered), flags the record and "
+        "lowers its confidence. The exclusion reason is the first criterion that excluded the record."
+    ]
+    for policies, name in ((_POLICIES, "unclear"), (_UNVERIFIED, "unverified")):
+        policy = policies.get(str(batch.parameters.get(name)))
+        if policy is not None:
+            sentences.append(policy)
+    if criteria.examples:
+        sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
+    listed = [_criterion(one) for one in criteria.labelled()]
+    if criteria.purpose:
+        listed.append(f"Purpose: {criteria.purpose}")
+    if criteria.date_range is not None:
+        listed.append(f"Publication years: {criteria.date_range[0]} to {criteria.date_range[1]}")
+    if criteria.custom_keywords:
+        listed.append(
+            f"Keywords that the initial filter excludes besides its own: {', '.join(criteria.custom_keywords)}"
+        )
+    return sentences, listed
+
+
+def _criterion(one: Criterion) -> str:
+    worded = f" [excludes as: {one.exclude_as}]" if one.exclude_as else ""
+    return f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}{worded}"
+
+
+def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
+    decisions = [example.decision for example in criteria.examples]
+    source = "of the criteria" if chosen_from is None else f"of what people decided in batch {chosen_from}"
+    return (
+        f"With every record the model was shown the same {len(decisions)} worked examples {source}: "
+        f"{decisions.count('include')} included, {decisions.count('exclude')} excluded."
+    )
+
+
+def _model(batch: BatchFigures) -> str:
+    wanted = "none by name (the workers' own)" if batch.model_asked is None else f"“{batch.model_asked}”"
+    if not batch.models:
+        return f"The model asked for was {wanted}; no answer names a model yet."
+    named = ", ".join(f"“{model}” ({records_n(n)})" for model, n in batch.models.items())
+    return f"The model, as the endpoint named it in its answers, was {named}; the model asked for was {wanted}."
+
+
+def _cache(batch: BatchFigures) -> str:
+    if not batch.use_cache:
+        return "Every question was asked anew."
+    return (
+        "A question identical to one answered before was not asked again; its earlier answer was taken "
+        f"({records_n(batch.spending.cached)})."
+    )
+
+
+def _cut(batch: BatchFigures) -> list[str]:
+    if not batch.spending.cut:
+        return []
+    return [
+        f"{records_n(batch.spending.cut).capitalize()} were too long to be sent whole: the model was shown the "
+        "beginning of their longest fields, was told so, and each of them names what was left out."
+    ]
+
+
+def _period(batch: BatchFigures) -> str:
+    sent = f"Batch {batch.id} was submitted on {moment(batch.created_at)}"
+    if batch.first_result_at is None or batch.last_result_at is None:
+        return f"{sent}; no result is recorded yet."
+    first, last = moment(batch.first_result_at), moment(batch.last_result_at)
+    again = f" in {batch.round} rounds" if batch.round > 1 else ""
+    return f"{sent}; results were recorded from {first} to {last}{again}."
+
+
+def _prompts(batch: BatchFigures) -> str:
+    hashed = (
+        "The SHA-256 of the operation's parameters (as JSON with sorted names, without spaces, in UTF-8) is "
+        f"{batch.prompts.parameters_sha256}."
+    )
+    if batch.prompts.sha256 is None:
+        return hashed
+    return (
+        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}: it is taken over the own prompt hashes of "
+        f"{records_n(batch.prompts.records)}, one a line in the order of the records, and each of those is the "
+        "SHA-256 of model, messages (the system message among them), response schema and sampling parameters as they "
+        "were sent. Temperature and the other sampling parameters are settings of the workers; the ledger holds them "
+        "in these hashes, and in the transcript of each record where transcripts were kept."
+    )

@@ -1,0 +1,67 @@
+"""The numbers, moments and names of a report as its sentences say them."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from tamis_schemas.batches.flow import Tally
+from tamis_schemas.records.item import shown_text
+
+LONGEST = 2_000  # characters of one parameter; the hash is of all
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)  # whatever language the machine speaks
+
+
+def records_n(n: int) -> str:
+    """`1 record`, `2,695 records`."""
+    return "1 record" if n == 1 else f"{n:,} records"
+
+
+def were(n: int) -> str:
+    """`1 record was`, `2,695 records were`."""
+    return "1 record was" if n == 1 else f"{n:,} records were"
+
+
+def have(n: int) -> str:
+    """`1 record has`, `2,695 records have`."""
+    return "1 record has" if n == 1 else f"{n:,} records have"
+
+
+def small(n: int, one: str, many: str | None = None) -> str:
+    """A small number in words, with its noun: `one register`, `eight databases`."""
+    return f"{_SMALL[n] if n < len(_SMALL) else f'{n:,}'} {one if n == 1 else many or one + 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def tallied(tallies: tuple[Tally, ...]) -> str:
+    """Names with their numbers: `title pattern (2), date range (1)`."""
+    return ", ".join(f"{spaced(tally.name)} ({tally.n:,})" for tally in tallies)
+
+
+def moment(at: datetime) -> str:
+    """A moment to the minute, with its zone."""
+    return f"{at:%Y-%m-%d %H:%M} {at:%Z}".strip()
+
+
+def day(on: date) -> str:
+    """`3 March 2026`."""
+    return f"{on.day} {_MONTHS[on.month - 1]} {on.year}"
+
+
+def spaced(name: str) -> str:
+    """A name of the code as words."""
+    return name.replace("_", " ")
+
+
+def plain(value: object) -> str:
+    """A parameter in a line: text as it is, anything else as JSON."""
+    text = shown_text(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"

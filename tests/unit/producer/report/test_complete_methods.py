@@ -1,0 +1,111 @@
+"""The methods of a review from its searches to its full texts, as an author would write them."""
+
+import io
+
+from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, tallies
+from stage.reported import batch, figures
+from tamis_producer.report.figures import Figures
+from tamis_producer.report.methods import methods, warnings
+from tamis_producer.report.page import write_page
+from tamis_schemas import Source
+
+
+def text_of(given: Figures, heading: str) -> str:
+    return next(part.text for part in methods(given) if part.heading == heading)
+
+
+def listed(given: Figures, heading: str) -> tuple[str, ...]:
+    return next(part.listed for part in methods(given) if part.heading == heading)
+
+
+def searched(*sources: Source) -> Figures:
+    """The figures without other methods, of these two sources."""
+    return complete_figures(flow=SEARCHED, batches=(batch(sources=sources),))
+
+
+def test_sources_are_told_by_kind_with_what_each_gave() -> None:
+    said = text_of(complete_figures(), "Records")
+    assert said.startswith(
+        "109 records were identified from one database (MEDLINE, n = 70), one register (Registry, n = 30) and one "
+        "other source (Citation searching, n = 9)."
+    )
+    first, second, third = listed(complete_figures(), "Records")
+    assert first.startswith("MEDLINE (database, searched on 1 March 2026): 70 records, of which 5 removed as copies; ")
+    assert "read from “medline.csv” (RIS, read as utf-8; SHA-256 of the file 5f5f" in first
+    assert ") and “abstracts.txt” (RIS" in first
+    assert second.startswith("Registry (register, searched on 5 March 2026): 30 records, of which 15 removed as copies")
+    assert third.startswith("Citation searching (other source): 9 records, of which 1 removed as copies")
+
+
+def test_dates_of_the_searches_are_told_and_those_that_nobody_gave_are_missed() -> None:
+    said = text_of(complete_figures(), "Records")
+    assert (
+        "They were searched from 1 March 2026 to 5 March 2026, but for Citation searching, of which no date is "
+        "recorded here."
+    ) in said
+    same = [one.model_copy(update={"searched": SOURCES[0].searched}) for one in SOURCES[:2]]
+    assert "They were searched on 1 March 2026." in text_of(searched(*same), "Records")
+    none = [one.model_copy(update={"searched": None}) for one in SOURCES[:2]]
+    assert "The dates of the searches are not recorded here." in text_of(searched(*none), "Records")
+
+
+def test_queries_stand_in_an_appendix_and_missing_ones_are_named() -> None:
+    said = text_of(complete_figures(), "Records")
+    assert "stand under “Search strategies”; those of Registry and Citation searching are not recorded here." in said
+    assert methods(complete_figures())[-1].heading == "Search strategies"
+    assert listed(complete_figures(), "Search strategies") == ('MEDLINE: "hip replacement" AND exercise',)
+    none = [one.model_copy(update={"query": None}) for one in SOURCES[:2]]
+    assert "The search strategies are not recorded here." in text_of(searched(*none), "Records")
+    assert all(part.heading != "Search strategies" for part in methods(searched(*none)))
+
+
+def test_deduplication_is_told_with_its_rule_where_the_software_did_it() -> None:
+    said = text_of(complete_figures(), "Before screening")
+    assert "21 records were removed as copies of another record, of which one stayed. Two records counted as" in said
+    assert "the most complete one stayed; the fields that it lacked were taken from the others." in said
+    assert "the most complete one" not in text_of(figures(), "Before screening")  # one file
+    assert "counted as copies" not in text_of(figures(batches=(batch(sources=()),)), "Before screening")
+
+
+def test_retrieval_and_full_texts_are_told_with_reasons_and_by_whom() -> None:
+    assert text_of(complete_figures(), "Retrieval and full texts") == (
+        "15 reports were sought for retrieval. No language model was asked about retrieval or full texts: Reviewer A "
+        "and Reviewer B decided. 2 reports were not retrieved (No copy to be had (2)). 13 reports were assessed for "
+        "eligibility. 7 reports were excluded: Wrong outcome (4), Wrong age (3). Four studies with six reports were "
+        "included."
+    )
+    assert all(part.heading != "Retrieval and full texts" for part in methods(figures()))
+
+
+def test_what_people_have_not_decided_yet_is_told_and_warned_of() -> None:
+    reports = COMPLETE.reports
+    assert reports is not None
+    change = {"awaited": 2, "unassessed": 1, "conflicts": 1, "uncertain": 1, "included": 1, "studies": 1}
+    flow = SEARCHED.model_copy(
+        update={"reports": reports.model_copy(update=change | {"sought": 12, "excluded": tallies(Wrong_age=4)})}
+    )
+    given = complete_figures(flow=flow, batches=(batch(sources=SOURCES[:2]),))
+    said = text_of(given, "Retrieval and full texts")
+    assert "One study with one report was included." in said
+    assert said.endswith(
+        "5 reports are not decided about yet: 2 of which nobody has said whether they were retrieved, 1 retrieved and "
+        "not assessed, 1 on which reviewers disagree and 1 left open by a reviewer."
+    )
+    assert "5 reports are not decided about yet: the numbers from retrieval on will change." in warnings(given)
+    assert not given.finished
+    assert warnings(complete_figures()) == ()
+
+
+def test_the_page_says_how_far_the_figure_goes_and_lists_the_sources() -> None:
+    page = written(complete_figures())
+    assert "It goes from the searches to what is included." in page
+    assert "full texts come after it" not in page
+    assert '<th scope="row">Citation searching</th><td>other</td>' in page
+    assert "<h3>Sources</h3>" not in written(figures())
+    assert "full texts and human decisions come after it" in written(figures())
+
+
+def written(given: Figures) -> str:
+    stream = io.StringIO()
+    write_page(given, [], stream)
+    return stream.getvalue()
