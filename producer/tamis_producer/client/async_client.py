@@ -70,6 +70,7 @@ class AsyncClient:
     override = awaited(Client.override)
     withdraw_override = awaited(Client.withdraw_override)
     overrides = awaited(Client.overrides)
+    conflicts = awaited(Client.conflicts)
     audit = awaited(Client.audit)
     record_audit = awaited(Client.record_audit)
     workers = on_thread(Client.workers)

@@ -33,6 +33,7 @@ from ..process.waiting import poll
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..decisions.conflicts import Conflict
     from ..decisions.decision_words import NamedWords
     from ..decisions.foreign_columns import TableColumns
     from ..decisions.human_agreement import AgreementFigures
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ..decisions.record_overrides import HumanDecision
     from ..explanation import Explanation
     from ..intake.result_frames import FrameLibrary
+    from ..ledger import HumanCounts
     from ..quality.gold_evaluation import GoldEvaluation
     from ..quality.gold_labels import Labels
     from ..quality.matching import Matched
@@ -385,6 +387,21 @@ class Batch(Generic[V_co]):
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_overrides(connection, self._id, history=history)
 
+    def human_counts(self) -> HumanCounts:
+        """Return how many records people decided about, as the software or otherwise. Raises `LedgerUnavailable`."""
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return ledger.read_human_counts(connection, self._id)
+
+    def conflicts(self) -> list[Conflict]:
+        """The records on which people decided differently and nobody has settled it, with what everybody said.
+
+        Raises `LedgerUnavailable`.
+        """
+        from ..decisions.conflicts import read_conflicts
+
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
+            return read_conflicts(connection, self._id)
+
     def draw_audit(self, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
         """A random sample of `n` excluded records for a human to judge; arguments and errors as `audits.draw`.
 
@@ -412,7 +429,7 @@ class Batch(Generic[V_co]):
             return ledger.read_audits(connection, self._id)
 
     def agreement(self) -> AgreementFigures:
-        """Return the agreement of the software with the humans who decided about the same records.
+        """Return the agreement of the software with the humans who decided about the same records, and of these.
 
         Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
         """

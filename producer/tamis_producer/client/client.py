@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from ..calls.single_calls import SingleCalls
     from ..decisions.audits import AuditDecision, Recorded
+    from ..decisions.conflicts import Conflict
     from ..ledger.dead_letters import DeadLetter
     from ..runs.rounds import Retryable
     from ..submission.frames import Frame
@@ -396,6 +397,10 @@ class Client:
     def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
         """Return the same as `Batch.overrides`, for the batch of this id. Raises `UnknownBatch` as well."""
         return self.batch(batch_id).overrides(history=history)
+
+    def conflicts(self, batch_id: str) -> list[Conflict]:
+        """Return the same as `Batch.conflicts`, for the batch of this id. Raises `UnknownBatch` as well."""
+        return self.batch(batch_id).conflicts()
 
     def audit(self, audit_id: str) -> Audit:
         """The audit of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""

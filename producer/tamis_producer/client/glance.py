@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tamis_schemas import Override, Summary
+from tamis_schemas import Summary
 
 from ..config.settings import ProducerSettings
 from ..ledger.batch_view import BatchView, ServiceTraffic
@@ -23,6 +23,7 @@ from ..ledger.views import read_views
 from ..ledger.worker_view import WorkerView
 
 if TYPE_CHECKING:
+    from ..ledger.overrides import HumanCounts
     from .client import Client
 
 
@@ -82,11 +83,12 @@ class BatchGlance:
     def summaries(self) -> list[Summary]:
         return read_summaries(self._connection, self._id)
 
-    def overrides(self) -> list[Override]:
+    def human_counts(self) -> "HumanCounts | None":
+        """None where nobody has decided about a record."""
         decided = "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s LIMIT 1"
         if not list(self._connection.exec_driver_sql(decided, {"batch_id": self._id})):
-            return []
+            return None
         from .client import Client  # a human's decision is set beside the software's, by a statement of SQLAlchemy
 
         with Client(self._settings) as client:
-            return client.overrides(self.id)
+            return client.batch(self.id).human_counts()

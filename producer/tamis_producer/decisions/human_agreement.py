@@ -1,16 +1,17 @@
 """Agreement of the software's decisions with those of humans, on the records that both decided."""
 
 from collections.abc import Collection, Iterable
+from itertools import combinations
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
-from tamis_schemas import Audit, InclusionStatus, InvalidRequest
+from tamis_schemas import Audit, HumanStage, InclusionStatus, InvalidRequest, Override
 from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of, verdict
 from tamis_schemas.values.frozen import Frozen
 
-from ..ledger import read_audits
+from ..ledger import read_audits, read_overrides
 from ..ledger.overrides import standing
 from ..quality import Agreement, agreement
 from .final_outcome import Outcome, outcomes
@@ -28,6 +29,15 @@ DRAWN = (
 )
 
 
+class PairAgreement(Frozen):
+    """The agreement of two people, on the records of a stage that both decided."""
+
+    stage: HumanStage
+    first: str
+    second: str
+    agreement: Agreement
+
+
 class AgreementFigures(Frozen):
     """The agreement of software and humans, apart for records that people chose and records that were drawn."""
 
@@ -35,6 +45,7 @@ class AgreementFigures(Frozen):
     audits: Agreement  # on records of the samples of exclusions
     together: Agreement  # each record once; the override counts where there are both
     undecided: int = 0  # left out: the software had no decision (uncertain, failed, cancelled, a duplicate)
+    people: tuple[PairAgreement, ...] = ()  # of each two people; decisions that settle others' are left out
 
 
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
@@ -46,7 +57,30 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
         )
     overridden, audits = _overridden(connection, batch_id), read_audits(connection, batch_id)
     places = set(overridden) | {item.index for audit in audits for item in audit.items}
-    return figures(_system(connection, batch_id, operation, places), overridden, audits)
+    found = figures(_system(connection, batch_id, operation, places), overridden, audits)
+    return found.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
+
+
+def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
+    """The agreement of each two people who decided about the same records of a stage; of standing decisions.
+
+    Who settles has seen what the others said: such a decision is no second opinion, and is left out.
+    """
+    said: dict[HumanStage, dict[str, dict[int, str]]] = {}
+    for one in decisions:
+        if not one.settles:
+            word = {True: INCLUDE, False: EXCLUDE}[one.value] if isinstance(one.value, bool) else str(one.value)
+            said.setdefault(one.stage, {}).setdefault(one.reviewer, {})[one.index] = word
+    pairs = []
+    for stage in HumanStage:
+        known = stage.values[:2] or (INCLUDE, EXCLUDE)
+        for first, second in combinations(sorted(said.get(stage, {})), 2):
+            mine, theirs = said[stage][first], said[stage][second]
+            both = [(mine[index], theirs[index]) for index in sorted(mine.keys() & theirs.keys())]
+            if both:
+                found = agreement(both, categories=known)
+                pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=found))
+    return tuple(pairs)
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from uuid import UUID
 
@@ -25,6 +26,14 @@ from .record_overrides import HumanDecision, RefusedDecision, record
 CONTRADICTED = "another row is of the same record, and says something else"
 
 
+class Everything(StrEnum):
+    """The decision on every record of a file that lists the records of one decision."""
+
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+    UNCERTAIN = "uncertain"
+
+
 @dataclass(frozen=True)
 class ImportTerms:
     """How a file of decisions is to be read, and whose they are."""
@@ -34,7 +43,7 @@ class ImportTerms:
     settles: bool = False
     columns: TableColumns = field(default_factory=TableColumns)
     words: NamedWords = field(default_factory=NamedWords)
-    everything: str | None = None  # every record of the file was decided so: include, exclude or uncertain
+    everything: Everything | str | None = None  # every record of the file was decided so
     dry_run: bool = False  # say what would be recorded
 
 
@@ -87,7 +96,8 @@ def import_decisions(
             f"batch {batch_id} is of {operation.operation}: only `tamis filter` and `tamis screen` decide about "
             "records; decisions on full texts may be imported with --stage full-text"
         )
-    file = read_foreign(path, terms.columns, everything=terms.everything, max_bytes=max_bytes)
+    everything = None if terms.everything is None else Everything(terms.everything).value
+    file = read_foreign(path, terms.columns, everything=everything, max_bytes=max_bytes)
     reviewers = _reviewers(file, terms, path)
     said = [(row, [word for word in row.said if (word.reviewer or terms.reviewer) in reviewers]) for row in file.rows]
     words = meanings_of((word.word for _, those in said for word in those), terms.stage, terms.words)

@@ -23,6 +23,8 @@ from .outcomes import read_item_ids as read_item_ids
 from .outcomes import read_originals as read_originals
 from .outcomes import read_results as read_results
 from .outcomes import stream_results as stream_results
+from .overrides import HumanCounts as HumanCounts
+from .overrides import read_human_counts as read_human_counts
 from .overrides import read_operation as read_operation
 from .overrides import read_overrides as read_overrides
 from .overrides import read_reviewers as read_reviewers

@@ -21,16 +21,20 @@ from sqlalchemy import (
     Text,
     Uuid,
     any_,
+    cast,
     func,
     literal,
     null,
     select,
     true,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import HumanStage, ItemStatus, Operation, Override, UnknownBatch, parse_operation
 from tamis_schemas.ledger import batches, items, overrides, results
+from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
+from tamis_schemas.values.frozen import Frozen
 
 # The view that revision 0014 makes, which holds the rule.
 standing_decisions = Table(
@@ -75,6 +79,42 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
     return tuple(
         connection.execute(select(name).select_from(human.join(one, true())).distinct().order_by(name)).scalars()
     )
+
+
+class HumanCounts(Frozen):
+    """The records of a batch that people decided about, in what it asks itself."""
+
+    records: int = 0
+    confirmed: int = 0  # of these: as the software
+    conflicts: int = 0  # of these: decided differently, and nobody has settled it
+
+    @property
+    def overridden(self) -> int:
+        """Records on which people's decision counts, and is not the software's own."""
+        return self.records - self.confirmed - self.conflicts
+
+
+def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts:
+    """Count what people decided."""
+    human, excludes = standing(batch_id), kind_of(_operation_name(connection, batch_id)).excludes
+    same = (items.c.state == ItemStatus.DECIDED.value) & (cast(results.c.value, JSONB) == cast(human.c.value, JSONB))
+    kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) & is_value(human.c.value, excludes)
+    statement = (
+        select(
+            func.count().label("records"),
+            func.count().filter(same | kept_out).label("confirmed"),
+            func.count().filter(human.c.conflict).label("conflicts"),
+        )
+        .select_from(human)
+        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
+        .outerjoin(results, (results.c.batch_id == batch_id) & (results.c.idx == human.c.idx))
+    )
+    return HumanCounts.model_validate(connection.execute(statement).one()._asdict())
+
+
+def _operation_name(connection: Connection, batch_id: UUID) -> str:
+    name: str = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
+    return name
 
 
 def read_overrides(

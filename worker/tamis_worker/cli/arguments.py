@@ -1,9 +1,12 @@
 """The arguments and options that several commands have, written once."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tamis_schemas import HumanStage
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")]
 Record = typer.Argument(
@@ -11,6 +14,32 @@ Record = typer.Argument(
     help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
 )
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.")]
+
+
+class StageName(StrEnum):
+    """A stage of a review in which people decide, as the command line calls it."""
+
+    TITLE_ABSTRACT = "title-abstract"  # what the batch itself asks
+    RETRIEVAL = "retrieval"
+    FULL_TEXT = "full-text"
+
+    @property
+    def stage(self) -> HumanStage:
+        return HumanStage.OWN if self is StageName.TITLE_ABSTRACT else HumanStage(self.value)
+
+
+def stage_name(stage: HumanStage) -> str:
+    """The name of a stage on the command line."""
+    return StageName.TITLE_ABSTRACT.value if stage is HumanStage.OWN else stage.value
+
+
+Stage = Annotated[
+    StageName,
+    typer.Option(
+        help="What is decided about: titles and abstracts, or whatever the batch asks; whether reports could be had; "
+        "full texts."
+    ),
+]
 NewBudget = Annotated[
     str | None,
     typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one."),

@@ -97,8 +97,16 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
             "override": "Decide about a record yourself. The model's result stays, beside yours; reports and "
             "exports follow yours.",
             "overrides": "List what people decided about a batch's records.",
-            "agreement": "Say how far the software agrees with the people who decided about the same records: kappa "
-            "and AC1.",
+        },
+        "import_decisions": {
+            "import-decisions": "Record what people decided elsewhere. Records are found by id, DOI, PMID and title; "
+            "others are listed.",
+        },
+        "agreement": {
+            "conflicts": "List the records on which people decided differently, with who said what and why, and the "
+            "model's decision.",
+            "agreement": "Say how far the software agrees with the people who decided about the same records, and "
+            "they among themselves.",
         },
         "pilot": {
             "pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` "

@@ -18,11 +18,12 @@ def view_facts(view: BatchView) -> dict[str, Any]:
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     """Return a batch's view, what people decided, its rounds, and the latest summary if it is of this round."""
-    view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
+    view, summaries, humans = batch.status(), batch.summaries(), batch.human_counts()
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
     return view_facts(view) | {
-        "human_decisions": len(humans),
-        "overridden": sum(not override.confirms for override in humans),
+        "human_decisions": 0 if humans is None else humans.records,
+        "overridden": 0 if humans is None else humans.overridden,
+        "conflicts": 0 if humans is None else humans.conflicts,
         "rounds": [summary.model_dump(mode="json", include={"round", "counts", "errors"}) for summary in summaries],
         "summary": None if latest is None else latest.model_dump(mode="json"),
     }

@@ -1,6 +1,8 @@
-"""`tamis override`, `tamis overrides` and `tamis agreement`: what people decide beside the software."""
+"""`tamis override` and `tamis overrides`: what people decide beside the software."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,19 +12,20 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
-from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_producer.decisions.override_file import find_record, read_decisions
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
-from tamis_producer.quality import Agreement
-from tamis_schemas import InputError, InvalidParameters, InvalidRequest, Override
+from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
-from .arguments import BatchId, Record
+from .arguments import BatchId, Record, Stage, StageName, stage_name
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
 from .tables import listing
 
 Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
+Settles = Annotated[
+    bool, typer.Option("--settle", "--settles", help="It counts, whatever others say; it ends a conflict.")
+]
 NOT_FOLLOWING = (
     "The next stage of its review has begun: what is included now does not follow into it, and what is excluded now "
     "stays in it."
@@ -32,6 +35,8 @@ NOT_FOLLOWING = (
 @app.command(
     examples=(
         'tamis override 3f2a91c0 12 include --reviewer "Reviewer A" --note "Randomised, see page 3"',
+        'tamis override 3f2a91c0 12 exclude --reviewer "Reviewer C" --settle',
+        'tamis override 3f2a91c0 12 exclude --stage full-text --reason "wrong age" --reviewer "Reviewer A"',
         "tamis override 3f2a91c0 --file decisions.csv",
         "tamis override 3f2a91c0 12 --withdraw",
     ),
@@ -48,7 +53,12 @@ def override(
     ] = None,
     reviewer: Reviewer = None,
     note: Annotated[str | None, typer.Option(help="Why.")] = None,
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what was decided about the record.")] = False,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what you decided about the record.")] = False,
+    settle: Settles = False,
+    stage: Stage = StageName.TITLE_ABSTRACT,
+    reason: Annotated[
+        str | None, typer.Option(help="Why a report could not be had, or is excluded, in a few words that are counted.")
+    ] = None,
     file: Annotated[
         Path | None,
         typer.Option(
@@ -59,30 +69,36 @@ def override(
 ) -> None:
     """Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours."""
     if file is not None:
-        if record is not None or withdraw or note is not None:
+        if record is not None or withdraw or note is not None or reason is not None:
             raise InvalidRequest(
-                "--file holds records, decisions and notes: give neither RECORD nor --note or --withdraw"
+                "--file holds records, decisions and notes: give neither RECORD nor --note, --reason or --withdraw"
             )
+        if stage is not StageName.TITLE_ABSTRACT:
+            raise InvalidRequest("a table of decisions on full texts: `tamis import-decisions` reads it")
     elif record is None or (decision is None) is not withdraw:
         raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
     with Client() as client:
         batch = batch_of(client, batch_id)
-        done = _from_file(batch, file, reviewer, quiet=as_json) if file else None
+        done = _from_file(batch, file, reviewer, settle=settle, quiet=as_json) if file else None
         if record is not None:
             index = find_record(record, batch.item_ids())
             if not (reviewer or "").strip():
                 raise InvalidParameters("who decided? say --reviewer NAME, or set TAMIS_REVIEWER")
-            value = None if decision is None else batch.operation().value_of_text(decision)
-            done = batch.decide([HumanDecision(index, value, reviewer or "", note, withdraw=withdraw)])
+            value = None if decision is None else _value(batch.operation(), stage.stage, decision)
+            made = HumanDecision(index, value, reviewer or "", note, withdraw, stage.stage, reason, settle)
+            done = batch.decide([made])
         later = batch.later_stage()
-        titles = {
-            row.index: str(row.item.get("title") or "") for row in batch.results([one.index for one in done or ()])
-        }
+        rows = {row.index: row for row in batch.results({one.index for one in done or ()})}
+        conflicts = {(one.index, one.stage): one.decisions for one in batch.conflicts()}
     if as_json:
-        print_json({"decisions": done or [], "later_stage_has_begun": later})
+        conflicting = sorted({one.index for one in done or () if (one.index, one.stage) in conflicts})
+        print_json({"decisions": done or [], "in_conflict": conflicting, "later_stage_has_begun": later})
         return
     for one in done or ():
-        out.say(_line(one, titles.get(one.index, "")))
+        out.say(_line(one, rows[one.index]))
+        against = conflicts.get((one.index, one.stage))
+        if against is not None:
+            out.say(_contradicting(batch.id, one, against))
     if later and done:
         out.say(NOT_FOLLOWING)
 
@@ -103,46 +119,16 @@ def overrides(
     if not decisions:
         out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does.")
         return
-    table = listing("index", "id", "human", "software", "reviewer", "when", "note")
+    table = listing("index", "id", "stage", "human", "software", "reviewer", "when", "note")
     table.columns[0].justify = "right"
     for one in decisions:
-        human = "[dim]withdrawn[/]" if one.withdrawn else escape(_words(one.value))
-        software = escape(_words(one.system_value)) if one.system_decided else "[dim]not decided[/]"
-        cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(one.note or ""))
-        table.add_row(str(one.index), escape(one.item_id), human, software, *cells)
+        human = "[dim]withdrawn[/]" if one.withdrawn else escape(words_of(one.value))
+        human += ", settles" * one.settles
+        software = escape(words_of(one.system_value)) if one.system_decided else "[dim]not decided[/]"
+        why = "; ".join(text for text in (one.reason, one.note) if text)
+        cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(why))
+        table.add_row(str(one.index), escape(one.item_id), stage_name(one.stage), human, software, *cells)
     out.print(table)
-
-
-@app.command(examples=("tamis agreement 3f2a91c0",))
-def agreement(
-    batch_id: BatchId,
-    as_json: AsJson = False,
-) -> None:
-    """Say how far the software agrees with the people who decided about the same records: kappa and AC1."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
-        figures = batch.agreement()
-    if as_json:
-        print_json({"id": batch.id, **figures.model_dump(mode="json")})
-        return
-    if not figures.together.n and not figures.undecided:
-        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
-        return
-    table = listing("records", numbers=("n", "agree", "Cohen's kappa", "Gwet's AC1"))
-    rows = (("overridden or confirmed", figures.overrides), ("audited exclusions", figures.audits))
-    for name, one in (*rows, ("together", figures.together)):
-        table.add_row(name, *_figures(one))
-    out.print(table)
-    for name, one in (*rows, ("together", figures.together)):
-        if one.n and one.no_kappa is not None:
-            out.say(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]")
-    if figures.undecided:
-        out.say(
-            f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
-            "or a copy)."
-        )
-    for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
-        out.say(text)
 
 
 def batch_of(client: Client, of: str) -> Batch:
@@ -154,12 +140,12 @@ def batch_of(client: Client, of: str) -> Batch:
     return subject
 
 
-def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -> list[Override]:
+def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool, quiet: bool) -> list[Override]:
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
     try:
-        done = batch.decide(table.decisions)
+        done = batch.decide([replace(one, settles=settle) for one in table.decisions])
     except RefusedDecision as refused:
         raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
     if table.blank and not quiet:
@@ -167,33 +153,44 @@ def _from_file(batch: Batch, file: Path, reviewer: str | None, *, quiet: bool) -
     return done
 
 
-def _line(one: Override, title: str) -> str:
+def _value(operation: Operation, stage: HumanStage, decision: str) -> object:
+    return operation.value_of_text(decision) if stage is HumanStage.OWN else " ".join(decision.split()).lower()
+
+
+def _line(one: Override, row: ItemResult) -> str:
+    title = str(row.item.get("title") or "")
     name = f"{one.index} ({escape(one.item_id)})" + (f" {escape(title)}" if title else "")
+    stage = "" if one.stage is HumanStage.OWN else f" ({one.stage.value})"
     if one.withdrawn:
-        software = f"the software's decision counts again: {escape(_words(one.system_value))}"
-        return f"{name}: withdrawn by {escape(one.reviewer)}; " + (
-            software if one.system_decided else "it is not decided"
-        )
-    text = f"{name}: [bold]{escape(_words(one.value))}[/] by {escape(one.reviewer)}"
+        software = f"the software's decision counts again: {escape(words_of(one.system_value))}"
+        left = software if one.system_decided else "it is not decided"
+        if row.decisions and not stage:
+            left = f"of others stands: {escape(row.decision_words or '')}"
+        return f"{name}{stage}: withdrawn by {escape(one.reviewer)}; " + left
+    text = f"{name}{stage}: [bold]{escape(words_of(one.value))}[/] by {escape(one.reviewer)}"
+    counts = row.override
+    if not stage and counts is not None and counts.value != one.value:
+        return f"{text}; kept, but {escape(counts.reviewer)} has settled it: {escape(words_of(counts.value))} counts"
+    if stage:
+        return text
     if not one.system_decided:
         return f"{text}; the software had not decided"
-    return f"{text}; the software says {'so too' if one.confirms else escape(_words(one.system_value))}"
+    return f"{text}; the software says {'so too' if one.confirms else escape(words_of(one.system_value))}"
 
 
-def _words(value: object) -> str:
+def _contradicting(batch_id: str, one: Override, decisions: Sequence[Override]) -> str:
+    others = [f"{other.reviewer} ({words_of(other.value)})" for other in decisions if other.reviewer != one.reviewer]
+    stage = "" if one.stage is HumanStage.OWN else f" --stage {one.stage.value}"
+    return (
+        f"[yellow]conflict[/]: {'it' if not one.withdrawn else 'what is left'} contradicts "
+        f"{escape(', '.join(others))}, so that nobody's decision counts. Whoever settles it says so: "
+        f"[bold]tamis override {batch_id[:SHORT_ID]} {one.index} DECISION{stage} --settle --reviewer NAME[/]"
+    )
+
+
+def words_of(value: object) -> str:
     if value is None:
         return "not present"
     if isinstance(value, bool):
         return "include (true)" if value else "exclude (false)"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _figures(one: Agreement) -> tuple[str, str, str, str]:
-    def ranged(value: float | None, low: float | None, high: float | None) -> str:
-        if value is None or low is None or high is None:
-            return "–"
-        return f"{two_places(value)} ({two_places(low)} to {two_places(high)})"
-
-    agree = "–" if one.observed is None else f"{one.observed:.1%}"
-    kappa = ranged(one.kappa, one.kappa_low, one.kappa_high)
-    return f"{one.n:,}", agree, kappa, ranged(one.ac1, one.ac1_low, one.ac1_high)

@@ -1,7 +1,7 @@
 """Tables for the terminal."""
 
-from collections.abc import Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +11,6 @@ from tamis_producer.ledger.batch_view import BatchView, Budget, ServiceTraffic
 from tamis_schemas import (
     Counts,
     MetricFigures,
-    Override,
     PossiblyUnbilled,
     Priority,
     Proportion,
@@ -23,6 +22,9 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 from .progress import paused
 from .tables import facts_by_name, listing
+
+if TYPE_CHECKING:
+    from tamis_producer.ledger import HumanCounts
 
 
 def percent(share: Proportion) -> str:
@@ -152,12 +154,12 @@ def print_view(view: BatchView, console: Console) -> None:
     console.print(table)
 
 
-def print_humans(batch_id: str, humans: Sequence[Override], console: Console) -> None:
+def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None:
     """A line about what people decided beside the software, of which a summary says nothing."""
-    confirmed = sum(one.confirms for one in humans)
+    conflicts = f", {humans.conflicts:,} in conflict" if humans.conflicts else ""
     console.print(
-        f"[dim]humans[/]      {len(humans):,} records decided, {len(humans) - confirmed:,} of them overridden, "
-        f"{confirmed:,} confirmed: [dim]tamis overrides {batch_id}[/]",
+        f"[dim]humans[/]      {humans.records:,} records decided, {humans.overridden:,} of them overridden, "
+        f"{humans.confirmed:,} confirmed{conflicts}: [dim]tamis overrides {batch_id}[/]",
         soft_wrap=True,
     )
 

@@ -67,12 +67,12 @@ def status(
         if as_json:
             print_json(batch_facts(batch))
             return
-        view, summaries, humans = batch.status(), batch.summaries(), batch.overrides()
+        view, summaries, humans = batch.status(), batch.summaries(), batch.human_counts()
         print_view(view, out)
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
             print_summary(summaries[-1], out)
-        if humans:
+        if humans is not None and humans.records:
             print_humans(batch.id, humans, out)
         if view.state.terminal and view.counts.failed:
             say_failed(batch.id, out)

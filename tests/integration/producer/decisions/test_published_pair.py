@@ -39,6 +39,16 @@ def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: B
     assert (first.found_by, first.unmatched, first.ambiguous, first.conflicts) == ({"id": 1498}, (), (), 0)
     second = batch.import_decisions(LD, reviewer="LD")
     assert (second.new, second.conflicts) == (1498, 6)
+    disputed = batch.conflicts()
+    assert sorted(one.item_id for one in disputed) == sorted(THIRD)
+    assert {tuple((said.reviewer, said.value) for said in one.decisions) for one in disputed} == {
+        (("LB", "include"), ("LD", "exclude")),
+        (("LB", "exclude"), ("LD", "include")),
+    }
+    (pair,) = batch.agreement().people
+    # po = 1492/1498, pe = (17^2 + 1481^2) / 1498^2, kappa = (po - pe) / (1 - pe)
+    assert (pair.first, pair.second, pair.agreement.n, pair.agreement.observed) == ("LB", "LD", 1498, 1492 / 1498)
+    assert round(pair.agreement.kappa or 0, 3) == 0.822
     again = batch.import_decisions(LD, reviewer="LD")
     assert (again.decisions, again.new, again.changed) == (1498, 0, 0)
 
@@ -46,7 +56,8 @@ def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: B
     with resolution.open("w", newline="") as stream:
         csv.writer(stream).writerows([("id", "decision"), *THIRD.items()])
     third = batch.import_decisions(resolution, reviewer="Nish", settles=True)
-    assert (third.new, third.conflicts) == (6, 0)
+    assert (third.new, third.conflicts, batch.conflicts()) == (6, 0, [])
+    assert [(pair.first, pair.second) for pair in batch.agreement().people] == [("LB", "LD")]  # not with who settled
     included = [row for row in batch.results() if row.final_value == "include"]
     assert len(included) == 14 + 2
     assert {row.item_id for row in included} >= {"43", "59"}

@@ -1,0 +1,140 @@
+"""`tamis import-decisions`: what people decided elsewhere, put to the records of a batch."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.client.client import Client
+from tamis_producer.decisions.decision_words import NamedWords
+from tamis_producer.decisions.foreign_columns import TableColumns
+from tamis_producer.decisions.import_decisions import Astray, Everything, Imported
+from tamis_producer.intake.formula_guard import guarded
+from tamis_producer.intake.results_file import replacing
+from tamis_schemas.batches.wire import SHORT_ID
+
+from .app import app, out
+from .arguments import BatchId, Stage, StageName, stage_name
+from .json_document import AsJson, print_json
+from .override import NOT_FOLLOWING, batch_of
+
+NAMED = 10  # rows that are listed, of each kind
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, where it is not to be guessed.")]
+
+
+@app.command(
+    "import-decisions",
+    examples=(
+        'tamis import-decisions 3f2a91c0 first.csv --reviewer "Reviewer A"',
+        "tamis import-decisions 3f2a91c0 rayyan-export.zip",
+        "tamis import-decisions 3f2a91c0 votes.csv --decision-column vote --include 1 --exclude 2 --reviewer B",
+        "tamis import-decisions 3f2a91c0 resolved.csv --reviewer C --settles",
+        "tamis import-decisions 3f2a91c0 full_texts.csv --stage full-text --reviewer A --unmatched left.csv",
+    ),
+)
+def import_decisions(
+    batch_id: BatchId,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A CSV or TSV table, an export of Rayyan or Covidence, or a project of ASReview."
+        ),
+    ],
+    reviewer: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who decided; of a file that names several people, whose are recorded."),
+    ] = None,
+    stage: Stage = StageName.TITLE_ABSTRACT,
+    settles: Annotated[
+        bool, typer.Option("--settles", "--settle", help="These count, whatever others say; they end conflicts.")
+    ] = False,
+    id_column: Column = None,
+    decision_column: Column = None,
+    reviewer_column: Column = None,
+    reason_column: Column = None,
+    note_column: Column = None,
+    retrieval_column: Column = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="A word that means include.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="A word that means exclude.")] = None,
+    uncertain: Annotated[
+        list[str] | None, typer.Option(metavar="VALUE", help="A word that leaves the record to others.")
+    ] = None,
+    everything: Annotated[
+        Everything | None,
+        typer.Option("--all", help="Every record of the file was decided so, as in the lists that Covidence exports."),
+    ] = None,
+    unmatched: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the rows that are left out to a CSV file, each with why.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how the file is read, and record nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        done = batch.import_decisions(
+            file,
+            reviewer=(reviewer or "").strip() or None,
+            stage=stage.stage,
+            settles=settles,
+            columns=TableColumns(
+                id_column, decision_column, reviewer_column, reason_column, note_column, retrieval_column
+            ),
+            words=NamedWords(tuple(include or ()), tuple(exclude or ()), tuple(uncertain or ())),
+            everything=everything,
+            dry_run=dry_run,
+        )
+        later = batch.later_stage() and done.new
+    left_out = (*done.unmatched, *done.ambiguous)
+    if unmatched is not None:
+        _write(unmatched, left_out)
+    if as_json:
+        print_json({"id": batch.id, **done.model_dump(mode="json")})
+        return
+    _say(done, file)
+    for heading, rows in (("not found in the batch", done.unmatched), ("ambiguous, and left out", done.ambiguous)):
+        if rows:
+            _list(heading, rows, unmatched)
+    if done.conflicts:
+        out.say(f"{done.conflicts:,} records are in conflict: [bold]tamis conflicts {batch.id[:SHORT_ID]}[/]")
+    if later:
+        out.say(NOT_FOLLOWING)
+
+
+def _say(done: Imported, file: Path) -> None:
+    columns = ", ".join(f"{role} from {name!r}" for role, name in done.columns.items())
+    out.say(f"{escape(str(file))}: {done.kind}{escape(f', {columns}') if columns else ''}")
+    for words in (done.words, done.retrieval_words):
+        if words:
+            out.say(escape(", ".join(one.shown for one in words)))
+    found = ", ".join(f"{n:,} by {by}" for by, n in done.found_by.items()) or "none"
+    out.say(f"{done.rows:,} rows; records found: {found}; without a decision: {done.undecided:,}")
+    if not done.recorded:
+        out.say(f"[yellow]dry run[/]: {done.decisions:,} decisions would be recorded or are there already.")
+        return
+    who = escape(", ".join(done.reviewers))
+    changed = f", {done.changed:,} of them in the place of another" if done.changed else ""
+    out.say(
+        f"[bold]{done.new:,} decisions recorded[/]{changed}, of {who}, {stage_name(done.stage)}; "
+        f"{done.decisions - done.new:,} were there already."
+    )
+
+
+def _list(heading: str, rows: Sequence[Astray], written: Path | None) -> None:
+    out.say(f"[yellow]{len(rows):,} rows {heading}[/]:")
+    for one in rows[:NAMED]:
+        record = " ".join(text for text in (one.id, one.title) if text)
+        out.say(f"    {one.place}: {escape(record[:100] or 'a record without id and title')}: {escape(one.why)}")
+    if len(rows) > NAMED:
+        rest = f"in {escape(str(written))}" if written is not None else "--unmatched FILE writes all of them"
+        out.say(f"    and {len(rows) - NAMED:,} more: {rest}")
+
+
+def _write(path: Path, rows: Sequence[Astray]) -> None:
+    with replacing(path) as stream:
+        writer = csv.writer(stream)
+        writer.writerow(("place", "id", "title", "why"))
+        writer.writerows([guarded(text or "") for text in (one.place, one.id, one.title, one.why)] for one in rows)
