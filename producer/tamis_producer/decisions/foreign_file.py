@@ -11,10 +11,11 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from tamis_schemas import InputError
 
+from ..intake.cell_rows import CellRow, CellRows
 from ..intake.decode import MAX_FILE_BYTES, read_decoded
-from ..intake.delimited import CellRow, cell_rows
 from ..intake.delimited_writing import DELIMITERS
 from ..intake.formula_guard import unguarded
+from ..intake.notes import Notes
 from .asreview_project import PROJECT, read_project
 from .foreign_columns import DECISION, NOTE, REASON, RETRIEVAL, REVIEWER, Header, TableColumns
 from .foreign_rows import ForeignRow, ForeignWord
@@ -108,7 +109,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
     delimiter = max(DELIMITERS, key=lambda one: (Header(first.split(one)).known, first.count(one)))
     header: Header | None = None
     rows: list[CellRow] = []
-    for row in cell_rows(text, delimiter, path):
+    for row in CellRows(text, delimiter, Notes(path, strict=True)):
         if not any(cell.strip() for cell in row.cells):
             continue
         if header is None:

@@ -59,7 +59,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
     if not own:
         record = with_joined(one_line(record, ONE_LINE))
     stood = fields_of(record, Format.ENDNOTE_XML, {})
-    gained = fields_of(record, Format.ENDNOTE_XML, PLACES | IN_ENDNOTE)[len(stood) :]
+    gained = fields_of(record, Format.ENDNOTE_XML, {**PLACES, **IN_ENDNOTE})[len(stood) :]
     if not own:
         gained = [one for one in gained if one.key != "id" or "pmid" not in record]
     leaves = [] if own else _kind(record)

@@ -69,7 +69,7 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tidy = one_line(record, ("authors", "keywords", "url"))
-    fields = [field for field in fields_of(tidy, Format.RIS, PLACES | IN_RIS) if not is_withdrawn(field)]
+    fields = [field for field in fields_of(tidy, Format.RIS, {**PLACES, **IN_RIS}) if not is_withdrawn(field)]
     fields += other_fields(record)
     kind, stated = kind_of(record.get("type")), record.get("type")
     own = next((field.text for field in fields if field.name == "TY"), None)
