@@ -100,7 +100,7 @@ def records_of_rows(batch: Batch, found: Searches, placed: Sequence[Placed]) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="a part of each export")
-    parser.add_argument("-o", "--output", type=Path, default=Path("replay"), help="the folder to write to")
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/replay"), help="the folder to write to")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     folder = given.output.resolve()
@@ -120,8 +120,8 @@ def main() -> None:
     for table in replayed.tables:
         left = f"; without a record: {', '.join(table.left)}" if table.left else ""
         sys.stdout.write(
-            f"{table.person}, {table.stage}: {table.rows:,} rows, {table.by_title:,} found by title, "
-            f"{table.by_place:,} by place{left}\n"
+            f"{table.person}, {table.stage.value}: {table.rows:,} rows; by title {table.by_title:,} found, "
+            f"{table.unmatched:,} not, {table.ambiguous:,} several times; of these {table.by_place:,} by place{left}\n"
         )
     sys.stdout.write("\n" + to_markdown(replayed.lines) + f"\n{folder}: {', '.join(FORMS)}, table.md\n")
     sys.exit(0 if all(one.agrees for one in replayed.lines) else 1)

@@ -34,6 +34,8 @@ class ImportedTable:
     stage: HumanStage
     rows: int
     by_title: int  # rows whose record was found by what the table itself says
+    unmatched: int  # rows whose title no record has
+    ambiguous: int  # rows whose title several records have
     by_place: int  # rows whose record was found by the place of the record that became the row
     left: tuple[str, ...]  # rows without any
     conflicts: int  # records in conflict afterwards
@@ -55,13 +57,24 @@ class Importer:
         known = [
             (*self._record_of_row[one.decision.row], one) for one in again if one.decision.row in self._record_of_row
         ]
+        left = [one for one in again if one.decision.row not in self._record_of_row]
         conflicts, found = said.conflicts, 0
         if known:
             second = self._table(f"{person}-{stage.value}-by-id", known)
             named = self._batch.import_decisions(second, reviewer=person, stage=stage, settles=settles)
             conflicts, found = named.conflicts, sum(named.found_by.values())
-        left = [one.decision.row or one.decision.title for one in again if one.decision.row not in self._record_of_row]
-        return ImportedTable(person, stage, len(rows), sum(said.found_by.values()), found, tuple(left), conflicts)
+            left += [known[int(one.place.removeprefix("line ")) - 2][2] for one in (*named.unmatched, *named.ambiguous)]
+        return ImportedTable(
+            person=person,
+            stage=stage,
+            rows=len(rows),
+            by_title=sum(said.found_by.values()),
+            unmatched=len(said.unmatched),
+            ambiguous=len(said.ambiguous),
+            by_place=found,
+            left=tuple(one.decision.row or one.decision.title for one in left),
+            conflicts=conflicts,
+        )
 
     def _table(self, name: str, rows: Sequence[tuple[str, str, Row]]) -> Path:
         path = self._folder / f"{name}.csv"

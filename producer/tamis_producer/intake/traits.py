@@ -49,6 +49,7 @@ _DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # of a preprint or a deposit, whi
 _PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?(?:\s*\[https?:[^\]]*\])?", re.IGNORECASE)
 _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
+_AND_OTHERS = re.compile(r"\W+(?:et\.? al\.?|and others)\W*$", re.IGNORECASE)
 _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "II", "III"))
 # Names under which records keep other names of their journal, and its ISSN, by format.
 _JOURNAL_FIELDS = (
@@ -178,7 +179,7 @@ def _families(authors: object) -> frozenset[str]:
     names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return frozenset()
-    family, comma, _ = names[0][:200].partition(",")
+    family, comma, _ = _AND_OTHERS.sub("", names[0][:200]).partition(",")
     words = [word for word in re.split(r"[\s-]+", family) if word and word not in _SUFFIXES]
     if len(words) > 1 and _is_initials(words[-1]):  # Griffin DK
         while len(words) > 1 and _is_initials(words[-1]):

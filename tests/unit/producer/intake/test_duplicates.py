@@ -94,6 +94,8 @@ def test_spelling_does_not_tell_titles_apart(one: str, other: str) -> None:
         ("Scott D. Sampson", "Sampson, Scott D."),
         ("Sampson SD Jr", "Sampson S D"),
         ("Øster, P", "OSTER P."),
+        ("Sampson et al.", "Sampson, Scott D."),
+        ("Sampson SD, et al", "Sampson SD and others"),
     ],
 )
 def test_spelling_does_not_tell_first_authors_apart(one: str, other: str) -> None:
