@@ -77,7 +77,7 @@ def _with(**fields: object) -> Rule:
 
 def _congress_abstract(record: Record, *, years_before: int) -> Pair | None:
     """The paper, and its abstract as Embase has it; None where the record is such an abstract itself."""
-    if "onference:" in str(record.get("journal")):
+    if "onference:" in f"{record.get('journal')} {record.get('_SO')}":  # it is one already; Ovid's source says so
         return None
     fields = {"journal": f"{record['journal']}. Conference: 9th Congress", "year": record["year"] - years_before}
     return _with(**fields, type="Conference Abstract", abstract=None)(record)

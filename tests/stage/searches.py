@@ -3,8 +3,8 @@
 | file | what |
 |---|---|
 | `medline.csv` | PubMed's CSV: five records, no abstracts |
-| `pubmed.nbib` | the same database as NBIB: the five with abstracts, and one that the CSV lacks |
-| `embase.csv` | a database's: four records; one is a copy of MEDLINE's, two more are copies of another of MEDLINE's |
+| `pubmed.nbib` | the same database's NBIB: the five with abstracts, and one that the CSV lacks |
+| `embase.csv` | a database's: four records; one is a copy of PubMed's, two more are copies of another of PubMed's |
 | `trials.csv` | a register's: two trials |
 
 6 + 4 + 2 records are identified; three of Embase's are copies.
@@ -21,12 +21,12 @@ LATE = "A late record that the table does not have yet"
 ABSTRACT = "Sixty adults walked three times a week for half a year; distance and pain were measured twice."
 
 MEDLINE = (
-    "PMID,Title,Authors,Journal/Book,Publication Year,DOI,Database\n"
-    f"101,{WALKS},Ames A; Bond B,J Walk,2021,,MEDLINE\n"
-    f"102,{SWIMS},Cole C,J Swim,2020,10.1000/swims,MEDLINE\n"
-    f'103,"{RESTS}",Dunn D,J Rest,2019,,MEDLINE\n'
-    f"104,{STAIRS},Eves E,J Stairs,2018,10.1000/stairs,MEDLINE\n"
-    f"105,{BENCHES},Fox F,J Gardens,2017,,MEDLINE\n"
+    "PMID,Title,Authors,Journal/Book,Publication Year,Create Date,DOI\n"
+    f"101,{WALKS},Ames A; Bond B,J Walk,2021,2021/03/01,\n"
+    f"102,{SWIMS},Cole C,J Swim,2020,2020/03/01,10.1000/swims\n"
+    f'103,"{RESTS}",Dunn D,J Rest,2019,2019/03/01,\n'
+    f"104,{STAIRS},Eves E,J Stairs,2018,2018/03/01,10.1000/stairs\n"
+    f"105,{BENCHES},Fox F,J Gardens,2017,2017/03/01,\n"
 )
 EMBASE = (
     "Accession,Title,Authors,Journal,Year,DOI,Abstract,Database\n"
@@ -39,7 +39,7 @@ TRIALS = "nct_id,title\nNCT00000001,A register's trial of walking\nNCT00000002,A
 
 
 def nbib(pmid: int, title: str, abstract: str = ABSTRACT) -> str:
-    return f"PMID- {pmid}\nOWN - NLM\nTI  - {title}\nAB  - {abstract} ({pmid})\nDB  - MEDLINE\n"
+    return f"PMID- {pmid}\nOWN - NLM\nTI  - {title}\nAB  - {abstract} ({pmid})\n"
 
 
 NBIB = "\n".join(

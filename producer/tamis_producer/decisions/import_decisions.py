@@ -93,8 +93,7 @@ def import_decisions(
     operation = read_operation(connection, batch_id)
     if terms.stage is HumanStage.OWN and not operation.decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {operation.operation}: only `tamis filter` and `tamis screen` decide about "
-            "records; decisions on full texts may be imported with --stage full-text"
+            f"batch {batch_id} is of {operation.operation}: only `tamis filter` and `tamis screen` decide about records"
         )
     everything = None if terms.everything is None else Everything(terms.everything).value
     file = read_foreign(path, terms.columns, everything=everything, max_bytes=max_bytes)

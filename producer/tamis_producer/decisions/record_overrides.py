@@ -18,7 +18,7 @@ from tamis_schemas.values.unstorable import UNSTORABLE
 
 from ..ledger import read_operation
 from ..ledger.overrides import one_at_a_time, read_overrides
-from .report_stages import check_screens_last, unpassed
+from .report_stages import check_screens_last, unpassed, unpassed_words
 
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
@@ -86,9 +86,9 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     ]
     if new:
         connection.execute(insert(overrides), new)
-        for one in unpassed(connection, batch_id, operation.operation, places):
-            number = next(number for number, decision in enumerate(decisions) if decision.index == one.index)
-            raise RefusedDecision(number, one.words)
+        if others := unpassed(connection, batch_id, operation.operation, places):
+            number = next(number for number, one in enumerate(decisions) if one.index == others[0].index)
+            raise RefusedDecision(number, unpassed_words(others))
     last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=places)}
     return [last[voice] for voice in rows]
 

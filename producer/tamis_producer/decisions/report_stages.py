@@ -5,7 +5,7 @@ end: by what people decided where they did, else by the model. Decisions of thes
 nothing that a figure could count, so they are refused, and so is a later exclusion of a record that has one.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,8 @@ from tamis_schemas.operations import kind_of
 from ..ledger.overrides import standing_decisions
 from .final_outcome import Outcome, outcomes
 
+MOST_NAMED = 5  # records in one error
+
 
 @dataclass(frozen=True)
 class Unpassed:
@@ -28,14 +30,6 @@ class Unpassed:
     index: int  # place in the batch, from 0
     item_id: str
     outcome: Outcome
-
-    @property
-    def words(self) -> str:
-        """Say what is wrong with it, and how it may be mended."""
-        return (
-            f"record {self.index} ({self.item_id}) did not pass the screening, it is {self.outcome.replace('_', ' ')}: "
-            "a report is sought and assessed of what passed. Include it first, or withdraw what is said of its report"
-        )
 
 
 def unpassed(
@@ -60,6 +54,17 @@ def unpassed(
         .order_by(each.c.idx)
     )
     return [Unpassed(row.idx, row.item_id, Outcome(row.outcome)) for row in connection.execute(statement)]
+
+
+def unpassed_words(others: Sequence[Unpassed]) -> str:
+    """Which records these are, what is wrong with them, and how it may be mended."""
+    named = [f"record {one.index} ({one.item_id}), which is {one.outcome}" for one in others[:MOST_NAMED]]
+    if len(others) > MOST_NAMED:
+        named.append(f"{len(others) - MOST_NAMED:,} more")
+    return (
+        f"not passed by the screening: {'; '.join(named)}. A report is sought and assessed of what passed: include the "
+        "record first (where people disagree, with --settle), or withdraw what is said of its report"
+    )
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:

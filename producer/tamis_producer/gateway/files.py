@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from shutil import copyfileobj
@@ -18,6 +19,7 @@ from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriter
 from ..client.client import Client
 from ..files.criteria_file import read_criteria
 from ..files.criteria_lint import doubts
+from ..intake.notes import NoteKind
 from ..intake.stated_source import StatedSource
 from ..screening import InitialFilter
 from ..screening.identification import identify, label_of
@@ -33,6 +35,7 @@ from .upload import MEDIA_TYPE, MOST_FILES, uploaded
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
 LONGEST_NAME = 200
+NOTES_TOLD = 100  # of a file; the counts are of all
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 
 
@@ -43,11 +46,30 @@ class FileTerms(Terms):
 
     initial_filter: bool = Field(default=True, description="Of a screening: reject first what rules alone rule out.")
     keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
+    strict: bool = Field(default=False, description="A record that cannot be read is an error; else it is left out.")
     sources: list[StatedSource] = Field(
         default_factory=list,
         description="What is known of files, by their names in the form: of which database or register they are, when "
         "it was searched, and how. Files of one source complete each other. A file that no source names tells itself.",
     )
+
+
+class FileNote(BaseModel):
+    """One thing in a file that became no record."""
+
+    file: str
+    kind: NoteKind
+    line: int  # of the file, from 1; where it stands several times, the first
+    text: str  # what was skipped, or why the record is lost
+    n: int  # how often
+
+
+class FileBatchView(BatchStatusView):
+    """The new batch, and what of its files became no record."""
+
+    skipped: int  # lines and the like that belong to no record
+    lost: int  # records that could not be read
+    notes: tuple[FileNote, ...]  # the first of them, by file and line
 
 
 class FileForm(BaseModel):
@@ -59,8 +81,8 @@ class FileForm(BaseModel):
         Field(
             min_length=1,
             max_length=MOST_FILES,
-            description="One part of this name for each file: RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL, told "
-            "by its content.",
+            description="One part of this name for each file, as a database or a reference manager exports it, told by "
+            "its content.",
         ),
     ]
 
@@ -95,8 +117,8 @@ async def submit_file(
     client: Of,
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
-) -> BatchStatusView:
-    """Copies of records are kept out and counted; the form's field `terms` is JSON."""
+) -> FileBatchView:
+    """Copies of records are kept out and counted, what cannot be read is told; the form's field `terms` is JSON."""
     async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, files):
         return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
 
@@ -121,7 +143,7 @@ def _submitted(
     files: Sequence[UploadFile],
     idempotency_key: str | None,
     response: Response,
-) -> BatchStatusView:
+) -> FileBatchView:
     operation, names = terms.operation, _names_of(files)
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     most = client.settings.max_file_bytes
@@ -138,10 +160,11 @@ def _submitted(
                 initial_filter=rules,
                 names=called,
                 max_bytes=most,
+                strict=terms.strict,
             )
         except InputError as error:
             raise InvalidParameters(_as_called(str(error), called)) from error
-    return submit_terms(
+    standing = submit_terms(
         client,
         key,
         terms,
@@ -151,6 +174,13 @@ def _submitted(
         label=terms.label or label_of(names),
         exclusions=identified.exclusions,
         source=identified.sources,
+    )
+    notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
+    return FileBatchView(
+        **dict(standing),
+        skipped=sum(file.intake.skipped for file in identified.files),
+        lost=sum(file.intake.lost for file in identified.files),
+        notes=tuple(notes[:NOTES_TOLD]),
     )
 
 

@@ -10,9 +10,7 @@ from .bibtex_values import latex_of, value_of
 from .column_mapping import ColumnMapping
 
 PUBLISHER = 80  # characters at the most of the publisher's name that may stand before a description
-_SOURCE = re.compile(
-    r"Source: (?!https?:)(?P<journal>.+?)(?:,? Vol\.? [\w-]+|; Volume|, Iss\b|, Pp?\b|(?= ; )|$)(?P<behind>.*)"
-)
+_SOURCE = re.compile(r"Source: (?!https?:)(?P<journal>.+?)(?:,? Vol\.? [\w-]+|; Volume|, Iss\b|, Pp?\b|(?= ; )|$)")
 _DESCRIPTION = re.compile(r"(?:^|; )Description:(?P<text>.*)", re.DOTALL)
 _ISSN = re.compile(r"\bISSN (\d{4}-\d{3}[\dXx])")
 _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IGNORECASE)

@@ -13,7 +13,7 @@ from .filling import filled
 from .likeness import Likeness, by_identifier
 from .record import CANONICAL, LINE, own_id
 from .source import SOURCE
-from .traits import traits_of
+from .traits import pmid_in, traits_of, trial_in
 
 # Of the smaller file's identifiers so many stand in the other: the few that do not are records that one form lacks.
 SHARED = 0.9
@@ -78,13 +78,15 @@ def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
 
     A DOI is the publisher's: congress supplements lend one to all their parts.
     """
-    pmid, trial = (str(record.get(name) or "").strip() for name in ("pmid", "nct_id"))
-    of_trial = trial if record.get("id") == trial else ""  # a paper may name a trial: it is not the trial
-    kinds = {"pmid": pmid, "nct_id": of_trial, "id": own_id(record) or ""}
+    trial = trial_in(record)
+    of_trial = trial if record.get("id") == trial else None  # a paper may name a trial: it is not the trial
+    kinds = {"pmid": pmid_in(record), "nct_id": of_trial, "id": own_id(record)}
     return [(kind, text) for kind, text in kinds.items() if text]
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one.get("title") == other.get("title"):
+        return True
     return by_identifier(traits_of(one), traits_of(other)).likeness is Likeness.COPY
 
 

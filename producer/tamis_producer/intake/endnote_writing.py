@@ -30,6 +30,7 @@ PLACES: Mapping[str, FieldPlace] = {
     "id": FieldPlace("accession-num/~"),
     **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
 }
+_PLACES: Mapping[str, FieldPlace] = {**PLACES, **IN_ENDNOTE}
 PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
@@ -59,7 +60,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
     if not own:
         record = with_joined(one_line(record, ONE_LINE))
     stood = fields_of(record, Format.ENDNOTE_XML, {})
-    gained = fields_of(record, Format.ENDNOTE_XML, {**PLACES, **IN_ENDNOTE})[len(stood) :]
+    gained = fields_of(record, Format.ENDNOTE_XML, _PLACES)[len(stood) :]
     if not own:
         gained = [one for one in gained if one.key != "id" or "pmid" not in record]
     leaves = [] if own else _kind(record)

@@ -48,12 +48,12 @@ class _Block:
 
     def has(self, *tags: str) -> bool:
         """True where a field with one of these tags says something."""
-        return any(one.tag in tags and one.says for one in self.fields)
+        return any(one.tag in tags and one.has_text for one in self.fields)
 
     @property
     def is_record(self) -> bool:
         """True where it has a title, or begins as a record and says something besides."""
-        return self.has(*TITLES) or (self.has(BEGIN) and any(one.tag != BEGIN and one.says for one in self.fields))
+        return self.has(*TITLES) or (self.has(BEGIN) and any(one.tag != BEGIN and one.has_text for one in self.fields))
 
 
 def read_enw(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:

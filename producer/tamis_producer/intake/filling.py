@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .record import CANONICAL
-from .traits import Traits, traits_of
+from .traits import doi_in, pmid_in, trial_in, year_in
 
 FILLED = "_filled"  # field -> where it was taken from
 CONTRADICTED = "_contradicted"  # field -> what others say, each with where it stands
@@ -18,11 +18,11 @@ Origin = Mapping[
 ]  # of a copy: `from`, its place in the batch, and `source`; of a row of a file: `file`, `line`
 
 # Of these a record has one, so that another value contradicts it. Other fields are written in many ways.
-_COMPARED: Mapping[str, Callable[[Traits], object]] = {
-    "year": lambda own: own.year,
-    "doi": lambda own: own.doi,
-    "pmid": lambda own: own.pmid,
-    "nct_id": lambda own: own.trial,
+_COMPARED: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+    "year": year_in,
+    "doi": doi_in,
+    "pmid": pmid_in,
+    "nct_id": trial_in,
 }
 _FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
 
@@ -35,15 +35,13 @@ def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], 
     canonical order, what has no canonical name behind them.
     """
     own, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
-    traits: Traits | None = None
     for other, origin in others:
         missing = [name for name in _FROM_COPIES if _blank(own.get(name)) and not _blank(other.get(name))]
         own |= {name: other[name] for name in missing}
         gained |= dict.fromkeys(missing, origin)
-        traits, theirs = traits_of(own) if missing or traits is None else traits, traits_of(other)
-        for name, value_of in _COMPARED.items():
-            ours, value = value_of(traits), value_of(theirs)
-            if ours is not None and value is not None and ours != value:
+        for name, value_in in _COMPARED.items():
+            ours, theirs = value_in(own), value_in(other)
+            if ours is not None and theirs is not None and ours != theirs:
                 against.setdefault(name, []).append({"value": other[name], **origin})
     return _remembered(own, gained, against) if gained or against else own
 

@@ -26,7 +26,7 @@ class TaggedText:
     lines: list[str]
 
     @property
-    def says(self) -> bool:
+    def has_text(self) -> bool:
         """True where there is more to it than blanks."""
         return any(map(str.strip, self.lines))
 

@@ -7,16 +7,19 @@ from urllib.parse import unquote
 
 from .column_mapping import ColumnMapping
 
+SOURCE_READ = 2_000  # characters; patterns run over this text, and what is longer is no source
+TITLE_END = 80  # characters in which what stands behind a title is looked for
 # "Journal. 12(3) (pp 4-5), 2020. Date ...", "Journal. Vol.12,(3), 2020, pp. 4-5.", "Journal. 12(3):4-5, 2020 Mar 1."
 _BEHIND_JOURNAL = re.compile(
-    r"\.\s+(?=Vol\.|Conference:|Conference Publication:|(?:\(\d[^()]*\) )?\((?:no pag|pp |var)|\w*\d[\w /-]*[(:,])"
+    r"\.\s+(?=Vol\.|Conference:|Conference Publication:"
+    r"|(?:\(\d[^()]{0,40}\) )?\((?:no pag|pp |var)|\w{0,9}\d[\w /-]{0,40}[(:,])"
 )
 # "Bo, Gil [Ed]. (2021). Book. (pp. 1-9). Town: Press."
 _BOOK = re.compile(r".{0,500}?\.\s\((?P<year>\d{4})\)\.\s(?P<title>.+?)\.\s\(pp")
-_YEAR = re.compile(r",\s((?:1[89]|20)\d\d)(?=[,.\s])")
+_YEAR = re.compile(r"(?:,\s(?=\d{4}[,.\s])|\.\s(?=\d{4}, pp))((?:1[89]|20)\d\d)")
 _VOLUME = re.compile(
-    r"\.\s+(?:Vol\.(?P<vol>[^,(\s]+),?\s?(?:\((?P<no>(?:[^()]|\([^()]*\))*)\),)?"
-    r"|(?!\d{4}, pp)(?P<volume>\w*\d[\w /-]*?)?\s?(?:\((?!no pag|pp |var)(?P<issue>[^()]*)\))?\s?"
+    r"\.\s+(?:Vol\.(?P<vol>[^,(\s]+),?\s?(?:\((?P<no>(?:[^()]|\([^()]{0,40}\)){0,80})\),)?"
+    r"|(?!\d{4}, pp)(?P<volume>\w{0,9}\d[\w /-]{0,40}?)?\s?(?:\((?!no pag|pp |var)(?P<issue>[^()]{0,80})\))?\s?"
     r"(?=\((?:no pag|pp |var)|:|,))"
 )
 _PAGES = re.compile(r"(?:\(pp |\bpp\. |:)(?P<pages>[A-Za-z]?\d\w*(?:\.\w+)?(?:-\w+(?:\.\w+)?)?)")
@@ -29,7 +32,7 @@ _LINKS = ("do", "digital object identifier", "url", "fturl", "link to the ovid f
 
 def _title(text: str) -> str:
     """The title without PsycINFO's "[References].", and without the date that an export has glued to it."""
-    return _BEHIND_TITLE.sub("", text)
+    return text[:-TITLE_END] + _BEHIND_TITLE.sub("", text[-TITLE_END:])
 
 
 def _pmid(text: str) -> str:
@@ -37,10 +40,10 @@ def _pmid(text: str) -> str:
 
 
 def _made(cells: Mapping[str, str]) -> Mapping[str, Any]:
-    source = " ".join((cells.get("so") or cells.get("source") or "").split())
+    source = " ".join((cells.get("so") or cells.get("source") or "")[:SOURCE_READ].split())
     made: dict[str, Any] = {}
-    if year := _YEAR.findall(source):
-        made["year"] = int(year[0])
+    if years := _YEAR.findall(source.partition("Date of Publication")[0]):
+        made["year"] = int(years[-1])  # a congress before it may have another
     elif dated := re.search(r"\b(?:1[89]|20)\d\d\b", cells.get("dp", "")):
         made["year"] = int(dated[0])
     if book := _BOOK.match(source):

@@ -8,7 +8,7 @@ from tamis_schemas import InputError
 
 from .decode import MAX_FILE_BYTES, Replaced, read_decoded
 from .formats import READERS
-from .notes import Note, Notes
+from .notes import Note, NoteKind, Notes
 from .recognise import Format, recognise
 from .source import source_format
 
@@ -24,9 +24,19 @@ class Intake:
     sha256: str  # of the file's bytes
     notes: tuple[Note, ...] = ()  # what became no record, by line
 
+    @property
+    def skipped(self) -> int:
+        """The number of lines and the like that belong to no record."""
+        return sum(note.n for note in self.notes if note.kind is NoteKind.SKIPPED)
+
+    @property
+    def lost(self) -> int:
+        """The number of records that could not be read."""
+        return sum(note.kind is NoteKind.LOST for note in self.notes)
+
 
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
-    """Every record of a file in RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL, in the file's order.
+    """Every record of a file, in its order: of any format in `READERS`, told by the content.
 
     The records are as `read_records` says; a file of more than `max_bytes` is not read.
 
@@ -57,7 +67,7 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
-    """Every record of a RIS, NBIB, BibTeX, EndNote XML, CSV, TSV or JSONL file, in the file's order.
+    """Every record of a file that `read_file` reads, in the file's order.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int where it is one), `journal`, `keywords`
     (list), `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. What has no canonical name keeps its own behind an
@@ -69,6 +79,7 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
     records may have the same id: exports hold true duplicates, and finding them is not the reader's business.
 
-    Raises `InputError` naming file and line, where any part of the file cannot be read. Nothing is skipped.
+    Raises `InputError` naming file and line, where a record cannot be read: nobody would hear of it, as `read_file`
+    tells. What programs set between records is skipped.
     """
-    return read_file(path, max_bytes=max_bytes).records
+    return read_file(path, max_bytes=max_bytes, strict=True).records

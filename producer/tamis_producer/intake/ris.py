@@ -15,7 +15,7 @@ from .between import kind_between
 from .decision import is_withdrawn
 from .decode import LINE_END
 from .details import IN_RIS, other_fields
-from .fields import fields_of
+from .fields import FieldPlace, fields_of
 from .notes import Notes
 from .recognise import Format
 from .record import one_line
@@ -23,6 +23,7 @@ from .record_type import kind_of
 from .ris_tags import PLACES, Tagged, record_of
 
 INDENT = "   "
+_PLACES: Mapping[str, FieldPlace] = {**PLACES, **IN_RIS}
 _ENDS = frozenset(("TY", "ER"))  # what begins and ends a record
 
 _TAG = re.compile(r"[A-Z][A-Z0-9]")
@@ -69,7 +70,7 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tidy = one_line(record, ("authors", "keywords", "url"))
-    fields = [field for field in fields_of(tidy, Format.RIS, {**PLACES, **IN_RIS}) if not is_withdrawn(field)]
+    fields = [field for field in fields_of(tidy, Format.RIS, _PLACES) if not is_withdrawn(field)]
     fields += other_fields(record)
     kind, stated = kind_of(record.get("type")), record.get("type")
     own = next((field.text for field in fields if field.name == "TY"), None)

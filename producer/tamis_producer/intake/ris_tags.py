@@ -159,8 +159,9 @@ class _Reading:
         match = _COCHRANE_PMID.fullmatch(self.first(COCHRANE_PMID))
         if match and "pmid" not in self.fields:
             self.fields["pmid"] = match[1]
+            self.key_of[self.tags[COCHRANE_PMID][0].at] = "pmid"
             if match.end(1) == match.end():
-                self.key_of[self.tags[COCHRANE_PMID].pop(0).at] = "pmid"
+                self.tags[COCHRANE_PMID].pop(0)
 
     def take_notes(self, tagged: Sequence[Tagged]) -> None:
         """Read the notes that hold a decision, or an id for which RIS has no tag."""

@@ -9,9 +9,11 @@ from typing import Any
 from tamis_schemas import Source, SourceFile, SourceKind
 
 from .completion import complete, in_two_forms
-from .databases import database_of
+from .databases import database_of, database_of_table
 from .decode import MAX_FILE_BYTES
 from .reading import Intake, read_file
+from .recognise import Format
+from .source import entries_of
 from .stated_source import StatedSource, stated
 
 # Registers of trials by the names that reviewers and exports give them; all else is a database, unless stated.
@@ -21,6 +23,10 @@ REGISTERS = frozenset((
     "eu clinical trials register", "euctr", "ctis", "jrct", "umin-ctr", "cris", "rebec", "pactr",
 ))
 # fmt: on
+
+# The database that writes a format; MEDLINE's is ERIC's too, which says so in each record.
+OF_FORMAT = {Format.NBIB: "PubMed", Format.PUBMED_TEXT: "PubMed", Format.WOS_TAGGED: "Web of Science"}
+ERIC = "ERIC"
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,8 @@ def read_sources(
             FileRead(path, (names or {}).get(path, path.name), read_file(path, max_bytes=max_bytes, strict=strict))
             for path in one.files
         ]
-        name = one.name or database_named_in(record for file in read for record in file.intake.records)
+        told = dict.fromkeys(database_told_by(file.intake) for file in read)
+        name = one.name or (next(iter(told)) if len(told) == 1 else None)
         key = str(one.files[0].resolve()) if name is None else name.casefold()
         group = groups.setdefault(key, _Group(name))
         group.statements.append(one)
@@ -89,11 +96,23 @@ def read_sources(
     return tuple(group.read(alone=called[group.called] == 1) for group in groups.values())
 
 
-def database_named_in(records: Iterable[Mapping[str, Any]]) -> str | None:
-    """The database that the records name: the only one, named by half of them or more; else None."""
-    counts = Counter(map(database_of, records))
+def database_told_by(intake: Intake) -> str | None:
+    """The database that a file's content tells: what its records name, else who writes such tables or such a format.
+
+    None: they name several, or fewer than half of them name one, and anybody may have written the file.
+    """
+    counts = Counter(map(database_of, intake.records))
     named = [name for name in counts if name is not None]
-    return named[0] if len(named) == 1 and 2 * counts[named[0]] >= counts.total() else None
+    if len(named) == 1 and 2 * counts[named[0]] >= counts.total():
+        return named[0]
+    if named or not intake.records:
+        return None
+    if intake.format is Format.NBIB:
+        owners = {record.get("_nbib_OWN") for record in intake.records}
+        return OF_FORMAT[intake.format] if ERIC not in owners else ERIC if len(owners) == 1 else None
+    if (called := OF_FORMAT.get(intake.format)) is not None:
+        return called
+    return database_of_table(entry[0] for entry in entries_of(intake.records[0], intake.format))
 
 
 def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKind:
@@ -159,5 +178,7 @@ def _source_file(file: FileRead) -> SourceFile:
         format=intake.format.value,
         encoding=intake.encoding,
         replaced=len(intake.replaced),
+        skipped=intake.skipped,
+        lost=intake.lost,
         sha256=intake.sha256,
     )

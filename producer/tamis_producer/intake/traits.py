@@ -129,11 +129,11 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
             other for text in title.others if len(other := fold(text)) >= OTHER_TITLE and other != main
         ),
         other_paper=title.says_another_paper,
-        year=year_of(_text(record.get("year"))),
+        year=year_in(record),
         author=_families(record.get("authors")),
-        doi=_doi(_text(record.get("doi"))),
-        pmid=_pmid(_text(record.get("pmid"))),
-        trial=match[0] if (match := _TRIAL.search(_text(record.get("nct_id")).upper())) else None,
+        doi=doi_in(record),
+        pmid=pmid_in(record),
+        trial=trial_in(record),
         notice=_NOTICE.match(title.main) is not None,
         meeting=bool(
             _MEETING_TYPE.search(_text(record.get("type"))[:TITLE_READ])
@@ -143,6 +143,29 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
         issn_as_written=tuple(match for name in _ISSN_FIELDS for match in _texts(record.get(name))),
         abstract_as_written=_text(record.get("abstract")),
     )
+
+
+def year_in(record: Mapping[str, Any]) -> int | None:
+    """The year that a record names."""
+    return year_of(_text(record.get("year")))
+
+
+def doi_in(record: Mapping[str, Any]) -> str | None:
+    """The DOI that a record names, without what stands around it and without a version, in small letters."""
+    match = _DOI.search(unquote(_text(record.get("doi"))))
+    return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
+
+
+def pmid_in(record: Mapping[str, Any]) -> str | None:
+    """The PubMed id that a record names, without zeros before it."""
+    match = _PMID.fullmatch(_text(record.get("pmid")).strip())
+    return match[1] if match and match[1] != "0" else None
+
+
+def trial_in(record: Mapping[str, Any]) -> str | None:
+    """The NCT number that a record names."""
+    match = _TRIAL.search(_text(record.get("nct_id")).upper())
+    return match[0] if match else None
 
 
 def fold(text: str) -> str:
@@ -162,16 +185,6 @@ def _text(value: object) -> str:
 
 def _texts(value: object) -> list[str]:
     return [_text(one) for one in (value if isinstance(value, list) else [value]) if _text(one)]
-
-
-def _doi(text: str) -> str | None:
-    match = _DOI.search(unquote(text))
-    return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
-
-
-def _pmid(text: str) -> str | None:
-    match = _PMID.fullmatch(text.strip())
-    return match[1] if match and match[1] != "0" else None
 
 
 def _families(authors: object) -> frozenset[str]:

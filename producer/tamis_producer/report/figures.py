@@ -26,6 +26,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audit_verdict import AuditVerdict
 from ..decisions.human_agreement import AgreementFigures
+from .report_rows import ReportRow
 from .subject import SubjectKind
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
@@ -194,6 +195,7 @@ class Figures(Frozen):
     planned: tuple[str, ...]  # the operations of all stages; more than there are batches where some have not begun
     ended: bool  # no further stage will begin
     report_reviewers: tuple[str, ...] = ()  # who decided about retrieval and full texts
+    reports: tuple[ReportRow, ...] = ()  # that were sought, one by one; none before people decide about any
     batches: tuple[BatchFigures, ...]
 
     @property

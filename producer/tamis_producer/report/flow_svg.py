@@ -100,7 +100,8 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
     size = (max(column.right for column in columns) + 2, y - GAP + 1)
     drawn = "\n".join([*(band_svg(*band) for band in bands), *parts])
     shown = (*(step for column in columns for step in column.steps), *joint)
-    return _document(drawn, size, title, in_words(shown), standalone)
+    kind = "flow flow-wide" if len(columns) > 1 else "flow"
+    return _document(drawn, size, kind, (title, in_words(shown)), standalone)
 
 
 def in_words(shown: tuple[Step, ...]) -> str:
@@ -165,15 +166,15 @@ def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
     return arrows
 
 
-def _document(drawn: str, size: tuple[float, float], title: str, words: str, standalone: bool) -> str:
-    width, height = size
+def _document(drawn: str, size: tuple[float, float], kind: str, told: tuple[str, str], standalone: bool) -> str:
+    (width, height), (title, words) = size, told
     measures = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
     head = '<?xml version="1.0" encoding="UTF-8"?>\n' if standalone else ""
     space = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
     style = f"<style>{STYLE}</style>\n" if standalone else ""
     paper = '<rect class="flow-paper" width="100%" height="100%"/>\n' if standalone else ""
     return (
-        f'{head}<svg{space} class="flow" {measures} role="img" aria-labelledby="flow-title flow-words">\n'
+        f'{head}<svg{space} class="{kind}" {measures} role="img" aria-labelledby="flow-title flow-words">\n'
         f'<title id="flow-title">{xml_text(title)}</title>\n<desc id="flow-words">{xml_text(words)}</desc>\n'
         f"{style}{paper}{drawn}\n</svg>\n"
     )

@@ -7,6 +7,7 @@ from .boxes import Box
 from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
+from .report_rows import ReportRow
 from .round_failures import ABOUT, RoundPart, round_parts
 from .source_rows import SourceRow, source_rows
 from .steps import steps
@@ -26,7 +27,7 @@ def write_markdown(figures: Figures) -> str:
     for step in steps(figures.flow):
         for box in (step.box, *step.sides):
             lines += _rows(step.place, box)
-    lines += _sources(source_rows(figures))
+    lines += [*_sources(source_rows(figures)), *_reports(figures.reports)]
     share = figures.screening.pass_rate
     if share.estimate is not None and share.low is not None and share.high is not None:
         lines += [
@@ -68,6 +69,17 @@ def _sources(rows: tuple[SourceRow, ...]) -> list[str]:
             f"| {row.screened:,} |"
             for row in rows
         ),
+    ]
+
+
+def _reports(rows: tuple[ReportRow, ...]) -> list[str]:
+    if not rows:
+        return []
+    head = ["", "## Reports", "", "| record | report | outcome | reason or study |", "|---:|---|---|---|"]
+    return head + [
+        f"| {row.index + 1} | {escaped(row.title or row.item_id)} | {row.way} "
+        f"| {escaped(row.reason or row.study or '')} |"
+        for row in rows
     ]
 
 

@@ -31,6 +31,7 @@ from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import template
 
 ASSETS = Path(__file__).parent / "assets"
+MOST_REPORTS = 2_000  # rows of the page's table of reports
 SPENDING_ROWS = (
     ("calls", "calls"),
     ("prompt tokens", "prompt_tokens"),
@@ -94,6 +95,8 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "names": names,
         "steps": steps(figures.flow),
         "sources": source_rows(figures),
+        "reports": figures.reports[:MOST_REPORTS],
+        "reports_left_out": len(figures.reports) > MOST_REPORTS,
         "spending_rows": SPENDING_ROWS,
         "rounds": round_parts(figures),
         "humans": human_parts(figures),
@@ -162,7 +165,7 @@ def _headline(figures: Figures) -> list[Headline]:
     if kind_of(stage.operation).decides():
         numbers += [
             Headline("screened", stage.entered),
-            Headline("included", stage.passed, Outcome.PASSED),
+            Headline("included" if flow.reports is None else "included by screening", stage.passed, Outcome.PASSED),
             Headline("excluded", total(stage.excluded) + stage.excluded_by_human),
             Headline("referred to a human", stage.referred, Outcome.UNCERTAIN),
         ]
@@ -174,6 +177,8 @@ def _headline(figures: Figures) -> list[Headline]:
         ]
     if figures.screening.humans.decided:
         numbers.append(Headline("overridden by a human", figures.screening.humans.overridden))
+    if flow.reports is not None:
+        numbers.append(Headline("studies included in review", flow.reports.studies, Outcome.PASSED))
     if stage.open + stage.cancelled:
         numbers.append(Headline("without a result", stage.open + stage.cancelled))
     return numbers

@@ -30,6 +30,7 @@ from .figures import (
 )
 from .flow_reading import read_flow
 from .human_reading import read_human_figures
+from .report_reading import read_report_rows
 from .subject import ReportSubject
 from .tallied import Tallied, tally
 
@@ -49,26 +50,28 @@ def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
     Raises `OperationFailed`: the ledger's own numbers do not add up.
     """
     tallied = [tally(connection, batch) for batch in subject.batches]
+    flow = read_flow(connection, subject.batches, tallied)
+    screening = None if flow.reports is None or flow.screening is None else subject.batches[flow.screening]
     return Figures(
         kind=subject.kind,
         id=str(subject.id),
         label=subject.label,
         read_at=subject.read_at,
         software=f"Tamis {version('tamis')}",
-        flow=read_flow(connection, subject.batches, tallied),
+        flow=flow,
         planned=subject.planned,
         ended=subject.ended,
-        report_reviewers=_report_reviewers(connection, subject),
+        report_reviewers=() if screening is None else _report_reviewers(connection, screening.id),
+        reports=() if screening is None else read_report_rows(connection, screening),
         batches=tuple(
             _batch(connection, batch, counted) for batch, counted in zip(subject.batches, tallied, strict=True)
         ),
     )
 
 
-def _report_reviewers(connection: Connection, subject: ReportSubject) -> tuple[str, ...]:
+def _report_reviewers(connection: Connection, batch_id: UUID) -> tuple[str, ...]:
     stages = (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
-    named = (read_reviewers(connection, batch.id, stage) for batch in subject.batches for stage in stages)
-    return tuple(sorted({name for names in named for name in names}))
+    return tuple(sorted({name for stage in stages for name in read_reviewers(connection, batch_id, stage)}))
 
 
 def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:

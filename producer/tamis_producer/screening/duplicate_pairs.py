@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,6 +12,7 @@ from tamis_schemas import resolve_item_id
 from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.formula_guard import guarded
+from ..intake.notes import Note
 from ..intake.sourced_records import read_sources
 
 _OF_A_RECORD = ("file", "index", "line", "id", "title", "year", "journal", "doi")
@@ -57,24 +58,23 @@ class DuplicatePairs:
 
     records: int
     pairs: Sequence[RecordPair]
+    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> what became no record
 
     def of(self, kind: PairKind) -> list[RecordPair]:
         """The pairs of one kind."""
         return [pair for pair in self.pairs if pair.kind is kind]
 
 
-def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> DuplicatePairs:
+def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> DuplicatePairs:
     """Every pair of duplicates within and between the files, which are compared as one, as a screening compares them.
 
-    Files that complete each other are one, here too. A file of more than `max_bytes` is not read.
+    Files that complete each other are one, here too. A file of more than `max_bytes` is not read; where reading is
+    `strict`, a record that cannot be read is an error.
 
     Raises `InputError`: a file cannot be read, or is empty.
     """
-    placed = [
-        PlacedRecord(one.path, one.index, one.record)
-        for source in read_sources(list(paths), max_bytes=max_bytes)
-        for one in source.sourced
-    ]
+    read = read_sources(list(paths), max_bytes=max_bytes, strict=strict)
+    placed = [PlacedRecord(one.path, one.index, one.record) for source in read for one in source.sourced]
     records = [one.record for one in placed]
     duplicates = find_duplicates(records)
     copies = [
@@ -82,7 +82,8 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES) -> Dup
         for copy in duplicates.copies
     ]
     doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in duplicates.doubts]
-    return DuplicatePairs(len(records), [*copies, *doubts])
+    notes = {file.path: file.intake.notes for source in read for file in source.files}
+    return DuplicatePairs(len(records), [*copies, *doubts], notes)
 
 
 def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:

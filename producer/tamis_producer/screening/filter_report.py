@@ -7,7 +7,7 @@ losses.
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,6 +17,7 @@ from tamis_schemas.answers.filter_result import FilterResult
 from ..intake.decode import MAX_FILE_BYTES
 from ..intake.formula_guard import guarded
 from ..intake.labels import included_by, label_column
+from ..intake.notes import Note
 from ..intake.sourced_records import read_sources
 from . import InitialFilter
 
@@ -76,6 +77,7 @@ class FilterReport:
 
     outcomes: list[FilteredRecord]
     switched_off: Mapping[str, str]  # rule -> why it does not apply
+    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> what became no record
 
     @property
     def passed(self) -> int:
@@ -101,11 +103,16 @@ class FilterReport:
 
 
 def filter_files(
-    paths: Iterable[Path], criteria: SearchCriteria, *, label: str | None = None, max_bytes: int = MAX_FILE_BYTES
+    paths: Iterable[Path],
+    criteria: SearchCriteria,
+    *,
+    label: str | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+    strict: bool = False,
 ) -> FilterReport:
     """The initial filter over every record of the files; `label` names a column that says 1 or 0.
 
-    A file of more than `max_bytes` is not read.
+    A file of more than `max_bytes` is not read; where reading is `strict`, a record that cannot be read is an error.
 
     Raises:
         InputError: a file cannot be read, has no such column, or has something else in it; naming file and line.
@@ -113,7 +120,9 @@ def filter_files(
     """
     initial_filter = InitialFilter(criteria)
     outcomes: list[FilteredRecord] = []
-    for source in read_sources(list(paths), max_bytes=max_bytes):
+    notes: dict[Path, tuple[Note, ...]] = {}
+    for source in read_sources(list(paths), max_bytes=max_bytes, strict=strict):
+        notes |= {file.path: file.intake.notes for file in source.files}
         columns = {
             file.path: None if label is None else label_column(label, file.intake.records, file.path)
             for file in source.files
@@ -124,7 +133,7 @@ def filter_files(
             included = None if column is None else included_by(one.record, column, one.path)
             result = initial_filter.filter_paper(one.record)
             outcomes.append(FilteredRecord(one.path, one.index, one.record, result, included))
-    return FilterReport(outcomes, initial_filter.switched_off)
+    return FilterReport(outcomes, initial_filter.switched_off, notes)
 
 
 def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:

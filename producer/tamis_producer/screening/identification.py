@@ -54,6 +54,7 @@ def identify(
     initial_filter: SearchCriteria | None = None,
     names: Mapping[Path, str] | None = None,
     max_bytes: int = MAX_FILE_BYTES,
+    strict: bool = False,
 ) -> Identified:
     """The records of some files; duplicates are excluded unless kept, then what the initial filter rejects.
 
@@ -66,11 +67,12 @@ def identify(
         initial_filter: the criteria after which tier 1 filters; None: it does not.
         names: what files are called, where not as their paths.
         max_bytes: a larger file is not read.
+        strict: a record that cannot be read is an error; else it is lost, and the intake's notes say so.
 
     Raises:
         InputError: a file cannot be read, or two are the same.
     """
-    read = read_sources(files, names=names, max_bytes=max_bytes)
+    read = read_sources(files, names=names, max_bytes=max_bytes, strict=strict)
     files_read = tuple(file for each in read for file in each.files)
     _check_contents(files_read)
     records = [one.record for each in read for one in each.sourced]

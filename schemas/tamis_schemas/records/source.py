@@ -23,6 +23,8 @@ class SourceFile(Frozen):
     format: str  # RIS, CSV, ...
     encoding: str  # utf-8, utf-16, cp1252, ...
     replaced: int = Field(default=0, ge=0)  # bytes that were not valid in that encoding, and were read as cp1252
+    skipped: int = 0  # lines and the like that belong to no record
+    lost: int = 0  # records that could not be read
     sha256: str  # of the file's bytes
 
 

@@ -189,6 +189,19 @@ def test_every_number_of_the_figure_is_that_of_the_records(client: Client) -> No
     for column, sources in ((searched, {0, 1}), (others, {2})):
         of_column = {place: one for place, one in places.items() if one.source in sources}
         check(column, list(of_column.values()), of_column)
+    listed = {row.index: row for row in found.reports}
+    assert list(listed) == [place for place, one in places.items() if one.way == "passed"]
+    ways = {"include": "included", "exclude": "excluded", "uncertain": "uncertain", "conflict": "reviewers disagree"}
+    for place, row in listed.items():
+        one = told[place]
+        value, detail = one.full_text or (None, None)
+        got = one.retrieval[0] if one.retrieval else "awaited"
+        unread = "not assessed yet" if got == "retrieved" else got
+        assert row.way == (ways[value] if value else unread)
+        assert row.study == (detail if value == "include" else None)
+        lost = one.retrieval[1] if row.way == "not retrieved" and one.retrieval else None
+        assert row.reason == (detail if value == "exclude" else lost)
+        assert row.title == f"Title {place}"
     assert not found.finished  # reports are open
 
     svg, page = io.StringIO(), io.StringIO()
@@ -224,7 +237,7 @@ def test_a_figure_without_a_word_on_reports_ends_with_the_screening(client: Clie
 def test_what_did_not_pass_is_not_assessed_and_the_error_names_it(client: Client, batch: Batch) -> None:
     for place, way in ((3, "excluded"), (4, "uncertain")):
         with pytest.raises(
-            RefusedDecision, match=rf"record {place} \(r{place}\) did not pass the screening, it is {way}"
+            RefusedDecision, match=rf"not passed by the screening: record {place} \(r{place}\), which is {way}"
         ):
             batch.decide(
                 [
@@ -235,9 +248,9 @@ def test_what_did_not_pass_is_not_assessed_and_the_error_names_it(client: Client
     assert batch.overrides(history=True) == []  # all or nothing
     batch.override(4, "include", reviewer=A)  # a person lets it pass, and then it can be assessed
     decide(batch, FULL_TEXT, "include", 4)
-    with pytest.raises(RefusedDecision, match=r"record 4 \(r4\) did not pass the screening"):
+    with pytest.raises(RefusedDecision, match=r"not passed by the screening: record 4 \(r4\)"):
         batch.withdraw_override(4, reviewer=A)
-    with pytest.raises(RefusedDecision, match=r"record 4 \(r4\) did not pass the screening, it is conflict"):
+    with pytest.raises(RefusedDecision, match=r"record 4 \(r4\), which is conflict"):
         batch.override(4, "exclude", reviewer=B)
     reports = figures(client, batch.id).flow.reports
     assert reports is not None
@@ -250,7 +263,7 @@ def test_a_ledger_in_which_the_model_changed_its_mind_later_gives_no_figure_and_
     decide(batch, FULL_TEXT, "include", 0, 1)
     with client.engine.begin() as connection:  # as a new round might
         connection.execute(text("UPDATE results SET value = '\"uncertain\"' WHERE idx = 1"))
-    with pytest.raises(OperationFailed, match=r"^record 1 \(r1\) did not pass the screening, it is uncertain"):
+    with pytest.raises(OperationFailed, match=r"^not passed by the screening: record 1 \(r1\), which is uncertain"):
         figures(client, batch.id)
 
 

@@ -61,13 +61,13 @@ def test_each_record_knows_its_source_and_every_source_is_counted(client: Client
         )
         figures = read_figures(connection, find_subject(connection, batch.id))
     assert [(tally.name, tally.n) for tally in figures.flow.identified] == [
-        ("MEDLINE", 6),
+        ("PubMed", 6),
         ("Embase", 4),
         ("trials.csv", 2),
     ]
     assert (figures.screening.sources, figures.screening.source) == (identified.sources, None)
     rows = list(batch.results())
-    assert [one.source for one in rows] == ["MEDLINE"] * 6 + ["Embase"] * 4 + ["trials.csv"] * 2
+    assert [one.source for one in rows] == ["PubMed"] * 6 + ["Embase"] * 4 + ["trials.csv"] * 2
 
 
 def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
@@ -82,10 +82,10 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
     ]
     lines = as_text(story).partition("# Source\n")[2].partition("#")[0].splitlines()
     assert lines == [
-        "MEDLINE (database), medline.csv, pubmed.nbib, line 5",
-        "its copy 7, id L2 of Embase, was kept out: A copy of record '104' (MEDLINE, medline.csv, line 5): the same "
+        "PubMed (database), medline.csv, pubmed.nbib, line 5",
+        "its copy 7, id L2 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
         "DOI, 10.1000/stairs.",
-        "its copy 9, id L4 of Embase, was kept out: A copy of record '104' (MEDLINE, medline.csv, line 5): the same "
+        "its copy 9, id L4 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
         "DOI, 10.1000/stairs.",
         "abstract was filled from pubmed.nbib, line 19",
         "year is contradicted: 2017 says its copy 7 of Embase",
@@ -113,7 +113,7 @@ def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Clie
         later = insert_batch(connection, NewBatch("filter", params, None, items, 50, 2, stage=stage))
     batch = client.batch(str(later))
     assert [(row.index, row.origin, row.source) for row in batch.results()] == [
-        (0, 3, "MEDLINE"),
+        (0, 3, "PubMed"),
         (1, 10, "trials.csv"),
     ]
     story = batch.explain(0)
@@ -142,7 +142,7 @@ def test_one_source_leaves_the_column_empty_and_old_batches_are_read(client: Cli
 def test_sources_that_do_not_say_whose_the_items_are_are_refused(client: Client, identified: Identified) -> None:
     first, *others = identified.sources
     for sources, why in (
-        ([first.model_copy(update={"records": None}), *others], "'MEDLINE' does not say how many"),
+        ([first.model_copy(update={"records": None}), *others], "'PubMed' does not say how many"),
         (others, "the sources have 6 records, but there are 12 items"),
     ):
         with pytest.raises(InvalidParameters, match=why):

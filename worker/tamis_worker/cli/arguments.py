@@ -40,6 +40,9 @@ Stage = Annotated[
         "full texts."
     ),
 ]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Let a record that cannot be read be an error; else it is left out, and said.")
+]
 NewBudget = Annotated[
     str | None,
     typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one."),

@@ -18,7 +18,8 @@ from tamis_producer.screening.duplicate_pairs import (
 )
 
 from .app import app, err, out
-from .arguments import Files
+from .arguments import Files, Strict
+from .intake import say_notes
 from .json_document import AsJson, print_json
 
 
@@ -31,10 +32,13 @@ from .json_document import AsJson, print_json
 def duplicates(
     files: Files,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A CSV file with every pair.")] = None,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Say which records are copies of each other and which may be, each pair with its reason."""
-    found = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes)
+    found = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
+    for path, notes in found.notes.items():
+        say_notes(notes, path)
     if as_json:
         print_json(
             {

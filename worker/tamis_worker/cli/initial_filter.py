@@ -12,7 +12,8 @@ from tamis_producer.intake.results_file import replacing
 from tamis_producer.screening.filter_report import FilterReport, filter_files, write_outcomes
 
 from .app import app, err, out
-from .arguments import Files
+from .arguments import Files, Strict
+from .intake import say_notes
 from .json_document import AsJson, print_json
 from .tables import listing
 
@@ -33,12 +34,19 @@ def initial_filter(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A CSV file with the outcome of every record.")
     ] = None,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Say which records tier 1 rejects, by which rule, before anything is asked of a model."""
     tier_one = filter_files(
-        files, read_criteria(criteria), label=labels, max_bytes=ProducerSettings.load().max_file_bytes
+        files,
+        read_criteria(criteria),
+        label=labels,
+        max_bytes=ProducerSettings.load().max_file_bytes,
+        strict=strict,
     )
+    for path, notes in tier_one.notes.items():
+        say_notes(notes, path)
     if as_json:
         print_json(_facts(tier_one, labelled=labels is not None))
     else:

@@ -8,6 +8,7 @@ from shlex import quote
 
 from rich.markup import escape
 
+from tamis_producer.intake.notes import Note, NoteKind
 from tamis_producer.intake.sourced_records import FileRead
 from tamis_producer.intake.stated_source import StatedSource
 from tamis_producer.screening.identification import Identified
@@ -52,7 +53,7 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Say on standard error what was replaced, and which copies and rejected records no model is asked about.
+    """Say on standard error what was skipped, lost and replaced, and which records no model is asked about.
 
     Of several files also which completes which, and how many records each source has. Pairs that may be copies are
     counted, with the command that shows them.
@@ -79,6 +80,7 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
 
 
 def _say_of_file(file: FileRead, *, alone: bool) -> None:
+    say_notes(file.intake.notes, file.path)
     of_file = "" if alone else f"{escape(file.name)}: "
     if replaced := file.intake.replaced:
         lines = sorted({one.line for one in replaced})
@@ -89,6 +91,25 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
         )
     if file.completes is not None:
         err.say(f"{escape(file.name)} completes {escape(file.completes)}: {file.joined:,} records")
+
+
+def say_notes(notes: Sequence[Note], path: Path) -> None:
+    """Say on standard error what of a file became no record: what was skipped by its kind, lost records by name."""
+    skipped = [note for note in notes if note.kind is NoteKind.SKIPPED]
+    if skipped:
+        kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
+        err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")
+    lost = [note for note in notes if note.kind is NoteKind.LOST]
+    if not lost:
+        return
+    err.say(
+        f"[yellow]{escape(path.name)}: {len(lost):,} record{'s' if len(lost) > 1 else ''} could not be read[/] and "
+        f"{'are' if len(lost) > 1 else 'is'} left out [dim](--strict makes this an error)[/]"
+    )
+    for note in lost[:LINES_NAMED]:
+        err.say(f"  line {note.line}: {escape(note.text)}")
+    if len(lost) > LINES_NAMED:
+        err.say(f"  and {len(lost) - LINES_NAMED:,} more")
 
 
 def _say(what: str, remedy: str) -> None:

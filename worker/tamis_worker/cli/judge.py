@@ -26,7 +26,7 @@ SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
 @app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
-@submitting("keep_duplicates")
+@submitting("keep_duplicates", "strict")
 def judge(
     submission: Submission,
     batch_id: BatchId,

@@ -52,6 +52,7 @@ def run(
         keep_duplicates=planned.keep_duplicates,
         initial_filter=criteria,
         max_bytes=ProducerSettings.load().max_file_bytes,
+        strict=submission.strict,
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:

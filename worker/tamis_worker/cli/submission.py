@@ -17,6 +17,7 @@ from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import first_complaint
 
+from .arguments import Strict
 from .json_document import AsJson
 
 P = ParamSpec("P")
@@ -79,6 +80,7 @@ class Submission:
     keep_duplicates: Annotated[
         bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only about one of them.")
     ] = False
+    strict: Strict = False
     max_cost: Annotated[
         Decimal | None,
         typer.Option(

@@ -278,6 +278,7 @@ def submit(
             keep_duplicates=submission.keep_duplicates,
             initial_filter=initial_filter,
             max_bytes=ProducerSettings.load().max_file_bytes,
+            strict=submission.strict,
         )
         say_what_was_read(identified)
     if submission.dry_run:

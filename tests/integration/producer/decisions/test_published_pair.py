@@ -9,8 +9,9 @@ from stage.screened import Ledgered, write_batch
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.foreign_columns import TableColumns
+from tamis_producer.decisions.import_decisions import Imported
 from tamis_producer.intake import read_file
-from tamis_schemas import HumanStage, ItemStatus
+from tamis_schemas import HumanStage, InputError, ItemStatus
 
 pytestmark = needs_real_records
 
@@ -62,12 +63,17 @@ def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: B
     assert len(included) == 14 + 2
     assert {row.item_id for row in included} >= {"43", "59"}
 
-    full = batch.import_decisions(
-        FULL,
-        reviewer="consensus",
-        stage=HumanStage.FULL_TEXT,
-        columns=TableColumns(decision="final_decision"),
-    )
+    def assessed() -> Imported:
+        column = TableColumns(decision="final_decision")
+        return batch.import_decisions(FULL, reviewer="consensus", stage=HumanStage.FULL_TEXT, columns=column)
+
+    # Both had excluded it, and it was read all the same: it had come to them by another way, too.
+    with pytest.raises(
+        InputError, match=r"line 24: not passed by the screening: record 22 \(23\), which is excluded\."
+    ):
+        assessed()
+    batch.override(22, "include", reviewer="LB", settles=True, note="also found by another way")
+    full = assessed()
     assert [one.shown for one in full.words] == ["2 = exclude (11)", "1 = include (7)"]
     assert full.found_by == {"id": 15, "title": 1}  # the published table has no number for three
     assert [one.place for one in full.unmatched] == ["line 25", "line 26"]  # which came by other ways than the searches

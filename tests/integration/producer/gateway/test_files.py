@@ -53,6 +53,16 @@ def test_copies_are_kept_out_unless_they_are_asked_for(http: httpx.Client) -> No
     assert (kept["excluded_by_filter"], kept["pending"]) == (0, 2)
 
 
+def test_what_became_no_record_is_told_or_an_error_where_the_terms_are_strict(http: httpx.Client) -> None:
+    broken = "1.\nTY  - JOUR\nTI  - a\nER  - \n2.\nTY  - JOUR\nTI  - b\n"
+    told = upload(http, broken).json()
+    assert (told["batch"]["counts"]["n_items"], told["skipped"], told["lost"]) == (1, 2, 1)
+    assert [(note["kind"], note["line"], note["n"]) for note in told["notes"]] == [("skipped", 1, 2), ("lost", 6, 1)]
+    refused = upload(http, broken, name="b.ris", strict=True)
+    assert refused.status_code == 422
+    assert "b.ris:6: a record without its end" in refused.json()["detail"]
+
+
 def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Client) -> None:
     http.headers["Idempotency-Key"] = "attempt-1"
     first, again = (upload(http, TABLE).json() for _ in range(2))

@@ -10,6 +10,7 @@ import pytest
 from tamis_producer.intake.databases import database_of, database_of_all, database_of_table
 from tamis_producer.intake.delimited import read_delimited
 from tamis_producer.intake.delimited_writing import write_csv
+from tamis_producer.intake.traits import traits_of
 from tamis_schemas.records.item import shown_fields
 
 PATH = Path("export.csv")
@@ -20,7 +21,7 @@ OVID_EMBASE = {
     "DB": "Embase",
     "UI": "20230",
     "TI": "Walking at night.",
-    "SO": "Night Walks. Conference: Walkers 2022. Graz, Austria. 12(Supplement 3) (pp 45-49.e2), 2023. Date of "
+    "SO": "Night Walks. Conference: Walkers, 2022. Graz, Austria. 12(Supplement 3) (pp 45-49.e2), 2023. Date of "
     "Publication: 15 Feb 2023.",
     "AU": "Bo G.\n\nLi M.A.",
     "AB": "Text\n\nof two lines.",
@@ -177,6 +178,53 @@ def test_what_stands_in_several_cells_or_in_a_part_of_one_is_found_and_the_table
     changed = {**record, "year": 1999, "journal": "Other; walks", "authors": ["A, B", "C"], "title": "New & {old}"}
     (again,) = read_delimited(written([changed]), PATH)
     assert {**shown_fields(again), "id": None} == {**shown_fields(changed), "id": None}
+
+
+def test_a_congress_abstract_is_known_by_the_source_though_its_journal_says_nothing_of_it() -> None:
+    abstract, paper = (read_delimited(table(row), PATH)[0] for row in (OVID_EMBASE, OVID_PSYCINFO))
+    assert (traits_of(abstract).meeting, traits_of(paper).meeting) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("source", "journal", "year"),
+    [
+        ("Walks, Supplement. (524) (pp 43-49), 1996. Date of Publication: 1996.", "Walks, Supplement", 1996),
+        ("Walks. Night edition. 49(pp 28-39), 2002. Date of Publication: 2002.", "Walks. Night edition", 2002),
+        ("Walks. (no pagination), 2023. Date of Publication: 9 Feb 2023.", "Walks", 2023),
+        ("J. Walk. Res. 2018-July (no pagination), 2018.", "J. Walk. Res", 2018),
+        (
+            "Bo, Gil [Ed]. (2021). Walks of all kinds, 3rd ed. (pp. 1-9). Town: Press.",
+            "Walks of all kinds, 3rd ed",
+            2021,
+        ),
+        ("Walks. 2021, pp. No Pagination Specified.", "Walks", 2021),
+        ("of no such form", None, None),
+        ("1" * 100_000, None, None),
+        (". 1" * 100_000, None, None),
+    ],
+)
+def test_journal_and_year_are_found_in_whatever_way_ovid_writes_the_source(
+    source: str, journal: str | None, year: int | None
+) -> None:
+    (record,) = read_delimited(table({"DB": "Embase", "TI": "t", "SO": source}), PATH)
+    assert (record.get("journal"), record.get("year"), record["_SO"]) == (journal, year, source)
+
+
+@pytest.mark.parametrize(
+    ("note", "journal", "abstract"),
+    [
+        ("Source: Walks, Vol 12, Iss 1, Pp 1-10 (2022) ; Description: Text", "Walks", None),
+        ("Source: Walks; Volume 13; Issue 10 ; Description: A Press ; Text", "Walks", "Text"),
+        ("Source: https://walks.example/1 ; Description: University of Walking", None, None),
+        ("Description: " + "Words of an abstract. " * 5, None, ("Words of an abstract. " * 5).strip()),
+        ("Supplementary", None, None),
+    ],
+)
+def test_journal_and_abstract_are_found_in_the_note_of_base(
+    note: str, journal: str | None, abstract: str | None
+) -> None:
+    (record,) = read_delimited(table({**BASE, "note": f"{{{note}}}"}), PATH)
+    assert (record.get("journal"), record.get("abstract")) == (journal, abstract)
 
 
 def test_rows_of_several_sources_in_one_table_are_each_read_in_their_own_way() -> None:

@@ -56,6 +56,8 @@ def test_delimiter_line_ends_quotes_and_what_stands_above_come_back(delimiter: s
         '"Title","Year","Note"\n"a","2020",\n"b",,"n"\n',
         'Title,Year\r\na,2020\r\n"b,",\r\n',
         'Title\n"a,"\nb\n',
+        "Title,Year\na,2020\nb,2021",
+        "Title,Year\na,2020\r\nb,2021\r\n",
     ],
 )
 def test_quotes_around_all_cells_or_all_that_are_filled_stay(text: str) -> None:

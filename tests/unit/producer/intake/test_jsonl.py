@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stage.hostile import without_source
 from tamis_producer.intake.jsonl import read_jsonl, write_jsonl
+from tamis_producer.intake.notes import Notes
 from tamis_schemas import InputError
 from tamis_schemas.records.item import shown_fields
 
@@ -53,6 +54,19 @@ def written(records: list[dict[str, Any]]) -> str:
     stream = io.StringIO(newline="")
     write_jsonl(records, stream)
     return stream.getvalue()
+
+
+def test_a_broken_line_costs_that_line_alone() -> None:
+    notes = Notes(PATH)
+    records = read_jsonl('{"title": "a"}\n{"title": \n[1]\n{"title": "b"}\n{"a": 1, "a": 2}\n', PATH, notes)
+    assert [(record["title"], record["_line"], record["id"]) for record in records] == [
+        ("a", 1, "record-1"),
+        ("b", 4, "record-2"),
+    ]
+    assert [(note.kind, note.line) for note in notes.taken] == [("lost", 2), ("lost", 3), ("lost", 5)]
+    assert notes.taken[1].text == "a JSON array, where an object ({...}) is expected"
+    with pytest.raises(InputError, match=r":1: no line can be read: not JSON"):
+        read_jsonl("no json\n", PATH, Notes(PATH))
 
 
 def test_objects_come_back_under_their_own_names_with_the_decision() -> None:

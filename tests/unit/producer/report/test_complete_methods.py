@@ -5,8 +5,10 @@ import io
 from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, tallies
 from stage.reported import batch, figures
 from tamis_producer.report.figures import Figures
+from tamis_producer.report.markdown import write_markdown
 from tamis_producer.report.methods import methods, warnings
 from tamis_producer.report.page import write_page
+from tamis_producer.report.report_rows import ReportRow, ReportWay
 from tamis_schemas import Source
 
 
@@ -103,6 +105,24 @@ def test_the_page_says_how_far_the_figure_goes_and_lists_the_sources() -> None:
     assert '<th scope="row">Citation searching</th><td>other</td>' in page
     assert "<h3>Sources</h3>" not in written(figures())
     assert "full texts and human decisions come after it" in written(figures())
+
+
+def test_every_report_is_listed_with_its_reason_in_page_and_markdown() -> None:
+    rows = (
+        ReportRow(index=4, item_id="r4", title="Hips | knees", way=ReportWay.EXCLUDED, reason="Wrong <age>"),
+        ReportRow(
+            index=7, item_id="r7", title=None, way=ReportWay.INCLUDED, study="One cohort", reviewers=("Reviewer A",)
+        ),
+    )
+    given = complete_figures(reports=rows)
+    page, text = written(given), write_markdown(given)
+    assert "Wrong &lt;age&gt;" in page
+    assert "<td>One cohort</td><td>Reviewer A</td>" in page
+    assert "studies included in review" in page
+    assert r"| 5 | Hips \| knees | excluded | Wrong \<age\> |" in text
+    assert "| 8 | r7 | included | One cohort |" in text
+    assert 'id="reports"' not in written(figures())
+    assert "## Reports" not in write_markdown(figures())
 
 
 def written(given: Figures) -> str:
