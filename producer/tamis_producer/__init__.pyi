@@ -5,6 +5,10 @@ from .client.batch import Batch as Batch
 from .client.client import Client as Client
 from .client.review import Review as Review
 from .config.settings import ProducerSettings as ProducerSettings
+from .decisions.conflicts import Conflict as Conflict
+from .decisions.decision_words import NamedWords as NamedWords
+from .decisions.foreign_columns import TableColumns as TableColumns
+from .decisions.import_decisions import Imported as Imported
 from .intake import read_records as read_records
 from .intake import write_records as write_records
 from .ledger.batch_view import BatchView as BatchView

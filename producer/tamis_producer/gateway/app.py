@@ -90,7 +90,8 @@ def create_app(
     app.include_router(services.router)
     app.include_router(page.router)
 
-    largest_of = {"/v1/batches": None, "/v1/files": client.settings.max_file_bytes + 2 * LONGEST_TERMS}
+    of_files = client.settings.max_file_bytes + 2 * LONGEST_TERMS
+    largest_of = {"/v1/batches": None, "/v1/files": of_files, "/v1/batches/{batch_id}/decisions": of_files}
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
     app.add_middleware(EntityTags)
     app.add_middleware(Compressed)

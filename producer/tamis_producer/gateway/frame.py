@@ -1,6 +1,7 @@
 """Around every request: how large a body may be, how slowly it may come, and what every answer says of itself."""
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import problems
 
+_BATCH = re.compile(r"(?<=^/v1/batches)/[^/]+/")
 PATIENCE = 30.0  # s that may be waited for a body's parts, and as much more as they would take at the slowest
 SLOWEST = 10_000  # bytes a second
 
@@ -20,7 +22,7 @@ class Frame:
     """Refuses what is too large, or too slow; a batch is counted as it comes, and may be without a length."""
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
-        """`largest`: bytes of a body; `largest_of`: by the path of a POST, None where its route counts them."""
+        """`largest`: bytes of a body; `largest_of`: by the path of a POST, `{batch_id}` in it, or None."""
         self._app = app
         self._largest = largest
         self._largest_of = largest_of
@@ -44,7 +46,8 @@ class Frame:
             await self._app(scope, _paced(receive), framed)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        most = self._largest_of.get(scope["path"], self._largest) if scope["method"] == "POST" else self._largest
+        path = _BATCH.sub("/{batch_id}/", scope["path"])
+        most = self._largest_of.get(path, self._largest) if scope["method"] == "POST" else self._largest
         if most is None:
             return None
         headers = Headers(scope=scope)

@@ -1,20 +1,34 @@
-"""Routes of human decisions: they stand beside the model's, never over them."""
+"""Routes of human decisions: they stand beside the model's, never over them, and beside each other."""
 
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import UploadFile
 
+from tamis_schemas import HumanStage, InputError, InvalidParameters
 from tamis_schemas.answers.override import Override
 
+from ..client.client import Client
+from ..decisions.conflicts import Conflict
+from ..decisions.decision_words import NamedWords
+from ..decisions.foreign_columns import TableColumns
+from ..decisions.import_decisions import Everything, Imported
 from . import problems
 from .access import Of, Reader, Reviewer
-from .description import BatchId, Index
+from .description import BatchId, Index, component
+from .upload import MEDIA_TYPE, uploaded
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
 )
+Name = Annotated[str | None, Field(default=None, max_length=100)]
+Words = Annotated[list[str], Field(default_factory=list, max_length=100)]
 
 
 class Decision(BaseModel):
@@ -25,31 +39,129 @@ class Decision(BaseModel):
     value: Any = Field(description="As the batch's operation gives it: include or exclude, true or false, a number.")
     note: str | None = Field(default=None, max_length=2_000)
     reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
+    settles: bool = Field(default=False, description="It counts, whatever others say; it ends a conflict.")
+    stage: HumanStage = Field(default=HumanStage.OWN, description="What is decided about; own: what the batch asks.")
+    reason: str | None = Field(
+        default=None, max_length=2_000, description="Why a report is excluded, or not retrieved."
+    )
+
+
+class DecisionTerms(BaseModel):
+    """Whose decisions a file holds, and how it is to be read; what is left out is guessed and told."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reviewer": "Reviewer A"}]})
+
+    reviewer: str | None = Field(default=None, max_length=200, description="Whose, where the file names nobody.")
+    stage: HumanStage = HumanStage.OWN
+    settles: bool = False
+    id_column: Name
+    decision_column: Name
+    reviewer_column: Name
+    reason_column: Name
+    note_column: Name
+    retrieval_column: Name
+    include: Words
+    exclude: Words
+    uncertain: Words
+    everything: Everything | None = Field(default=None, description="The decision on every record of the file.")
+    dry_run: bool = Field(default=False, description="Say how the file is read, and record nothing.")
+
+
+class DecisionForm(BaseModel):
+    """A file of decisions, and how to read it."""
+
+    terms: DecisionTerms
+    file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, a project of ASReview.")]
+
+
+@router.get("/overrides", operation_id="list_overrides", summary="What people decided, each reviewer's latest decision")
+def overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
+    return client.overrides(batch_id)
 
 
 @router.get(
-    "/overrides", operation_id="list_overrides", summary="What people decided, the latest decision of each item"
+    "/conflicts",
+    operation_id="list_conflicts",
+    summary="Records on which people decided differently, and who said what",
 )
-def overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
-    return client.overrides(batch_id)
+def conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
+    return client.conflicts(batch_id)
+
+
+@router.post(
+    "/decisions",
+    operation_id="import_decisions",
+    status_code=HTTPStatus.CREATED,
+    summary="Record decisions made elsewhere: a form with their file, and with terms that say whose they are",
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DecisionForm)}}}},
+    responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+)
+async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: Reviewer) -> Imported:
+    """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
+    async with uploaded(request, DecisionTerms, largest=client.settings.max_file_bytes) as (terms, file):
+        return await run_in_threadpool(_imported, client, batch_id, terms, file)
 
 
 @router.post(
     "/items/{index}/override",
     operation_id="override_item",
     status_code=HTTPStatus.CREATED,
-    summary="Decide an item, beside the model's decision",
+    summary="Decide an item, beside the model's decision and other people's",
     responses=problems.OF_BODIES,
 )
 def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
-    return client.override(batch_id, index, decision.value, reviewer=decision.reviewer or key.label, note=decision.note)
+    return client.override(
+        batch_id,
+        index,
+        decision.value,
+        reviewer=decision.reviewer or key.label,
+        note=decision.note,
+        settles=decision.settles,
+        stage=decision.stage,
+        reason=decision.reason,
+    )
 
 
 @router.delete(
     "/items/{index}/override",
     operation_id="withdraw_override",
     status_code=HTTPStatus.NO_CONTENT,
-    summary="Withdraw what people decided of an item",
+    summary="Withdraw what you decided of an item",
 )
-def withdraw(batch_id: BatchId, index: Index, client: Of, key: Reviewer) -> None:
-    client.withdraw_override(batch_id, index, reviewer=key.label)
+def withdraw(
+    batch_id: BatchId,
+    index: Index,
+    client: Of,
+    key: Reviewer,
+    reviewer: Annotated[str | None, Query(max_length=100, description="Whose; without it, the key's label.")] = None,
+    stage: HumanStage = HumanStage.OWN,
+) -> None:
+    client.withdraw_override(batch_id, index, reviewer=reviewer or key.label, stage=stage)
+
+
+def _imported(client: Client, batch_id: str, terms: DecisionTerms, file: UploadFile) -> Imported:
+    name = file.filename or "the file"
+    with TemporaryDirectory(prefix="tamis-decisions-") as folder:
+        path = Path(folder) / "decisions"
+        with path.open("wb") as copy:
+            copyfileobj(file.file, copy)
+        try:
+            return client.batch(batch_id).import_decisions(
+                path,
+                reviewer=terms.reviewer,
+                stage=terms.stage,
+                settles=terms.settles,
+                columns=TableColumns(
+                    terms.id_column,
+                    terms.decision_column,
+                    terms.reviewer_column,
+                    terms.reason_column,
+                    terms.note_column,
+                    terms.retrieval_column,
+                ),
+                words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
+                everything=terms.everything,
+                dry_run=terms.dry_run,
+            )
+        except InputError as error:
+            raise InvalidParameters(str(error).replace(str(path), name)) from error

@@ -6,14 +6,15 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from fastapi import HTTPException, Request
+from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
 from tamis_schemas import InvalidParameters
 
-from .submission_body import Terms, decoded, validated
+from .submission_body import decoded, validated
 
 MEDIA_TYPE = "multipart/form-data"
-Asked = TypeVar("Asked", bound=Terms)
+Asked = TypeVar("Asked", bound=BaseModel)
 LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
 MOST_FILES = 100  # of one form; a review searches a dozen sources
 

@@ -67,13 +67,30 @@ def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written
     expect(page.locator("#detail-4").get_by_role("button", name="Exclude")).to_be_focused()
 
 
-def test_a_record_that_is_not_decided_yet_cannot_be_decided_and_the_page_says_so(
-    client: Client, key: str, opened: Open
-) -> None:
+def test_a_record_may_be_decided_before_the_software_has(client: Client, key: str, opened: Open) -> None:
     page = opened().batch(key, write(client, [Ledgered(record(0), ItemStatus.PENDING)], state="running"))
     page.locator("#record-1 .toggle").focus()
     page.keyboard.press("i")
-    expect(page.get_by_role("alert")).to_contain_text("the software has not finished with it")
+    expect(page.locator("#record-1 .badge")).to_have_text("include")
+
+
+def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client, key: str, opened: Open) -> None:
+    batch_id = write(client, few())
+    client.override(batch_id, 3, "exclude", reviewer="Somebody else", note="in rats")
+    page = opened().batch(key, batch_id)
+    page.locator("#record-4 .toggle").focus()
+    page.keyboard.press("i")
+    expect(page.locator("#record-4 .badge")).to_have_text("conflict")
+    expect(page.locator("#record-4 .human")).to_contain_text("Somebody else: exclude")
+    expect(page.locator("#said")).to_contain_text("nobody’s decision counts until somebody settles it")
+    page.get_by_role("button", name="Record 4: details").click()
+    detail = page.locator("#detail-4")
+    expect(detail).to_contain_text("Somebody else: exclude")
+    expect(detail).to_contain_text("in rats")
+    detail.get_by_label("It settles the record").check()
+    detail.get_by_role("button", name="Include").click()
+    expect(page.locator("#record-4 .badge")).to_have_text("include")
+    assert client.conflicts(batch_id) == []
 
 
 def test_the_keyboard_alone_signs_in_and_reaches_a_decision(client: Client, key: str, opened: Open) -> None:

@@ -20,20 +20,23 @@ export const decider = (id, operation, table) => {
   const decide = async (index, what) => {
     const row = table().row(index);
     if (!row || busy.has(index)) return;
-    if (what === "withdraw" && !row.human) {
+    if (what === "withdraw" && !row.human && !row.voices) {
       say(`Record ${index + 1}: nobody decided, there is nothing to withdraw.`);
       return;
     }
     busy.add(index);
     const path = `${records}/items/${index}/override`;
     const note = at(`note-${index}`)?.value.trim() || null;
+    const settles = at(`settles-${index}`)?.checked || false;
     try {
       if (what === "withdraw") await ask(path, { method: "DELETE" });
-      else await ask(path, { method: "POST", json: { value: values[what], note } });
+      else await ask(path, { method: "POST", json: { value: values[what], note, settles } });
       const fresh = await (await ask(`${records}/records?index=${index}`)).json();
       table().change(fresh.rows[0]);
-      const told = fresh.facts.names[fresh.rows[0].outcome];
-      say(what === "withdraw" ? `Record ${index + 1}: withdrawn; it is “${told}” again.` : `Record ${index + 1}: “${told}” by you. W takes it back.`);
+      const now = fresh.rows[0];
+      const told = fresh.facts.names[now.outcome];
+      if (now.outcome === "conflict") say(`Record ${index + 1}: people decided differently, so nobody’s decision counts until somebody settles it.`);
+      else say(what === "withdraw" ? `Record ${index + 1}: withdrawn; it is “${told}” again.` : `Record ${index + 1}: “${told}” by you. W takes it back.`);
       changed();
     } catch (error) {
       complain(error);
@@ -55,11 +58,18 @@ export const decider = (id, operation, table) => {
       button.type = "button";
       button.dataset.part = what;
       button.setAttribute("aria-keyshortcuts", letter.toUpperCase());
-      button.disabled = (what === "withdraw" && !row.human) || row.outcome === "open";
+      button.disabled = what === "withdraw" && !row.human && !row.voices;
       button.addEventListener("click", () => decide(row.i, what));
       return button;
     });
-    return make("div", "deciding", make("h3", "", "Your decision"), make("p", "field", label, note), make("div", "actions", ...buttons));
+    const parts = [make("h3", "", "Your decision"), make("p", "field", label, note)];
+    if (row.voices) {
+      const settles = make("input", "");
+      Object.assign(settles, { type: "checkbox", id: `settles-${row.i}` });
+      settles.dataset.part = "settles";
+      parts.push(make("p", "", make("label", "", settles, " It settles the record: it counts, whatever others say")));
+    }
+    return make("div", "deciding", ...parts, make("div", "actions", ...buttons));
   };
 
   // Keys count only where the focus is in a row, and nobody is writing.

@@ -25,7 +25,7 @@ export const explainer = (id) => {
 
   // Stories that are open, by record: a table that is drawn anew shows them again, as long as nothing was decided since.
   const open = new Map();
-  const standing = (row) => JSON.stringify([row.outcome, row.human]);
+  const standing = (row) => JSON.stringify([row.outcome, row.human, row.voices]);
 
   // What stands at the end of an open record's reasons.
   return (row) => {

@@ -26,6 +26,7 @@ const decisionTable = (facts, rows, decide = null) => {
   };
   const quotes = quotesMadeWith(make);
   const byHand = (row) => row.human && !row.human.confirms; // what the software gives as reason and confidence is not theirs
+  const inConflict = (row) => row.outcome === "conflict"; // people decided differently: nobody's decision counts
   const reasonOf = (row) => byHand(row) ? row.human.note || row.human.value || "" : row.reason || row.value || (row.values ? row.values.map(([n, v]) => `${n}: ${v ?? "–"}`).join("; ") : "");
 
   // Search: every word, or "phrase", somewhere in the record or in what was said of it; accents and case do not count.
@@ -33,6 +34,7 @@ const decisionTable = (facts, rows, decide = null) => {
   const words = (row) => [
     row.id, row.title, row.by, row.doi, row.pmid, reasonOf(row), row.why, row.error, row.matched,
     row.systemReason, row.because, row.value, row.human?.by, row.human?.note, row.human?.value,
+    ...(row.voices || []).flatMap((voice) => [voice.by, voice.note]),
     ...(row.fields || []).map((field) => field.text),
     ...(row.verdicts || []).map((verdict) => verdict[2]),
     ...(row.later || []).flatMap((said) => [reasonOf(said), said.why, said.error]),
@@ -46,14 +48,14 @@ const decisionTable = (facts, rows, decide = null) => {
     (!view.outcome || row.outcome === view.outcome) &&
     (!view.reason || row.reason === view.reason) &&
     (!view.flagged || row.flagged || row.weak || row.cut) &&
-    (!view.human || row.human) &&
+    (!view.human || row.human || row.voices) &&
     view.terms.every((term) => haystack(n).includes(term));
 
   const keys = {
     i: (row) => row.i,
     title: (row) => row.title || row.id,
     outcome: (row) => order.indexOf(row.outcome),
-    sure: (row) => (byHand(row) ? null : row.sure ?? null),
+    sure: (row) => (byHand(row) || inConflict(row) ? null : row.sure ?? null),
     reason: (row) => reasonOf(row) || null,
   };
   const sorted = (list) => {
@@ -121,7 +123,8 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.weak) decision.append(make("span", "flag", "evidence too weak"));
     if (row.cut) decision.append(make("span", "flag", "not sent whole"));
     if (row.human) decision.append(make("span", "human", byHuman(row)));
-    const sure = make("td", "sure", row.sure === undefined || byHand(row) ? "" : row.sure.toFixed(2));
+    if (inConflict(row)) decision.append(make("span", "human", row.voices.map((voice) => `${voice.by}: ${voice.value}`).join("; ")));
+    const sure = make("td", "sure", row.sure === undefined || byHand(row) || inConflict(row) ? "" : row.sure.toFixed(2));
     const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || (byHand(row) ? "" : row.why) || "";
     if (text) record.append(make("span", "narrow", text));
     const why = make("td", "why", make("span", "reason", text));
@@ -153,6 +156,11 @@ const decisionTable = (facts, rows, decide = null) => {
       const sure = row.sure === undefined ? "" : ` confidence ${row.sure.toFixed(2)}`;
       if (byHand(row)) part("Decision of the software", make("p", "", badge({ outcome: row.system }), sure));
       if (row.systemReason && row.systemReason !== row.reason && row.system !== "failed") saying("Its reason", row.systemReason);
+    }
+    if (row.voices) {
+      const each = row.voices.map((voice) => make("p", "", `${voice.by}: ${voice.value}${voice.settles ? ", settles it" : ""}, ${voice.at}${voice.note ? `: ${voice.note}` : ""}`));
+      part(inConflict(row) ? "In conflict: people decided differently, and nobody’s decision counts" : "What each person decided", ...each);
+      if (inConflict(row)) part("Decision of the software", make("p", "", badge({ outcome: row.system })));
     }
     if (row.outcome === "excluded") saying("Exclusion reason", row.reason);
     if (row.outcome === "ineligible") saying("Rule of the initial filter", row.reason);

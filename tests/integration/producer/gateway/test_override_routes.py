@@ -1,5 +1,6 @@
 """Human decisions over HTTP: they stand beside the model's, with who made them."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import httpx2 as httpx
@@ -47,6 +48,48 @@ def test_a_decision_is_made_listed_and_withdrawn_and_the_models_stays(batch: Bat
 def test_who_decides_may_be_named_and_is_the_keys_holder_otherwise(batch: Batch, http: httpx.Client) -> None:
     named = http.post(f"/v1/batches/{batch.id}/items/0/override", json={"value": True, "reviewer": "Reviewer B"})
     assert named.json()["reviewer"] == "Reviewer B"
+
+
+def test_a_second_persons_contradiction_is_a_conflict_until_somebody_settles_it(
+    batch: Batch, http: httpx.Client
+) -> None:
+    path = f"/v1/batches/{batch.id}/items/0/override"
+    for reviewer, value in (("Reviewer A", True), ("Reviewer B", False)):
+        assert http.post(path, json={"value": value, "reviewer": reviewer}).status_code == 201
+    (conflict,) = http.get(f"/v1/batches/{batch.id}/conflicts").json()
+    said = [(one["reviewer"], one["value"]) for one in conflict["decisions"]]
+    assert (conflict["index"], said) == (0, [("Reviewer A", True), ("Reviewer B", False)])
+    assert len(http.get(f"/v1/batches/{batch.id}/overrides").json()) == 2
+    (row,) = batch.results([0])
+    assert (row.conflict, row.final_value) == (True, None)
+    third = {"value": False, "reviewer": "Reviewer C", "settles": True, "reason": "in rats"}
+    assert http.post(path, json=third).json()["settles"] is True
+    assert http.get(f"/v1/batches/{batch.id}/conflicts").json() == []
+    not_theirs = http.delete(path, params={"reviewer": "Reviewer D"})
+    assert (not_theirs.status_code, "Reviewer B" in not_theirs.json()["detail"]) == (422, True)
+    assert http.delete(path, params={"reviewer": "Reviewer B"}).status_code == 204
+    http.delete(path, params={"reviewer": "Reviewer C"})
+    (row,) = batch.results([0])
+    assert row.override is not None
+    assert row.override.reviewer == "Reviewer A"
+
+
+def test_a_file_of_decisions_is_uploaded_with_whose_they_are(batch: Batch, http: httpx.Client) -> None:
+    ids = batch.item_ids()
+    table = f"id,vote,comment\n{ids[0]},1,seen\n{ids[1]},2,\nnobody,1,\n"
+
+    def upload(terms: dict[str, object]) -> httpx.Response:
+        files = {"file": ("votes.csv", table.encode(), "text/csv")}
+        path = f"/v1/batches/{batch.id}/decisions"
+        return http.post(path, data={"terms": json.dumps(terms)}, files=files)
+
+    answer = upload({})
+    assert (answer.status_code, "votes.csv: who decided?" in answer.json()["detail"]) == (422, True)
+    answer = upload({"reviewer": "Reviewer A"})
+    assert answer.status_code == 201, answer.text
+    told = answer.json()
+    assert (told["new"], told["found_by"], [one["place"] for one in told["unmatched"]]) == (2, {"id": 2}, ["line 4"])
+    assert [(one.index, one.value, one.note) for one in batch.overrides()] == [(0, True, "seen"), (1, False, None)]
 
 
 @pytest.mark.parametrize(
