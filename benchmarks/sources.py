@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tamis_producer.intake import write_records
+from tamis_producer.intake.filling import FILLED
 from tamis_producer.intake.stated_source import StatedSource
 from tamis_producer.screening.identification import identify
 
@@ -140,7 +141,7 @@ def measure(paths: Iterable[Path]) -> Measured:
         records=len(identified.records),
         duplicates=identified.duplicates,
         doubts=len(identified.doubts),
-        filled=sum("_filled" in record for record in identified.asked),
+        filled=sum(FILLED in record for record in identified.asked),
         joined=sum(file.joined for file in identified.files),
         wall=wall,
         cpu=cpu,

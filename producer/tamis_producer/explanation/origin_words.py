@@ -6,8 +6,9 @@ from typing import Any
 from tamis_schemas import Source
 from tamis_schemas.records.item import shown_text
 
-from ..intake.filling import CONTRADICTED, FILLED
+from ..intake.filling import CONTRADICTED, FILLED, said_of_fields
 from ..intake.record import LINE
+from ..intake.sourced_records import FILE
 from .document import Explanation
 
 
@@ -15,30 +16,25 @@ def origin_lines(explanation: Explanation) -> Iterator[str]:
     """The lines; none where the ledger names neither a source nor a copy."""
     item = explanation.record.item
     if explanation.source is not None:
-        line = "" if LINE not in item else f", line {item[LINE]}"
-        yield f"{_of(explanation.source)}{line}"
+        file = f", {item[FILE]}" if FILE in item else ""
+        line = f", line {item[LINE]}" if LINE in item else ""
+        yield f"{_of(explanation.source)}{file}{line}"
         if explanation.source.query is not None:
             yield f"query: {explanation.source.query}"
     for copy in explanation.copies:
         source = "" if copy.source is None else f" of {copy.source}"
         yield f"its copy {copy.index}, id {copy.item_id}{source}, was kept out: {copy.reason}"
-    for name, origin in _listed(item, FILLED):
+    for name, origin in said_of_fields(item, FILLED).items():
         yield f"{name} was filled from {_place(origin)}"
-    for name, others in _listed(item, CONTRADICTED):
+    for name, others in said_of_fields(item, CONTRADICTED).items():
         for other in others:
             yield f"{name} is contradicted: {shown_text(other.get('value'))} says {_place(other)}"
 
 
 def _of(source: Source) -> str:
-    files = ", ".join(file.file for file in source.files)
-    named = files if source.name == files else f"{source.name} ({source.kind}), {files}"
-    return named if source.searched is None else f"{named}, searched {source.searched}"
-
-
-def _listed(item: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
-    """What a hidden field of this module's says of each field; a record may have brought something else under it."""
-    value = item.get(name)
-    yield from value.items() if isinstance(value, dict) else ()
+    only = f", {source.file}" if len(source.files) == 1 and source.file != source.name else ""
+    searched = "" if source.searched is None else f", searched {source.searched}"
+    return f"{source.name} ({source.kind}){searched}{only}"
 
 
 def _place(origin: Mapping[str, Any]) -> str:

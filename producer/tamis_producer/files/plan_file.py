@@ -3,6 +3,7 @@
 Names of files in it are read from the folder in which the plan stands.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def read_plan(path: Path | str) -> PlannedReview:
     if not isinstance(keep, bool):
         raise file.wrong("takes true or false", ("keep_duplicates",))
     sources = _sources(file)
-    title = values.get("title") or sources[0].name or sources[0].files[0].name
+    title = values.get("title") or _called(sources)
     if not isinstance(title, str):
         raise file.wrong("takes a text: put it in quotes", ("title",))
     return PlannedReview(plan, title, sources, criteria, initial_filter, keep)
@@ -199,6 +200,11 @@ def _sources(file: YamlFile) -> tuple[StatedSource, ...]:
             )
         sources.append(source)
     return tuple(sources)
+
+
+def _called(sources: Sequence[StatedSource]) -> str:
+    first, more = sources[0].name or sources[0].files[0].name, len(sources) - 1
+    return first if not more else f"{first} and {more} more source{'' if more == 1 else 's'}"
 
 
 def _source(file: YamlFile, value: object, location: Location) -> StatedSource:

@@ -1,7 +1,7 @@
 """Filling: a record's missing fields taken from other forms or copies of it, and where each was taken from.
 
 A field that the record has is never overwritten. Where another one says something else there, both are kept: the
-record's own in its place, the other's under `_contradicted`, for a human to see.
+record's own in its place, the other's under `_tamis_contradicted`, for a human to see.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,8 +10,8 @@ from typing import Any
 from .record import CANONICAL
 from .traits import doi_in, pmid_in, trial_in, year_in
 
-FILLED = "_filled"  # field -> where it was taken from
-CONTRADICTED = "_contradicted"  # field -> what others say, each with where it stands
+FILLED = "_tamis_filled"  # field -> where it was taken from
+CONTRADICTED = "_tamis_contradicted"  # field -> what others say, each with where it stands
 
 Origin = Mapping[
     str, Any
@@ -30,9 +30,9 @@ _FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
 def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], Origin]]) -> dict[str, Any]:
     """The record with each canonical field that it lacks from the first of the others that has it.
 
-    `_filled` says of each such field where it was taken from, `_contradicted` of year, DOI, PubMed id and trial id what
-    others say instead. A record that gains nothing and is not contradicted is as it was. Its fields stand in the
-    canonical order, what has no canonical name behind them.
+    `_tamis_filled` says of each such field where it was taken from, `_tamis_contradicted` of year, DOI, PubMed id and
+    trial id what others say instead. A record that gains nothing and is not contradicted is as it was. Its fields
+    stand in the canonical order, what has no canonical name behind them.
     """
     own, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
     for other, origin in others:
@@ -46,6 +46,12 @@ def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], 
     return _remembered(own, gained, against) if gained or against else own
 
 
+def said_of_fields(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What is kept under FILLED or CONTRADICTED: field -> what is said of it; empty where nothing was kept."""
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
 def _remembered(
     own: dict[str, Any], gained: Mapping[str, Origin], against: Mapping[str, list[Mapping[str, Any]]]
 ) -> dict[str, Any]:
@@ -53,9 +59,9 @@ def _remembered(
     ordered = {name: own[name] for name in CANONICAL if name in own}
     ordered |= {name: value for name, value in own.items() if name not in ordered}
     if gained:
-        ordered[FILLED] = {**own.get(FILLED, {}), **gained}
+        ordered[FILLED] = {**said_of_fields(own, FILLED), **gained}
     if against:
-        before = own.get(CONTRADICTED, {})
+        before = said_of_fields(own, CONTRADICTED)
         ordered[CONTRADICTED] = {**before, **{name: before.get(name, []) + said for name, said in against.items()}}
     return ordered
 

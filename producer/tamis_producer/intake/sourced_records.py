@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ REGISTERS = frozenset((
 # The database that writes a format; MEDLINE's is ERIC's too, which says so in each record.
 OF_FORMAT = {Format.NBIB: "PubMed", Format.PUBMED_TEXT: "PubMed", Format.WOS_TAGGED: "Web of Science"}
 ERIC = "ERIC"
+
+FILE = "_tamis_file"  # of a record whose source has several files: the name of the one that its line is in
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,7 @@ class _Group:
         if records and (stated_together or in_two_forms(records, file.intake.records)):
             completed = complete(records, file.intake.records, file.name)
             self.sourced = [
-                SourcedRecord(record, one.path, one.index)
-                for record, one in zip(completed.records, self.sourced, strict=False)
+                replace(one, record=record) for record, one in zip(completed.records, self.sourced, strict=False)
             ]
             added = completed.added
             if completed.joined:
@@ -165,7 +166,11 @@ class _Group:
             records=len(self.sourced),
             more_files=tuple(more),
         )
-        return SourceRead(source, tuple(self.files), tuple(self.sourced))
+        sourced = self.sourced
+        if more:
+            name_of = {file.path: file.name for file in self.files}
+            sourced = [replace(one, record=one.record | {FILE: name_of[one.path]}) for one in sourced]
+        return SourceRead(source, tuple(self.files), tuple(sourced))
 
     def _stated(self, what: str) -> Any:
         return next((value for one in self.statements if (value := getattr(one, what)) is not None), None)

@@ -16,7 +16,7 @@ from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import Doubt, Duplicate, Duplicates, find_duplicates, rank
 from ..intake.duplicates import exclusion_of as exclusion_of_copy
 from ..intake.filling import filled
-from ..intake.sourced_records import FileRead, SourcedRecord, SourceRead, read_sources
+from ..intake.sourced_records import FILE, FileRead, SourcedRecord, SourceRead, read_sources
 from ..intake.stated_source import StatedSource
 from .initial_filter import InitialFilter
 
@@ -104,9 +104,8 @@ def identify(
 
 def _place(source: SourceRead, one: SourcedRecord) -> str:
     """Return where a record stands, besides its line: of several files of a source also in which."""
-    if len(source.files) == 1:
-        return source.source.name
-    return f"{source.source.name}, {next(file.name for file in source.files if file.path == one.path)}"
+    file = one.record.get(FILE)
+    return source.source.name if file is None else f"{source.source.name}, {file}"
 
 
 def _check_contents(files: Sequence[FileRead]) -> None:

@@ -82,12 +82,12 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
     ]
     lines = as_text(story).partition("# Source\n")[2].partition("#")[0].splitlines()
     assert lines == [
-        "PubMed (database), medline.csv, pubmed.nbib, line 5",
+        "PubMed (database), medline.csv, line 5",
         "its copy 7, id L2 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
         "DOI, 10.1000/stairs.",
         "its copy 9, id L4 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
         "DOI, 10.1000/stairs.",
-        "abstract was filled from pubmed.nbib, line 19",
+        "abstract was filled from pubmed.nbib, line 16",
         "year is contradicted: 2017 says its copy 7 of Embase",
         "",
     ]

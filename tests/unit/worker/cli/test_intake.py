@@ -27,8 +27,8 @@ def file(tmp_path: Path) -> Path:
 
 def test_what_was_skipped_and_what_was_lost_is_said_and_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     identified = identify(file)
-    assert (identified.source.skipped, identified.source.lost, len(identified.records)) == (3, 1, 2)
-    say_what_was_read(identified, file)
+    assert (identified.sources[0].skipped, identified.sources[0].lost, len(identified.records)) == (3, 1, 2)
+    say_what_was_read(identified)
     assert capsys.readouterr().err.splitlines() == [
         "my [records].ris: skipped between records: 2 × record number, 1 × line of text outside of any record",
         "my [records].ris: 1 record could not be read and is left out (--strict makes this an error)",
@@ -44,7 +44,7 @@ def test_eight_lost_records_are_named_and_the_others_counted(
     path = tmp_path / "broken.ris"
     path.write_text("".join(BROKEN.format(at) for at in range(1_010)) + RECORD.format("last"))
     identified = identify(path)
-    say_what_was_read(identified, path)
+    say_what_was_read(identified)
     first, *named, more = capsys.readouterr().err.splitlines()
     assert first.startswith("broken.ris: 1,010 records could not be read and are left out")
     assert [line.partition(":")[0] for line in named] == [f"  line {line}" for line in range(1, 17, 2)]
