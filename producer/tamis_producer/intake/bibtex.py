@@ -16,6 +16,7 @@ from typing import Any
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
+from .between import note_between
 from .bibtex_values import Macros, Style, Value, value_of
 from .bibtex_writing import DECISION_NAMES, KEY, TYPE, different
 from .latex import decode
@@ -54,6 +55,7 @@ NO_ENTRIES = frozenset(("string", "preamble", "comment"))
 
 _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]", re.MULTILINE)
 _ENTRY_OUTSIDE = re.compile(r"^[ \t]*(?:@[ \t]*[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE)
+_COMMENT = re.compile(r"\s*%(?!0 )")  # `%0 ` is EndNote's
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
 # What it complains of is noted here, or raised.
@@ -87,10 +89,11 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
     taken: set[str] = set()
     begun = 0  # entries, those that are lost among them
     broken = False  # the entry above is lost
+    ended = 0  # line in which the entry above ends
     for block in _blocks(text, path):
         own = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
         if isinstance(own, Entry):
-            begun += 1
+            begun, ended = begun + 1, _line(block) + str(own.raw).count("\n")
             fields = _fields(own, macros)
             broken = not isinstance(fields, list)
             if isinstance(fields, list):
@@ -105,7 +108,8 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
             begun, broken = begun + _note_broken(block, notes), True
         else:
             if isinstance(block, ImplicitComment):
-                begun += _note_outside(block, notes, records, broken=broken)
+                follows = not broken and _line(block) - ended <= 1
+                begun += _note_outside(block, notes, records if follows else [], broken=broken)
             above.append(str(block.raw))
     if not records:
         raise notes.nothing_read("no entry: none of its lines begins with `@article{` or the like")
@@ -141,8 +145,8 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
     """Note the entries that what looks like a comment holds, or a part of; the number of those not counted before.
 
-    Where a field stands outside, the entry above ended too early: it is taken from `records`, as a part of it is
-    missing. Of an entry that is `broken` nothing was read.
+    Where a field stands outside and right behind an entry, this ended too early: it is taken from `records`, as a part
+    of it is missing. Of an entry that is `broken` nothing was read.
     """
     raw = str(comment.raw)
 
@@ -160,6 +164,10 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
         )
     for begun in entries:
         notes.lost("an entry without `@` or braces, or with one too many before it", line_at(begun.end()))
+    if not entries and not field and not broken:
+        for at, line in enumerate(raw.split("\n")):
+            if line.strip() and not _COMMENT.match(line):
+                note_between(line, _line(comment) + at, notes, Format.BIBTEX)
     return len(entries) + (field is not None and cut is None)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
+from .between import note_between
 from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .endnote_paths import Leaf, leaves_of, without_controls
 from .endnote_writing import LINE_BREAK
@@ -127,12 +128,14 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[_Found]
 
 
 def _note_left_over(between: str, notes: Notes, line: int) -> int:
-    """Note the record that has no beginning, where one stands between two others; how many there are."""
-    if (match := _LEFT_OVER.search(between)) is None:
-        return 0
-    at = line + between.count("\n", 0, match.start())
-    notes.lost("a record without its beginning: no `<record>` stands before this", at)
-    return 1
+    """Note what stands between two records, where one of them has no beginning; how many do."""
+    for number, text in enumerate(between.split("\n"), line):
+        if _LEFT_OVER.search(text):
+            notes.lost("a record without its beginning: no `<record>` stands before this", number)
+            return 1
+        if text.strip() and not text.lstrip().startswith("<"):
+            note_between(text, number, notes, Format.ENDNOTE_XML)
+    return 0
 
 
 def _parsed(text: str) -> etree._Element:

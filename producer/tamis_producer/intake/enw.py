@@ -5,15 +5,16 @@ between empty lines and has a title is a record as well.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .between import OTHER, kind_between
+from .between import note_between
 from .decode import LINE_END
 from .notes import Notes
 from .only_read import Scheme, TaggedText, record_of
+from .recognise import Format
 
 BEGIN, TITLES, ACCESSION, DATABASES = "0", ("T", "B"), "M", ("W", "~")
 PMID = "M of PubMed"  # the accession number, where the database says that it is a PubMed id
@@ -87,24 +88,34 @@ def _is_pmid(one: TaggedText) -> bool:
 
 def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
     block: _Block | None = None
-    ended = False  # an empty line came: a tag that no record has twice begins another one
+    ended = False  # an empty line came
+    behind: dict[int, str] = {}  # lines of text behind it: a paragraph of the value, if the record goes on after them
     for number, content in enumerate(LINE_END.split(text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
         match = _TAGGED.fullmatch(line)
         if match is None:
             if not line.strip():
                 ended = True
-            elif block is not None and (not ended or kind_between(line) == OTHER):  # a paragraph of an abstract
-                block.fields[-1].lines.append(line)
-                ended = False
+            elif ended or block is None:
+                behind[number] = line
             else:
-                notes.skipped(kind_between(line), number)
+                block.fields[-1].lines.append(line)
             continue
-        if block is None or ended or (match[1] == BEGIN and block.has(BEGIN)):
+        is_again = block is not None and block.has(match[1])  # a field that the record has: this is another record
+        if block is not None and not (ended and not behind) and not (is_again and (behind or match[1] == BEGIN)):
+            block.fields[-1].lines.extend(behind.values())
+        else:
+            _skip(behind, notes)
             if block is not None:
                 yield block
             block = _Block(number)
-        ended = False
+        ended, behind = False, {}
         block.fields.append(TaggedText(match[1], [match[2] or ""]))
+    _skip(behind, notes)
     if block is not None:
         yield block
+
+
+def _skip(lines: Mapping[int, str], notes: Notes) -> None:
+    for number, line in lines.items():
+        note_between(line, number, notes, Format.ENDNOTE_TAGGED)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from .between import kind_between
+from .between import note_between
 from .decision import is_withdrawn
 from .decode import LINE_END
 from .fields import fields_of
@@ -99,10 +99,10 @@ def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
             begun += 1
         elif not line.strip() and not line.startswith(INDENT):
             ended, headless = separates, headless and not separates
-        elif block is not None and (not ended or line.startswith(INDENT)):
+        elif block is not None and not ended:
             block.fields[-1][1].append(line)
-        elif line.strip() and not headless:
-            notes.skipped(kind_between(line), number)
+        elif line.strip() and note_between(line, number, notes, Format.NBIB, of_lost=headless):
+            headless = True
     if block is not None:
         yield block
 

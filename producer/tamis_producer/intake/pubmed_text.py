@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .between import kind_between
+from .between import note_between
 from .decode import LINE_END
 from .notes import Notes
+from .recognise import Format
 from .record import assemble
 
 # How a paragraph begins -> the name under which it is kept.
@@ -34,7 +35,7 @@ KEPT: Mapping[str, re.Pattern[str]] = {
         r"|Publisher-provided[^:\n]*): ?)"
     ),
 }
-OTHER_ABSTRACT, AFFILIATIONS, STATEMENT = "pubmed_other_abstract", "pubmed_affiliations", "pubmed_conflict_of_interest"
+OTHER_ABSTRACT, AFFILIATIONS = "pubmed_other_abstract", "pubmed_affiliations"
 # Who owns the rights: as the paragraph begins, or anywhere in it.
 COPYRIGHT = re.compile(r"©|(?:crown )?copyright *(?:©|\(c\)|:|\d{4})|\(c\) ?\d{4}|published by ", re.IGNORECASE)
 RIGHTS = re.compile(r"©|copyright|\(c\) ?\d{4}|published by |rights reserved|licen[cs]e", re.IGNORECASE)
@@ -43,6 +44,7 @@ LONGEST_OWNER = 60  # characters; a paragraph behind the abstract as short as th
 
 LANGUAGE = re.compile(r"\[Article in ([^;\]]+)")
 
+_STATEMENT = KEPT["pubmed_conflict_of_interest"]
 _BEGIN = re.compile(r"(\d+)\. (?=\S)")
 _IDS = re.compile(r"(DOI|PMCID|PMID): ?(\S+)")
 _NOTICE = re.compile(r"[A-Z][A-Z ,:-]+")  # RETRACTED ARTICLE
@@ -85,9 +87,10 @@ def read_pubmed_text(text: str, path: Path, notes: Notes | None = None) -> list[
         elif block.numbered:
             notes.lost("a record without its end: no `PMID: ` before the next one; is the file cut off?", block.line)
         else:
+            lost = False
             for at, line in enumerate(block.lines):
                 if line:
-                    notes.skipped(kind_between(line), block.line + at)
+                    lost |= note_between(line, block.line + at, notes, Format.PUBMED_TEXT, of_lost=lost)
     if not records:
         raise notes.nothing_read("no record: none begins with a number and ends with `PMID: `")
     return records
@@ -105,8 +108,10 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         begun = _BEGIN.match(line)
         is_between = block is None or block.is_whole or not block.numbered
-        if (begun and (empty > 1 or (empty and is_between))) or (
-            empty > 1 and is_between and not KEPT[STATEMENT].match(line)
+        # Behind its PMID a record has nothing but its authors' statement.
+        is_other = is_between and not (block and block.numbered and empty == 1 and _STATEMENT.match(line))
+        if empty and (
+            (begun and (empty > 1 or is_between)) or (is_other and (empty > 1 or (block and block.numbered)))
         ):
             if block is not None:
                 yield block

@@ -62,19 +62,25 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
         ),
     ),
 )
+_AT_LINE_START = r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*"
 # How a record begins. Text may stand before the first one (comments, numbering, a line of the program's own), and the
 # beginning of another format may stand within a record: the first beginning decides.
 BEGINNINGS = re.compile(
-    r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*(?:"
+    _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
     r"|(?P<RIS>TY {1,2}-(?:\s|$))"
     r"|(?P<BIBTEX>@[A-Za-z]+\s*[{(])"
     r"|(?P<WOS>PT [A-Z](?:\r\n|\r|\n)[A-Z][A-Z0-9] )"
     r"|(?P<ENW>%0 [A-Z])"
-    # A file that lost its first lines still has tags: better the readers of these say so than that of CSV.
-    r"|(?P<HEADLESS_NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
-    r"|(?P<HEADLESS_RIS>[A-Z][A-Z0-9]  - )"
-    r"|(?P<HEADLESS_PUBMED>(?:DOI: 10\.\S+|PMCID: PMC\d+)\s+PMC?ID: ))"
+    ")"
+)
+# A file that lost its first lines still has tags: better the readers of these say so than that of CSV.
+HEADLESS = re.compile(
+    _AT_LINE_START + "(?:"
+    r"(?P<NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
+    r"|(?P<RIS>[A-Z][A-Z0-9]  - )"
+    r"|(?P<PUBMED>(?:DOI: 10\.\S+|PMCID: PMC\d+)\s+PMC?ID: )"
+    ")"
 )
 FORMAT_OF_BEGINNING = {
     "NBIB": Format.NBIB,
@@ -82,9 +88,7 @@ FORMAT_OF_BEGINNING = {
     "BIBTEX": Format.BIBTEX,
     "WOS": Format.WOS_TAGGED,
     "ENW": Format.ENDNOTE_TAGGED,
-    "HEADLESS_NBIB": Format.NBIB,
-    "HEADLESS_RIS": Format.RIS,
-    "HEADLESS_PUBMED": Format.PUBMED_TEXT,
+    "PUBMED": Format.PUBMED_TEXT,
 }
 
 
@@ -94,7 +98,7 @@ def recognise(text: str) -> Format:
     for form, sign in SIGNS:
         if sign.match(beginning):
             return form
-    first = BEGINNINGS.search(beginning)
+    first = BEGINNINGS.search(beginning) or HEADLESS.search(beginning)
     return FORMAT_OF_BEGINNING[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from .between import kind_between
+from .between import note_between
 from .decision import is_withdrawn
 from .decode import LINE_END
 from .details import IN_RIS, other_fields
@@ -93,7 +93,8 @@ def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
     for number, content in enumerate(LINE_END.split(text), 1):
         line = content.removeprefix("\ufeff")  # where two exports were put one after the other
         match = _TAGGED.fullmatch(line)
-        tag = match[1] if match and (match[2] == gap or (block is None and match[1] == "TY")) else None
+        is_tag = match and (len(match[2]) >= len(gap) or (block is None and match[1] == "TY"))
+        tag = match[1] if match and is_tag else None
         if tag == "TY" and match:
             if block is not None:
                 notes.lost(f"a record without its end: no `ER  - ` before the next one, in line {number}", block.line)
@@ -105,8 +106,8 @@ def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
                 begun, headless = begun + 1, True
             elif tag == "ER" and headless:
                 headless = False
-            elif line.strip() and not headless:
-                notes.skipped(kind_between(line), number)
+            elif line.strip() and note_between(line, number, notes, Format.RIS, of_lost=headless):
+                headless = True
             continue
         if tag == "ER":
             yield block

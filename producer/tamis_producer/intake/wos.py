@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .between import kind_between
+from .between import note_between
 from .decode import LINE_END
 from .notes import Notes
 from .only_read import Scheme, TaggedText, record_of
+from .recognise import Format
 
 SCHEME = Scheme(
     prefix="wos",
@@ -38,7 +39,7 @@ KINDS = {"J": "JOUR", "B": "BOOK", "S": "SER", "C": "CONF", "P": "PAT"}  # the c
 OF_THE_FILE = frozenset(("FN", "VR", "EF"))
 INDENT = "   "
 
-_TAGGED = re.compile(r"([A-Z][A-Z0-9])(?:[ \t](.*))?")
+_TAGGED = re.compile(r"([A-Z][A-Z0-9])(?:[ \t](?! ?- )(.*))?")  # no tag of RIS or NBIB
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ def _blocks(text: str, notes: Notes) -> Iterator[_Block]:
             elif tag is not None and tag != "ER" and not headless:
                 notes.lost("a record without its beginning: no `PT ` stands before this line", number)
                 begun, headless = begun + 1, True
-            elif line.strip() and not headless:
-                notes.skipped(kind_between(line), number)
+            elif line.strip() and note_between(line, number, notes, Format.WOS_TAGGED, of_lost=headless):
+                headless = True
         elif tag == "ER":
             yield block
             block = None

@@ -172,10 +172,10 @@ def _without_line(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != "_line"}
 
 
-def test_text_between_records_is_skipped_and_an_empty_line_within_a_value_is_none() -> None:
+def test_text_between_records_is_skipped() -> None:
     notes = Notes(PATH, strict=True)
-    records = read_nbib(f"Exported today\n{A}2.\n{B}      three\n", PATH, notes)
-    assert [record["abstract"] for record in records] == ["one two", "one two three"]
+    records = read_nbib(f"Exported today\n{A}2.\n{B}", PATH, notes)
+    assert [record["abstract"] for record in records] == ["one two", "one two"]
     assert [(note.text, note.line) for note in notes.taken] == [
         ("line of text outside of any record", 1),
         ("record number", 8),

@@ -196,7 +196,7 @@ def test_a_broken_record_costs_no_other(damaged: str, lost_at: int) -> None:
 
 
 def test_a_second_export_with_other_blanks_around_the_dash_is_read_as_well() -> None:
-    text = A + "TY - JOUR\nTI - b\nER - \n" + C
+    text = A + "TY - JOUR\nTI - b\nER  - \n" + C
     assert [record["title"] for record in read_ris(text, PATH)] == ["a", "b", "c"]
 
 
