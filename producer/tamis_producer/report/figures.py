@@ -122,6 +122,8 @@ class HumanFigures(Frozen):
     reversed: int = 0  # the opposite, or another value
     settled: int = 0  # the software had no decision: uncertain, failed, cancelled
     conflicts: int = 0  # records on which people decided differently, and nobody has settled it
+    resolved: int = 0  # records of several people on which one's decision counts before the others'
+    resolvers: tuple[str, ...] = ()  # whose
     reviewers: tuple[str, ...] = ()
     agreement: AgreementFigures | None = None
     audits: tuple[AuditFigures, ...] = ()

@@ -92,6 +92,7 @@ def _stage(
         taken_back=counted.taken_back,
         passed=counted.n(Outcome.PASSED),
         passed_by_human=counted.by_human(Outcome.PASSED),
+        passed_confirmed=counted.with_human(Outcome.PASSED),
         excluded_by_human=counted.by_human(Outcome.EXCLUDED),
         confirmed=counted.confirmed,
         excluded=counted.tallies(Outcome.EXCLUDED),

@@ -10,6 +10,7 @@ from ..decisions.audit_verdict import verdict
 from ..decisions.final_outcome import CHANGED, CONFIRMED, Outcome, outcomes
 from ..decisions.human_agreement import read_agreement
 from ..ledger import read_audits, read_reviewers
+from ..ledger.overrides import standing
 from .figures import AuditFigures, HumanFigures
 
 UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
@@ -33,7 +34,16 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
             func.count().filter(changed, ~unsettled, ~unsure).label("reversed"),
         )
     ).one()
+    human = standing(batch.id)
+    resolved = human.c.settles & (human.c.reviewers > 1)
+    by_name = dict(
+        connection.execute(
+            select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
+        ).all()
+    )
     return HumanFigures(
+        resolved=sum(by_name.values()),
+        resolvers=tuple(sorted(by_name)),
         decided=row.confirmed + row.settled + row.reversed,
         confirmed=row.confirmed,
         reversed=row.reversed,

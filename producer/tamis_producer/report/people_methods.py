@@ -1,9 +1,11 @@
 """What people and what software decided, in sentences: for the disclosure that reporting guidelines ask for."""
 
+from tamis_schemas import HumanStage
 from tamis_schemas.batches.flow import total
 from tamis_schemas.operations import kind_of
 
-from .figures import Figures
+from ..decisions.human_agreement import PairAgreement, two_places
+from .figures import BatchFigures, Figures, HumanFigures
 from .paragraph import Paragraph
 from .wording import listed, records_n, small, tallied, were
 
@@ -13,11 +15,11 @@ def disclosure(figures: Figures) -> str:
     flow = figures.flow
     stage, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
-    excluded = sum(total(each.excluded) for each in flow.stages)
+    excluded = sum(total(each.excluded) - each.excluded_confirmed for each in flow.stages)
     referred = sum(each.referred for each in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
     if kind_of(stage.operation).decides():
-        alone = stage.passed - stage.passed_by_human
+        alone = stage.passed - stage.passed_by_human - stage.passed_confirmed
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
         humans = _humans(figures)
         if not any(batch.humans.decided for batch in figures.batches):
@@ -66,7 +68,38 @@ def _humans(figures: Figures) -> list[str]:
                     f"By these decisions {were(stage.excluded_by_human)} excluded by a human, and "
                     f"{records_n(stage.passed_by_human)} included."
                 )
+        sentences += [*_between_people(batch, HumanStage.OWN), *_conflicts(humans)]
         sentences += [audit.verdict.sentence for audit in humans.audits]
+    return sentences
+
+
+def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
+    """Return how far each two people agree who decided about the same records of a stage."""
+    people = () if batch.humans.agreement is None else batch.humans.agreement.people
+    return [_agree(pair) for pair in people if pair.stage is stage]
+
+
+def _agree(pair: PairAgreement) -> str:
+    found = pair.agreement
+    same = round(found.n * (found.observed or 0))
+    kappa = ""
+    if found.kappa is not None:
+        kappa = f" (Cohen's kappa {two_places(found.kappa)}"
+        if found.kappa_low is not None and found.kappa_high is not None:
+            low, high = two_places(found.kappa_low), two_places(found.kappa_high)
+            kappa += f", {found.level:.0%} interval {low} to {high}"
+        kappa += ")"
+    return f"{pair.first} and {pair.second} both decided about {records_n(found.n)} and agreed on {same:,}{kappa}."
+
+
+def _conflicts(humans: HumanFigures) -> list[str]:
+    """Return how what people decided differently was settled, and what is open."""
+    sentences = []
+    if humans.resolved:
+        who = listed(humans.resolvers)
+        sentences.append(f"On {records_n(humans.resolved)} a decision of {who} counts before those of the others.")
+    if humans.conflicts:
+        sentences.append(f"On {records_n(humans.conflicts)} people decided differently, and nobody has settled it yet.")
     return sentences
 
 
@@ -83,6 +116,8 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
     if lost := total(reports.not_retrieved):
         sentences.append(f"{_reports(lost)} not retrieved ({tallied(reports.not_retrieved)}).")
     sentences.append(f"{_reports(reports.assessed)} assessed for eligibility.")
+    screening = figures.batches[figures.flow.screening or 0]
+    sentences += _between_people(screening, HumanStage.FULL_TEXT)
     if excluded := total(reports.excluded):
         sentences.append(f"{_reports(excluded)} excluded: {tallied(reports.excluded)}.")
     if reports.included:

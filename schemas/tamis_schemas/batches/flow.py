@@ -127,7 +127,7 @@ class Flow(Frozen):
             unverified = f"{stage.unverified} records were excluded without a verified quote"
             yield stage.unverified, stage.uncertain, f"{name}: {unverified}, but only {stage.uncertain} are uncertain"
             by_human = f"{name}: a human let {stage.passed_by_human} records pass, but only {stage.passed} did"
-            yield stage.passed_by_human, stage.passed, by_human
+            yield stage.passed_by_human + stage.passed_confirmed, stage.passed, by_human
             taken_back = f"{name}: {stage.taken_back} were taken back, but {stage.entered} entered"
             yield stage.taken_back, stage.entered, taken_back
             excluded = total(stage.excluded)

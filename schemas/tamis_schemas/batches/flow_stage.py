@@ -20,6 +20,7 @@ class FlowStage(Frozen):
     taken_back: int = Field(default=0, ge=0)  # of these, kept out by software before, and then decided by a person
     passed: int = Field(ge=0)  # in the end, whoever decided
     passed_by_human: int = Field(default=0, ge=0)  # of those passed: the model had said something else, or nothing
+    passed_confirmed: int = Field(default=0, ge=0)  # of those passed: the model and a person said so
     excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not decided otherwise by a person
     excluded_confirmed: int = Field(default=0, ge=0)  # of `excluded`: a person excluded them too
     excluded_by_human: int = Field(default=0, ge=0)  # where the model had said something else, or nothing

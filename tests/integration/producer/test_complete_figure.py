@@ -150,6 +150,11 @@ def check(flow: Flow, told: list[Told], places: dict[int, Told]) -> None:
     assert stage.passed == ways["passed"]
     model_too = sum(one.model == "exclude" for one in told if one.way == "by a human")
     assert by_name(stage.excluded) == {"Animal studies": ways["by the model"] + model_too}
+    people_too = [one.people for one in told if one.way == "passed" and one.model == "include"]
+    assert (stage.passed_confirmed, stage.passed_by_human) == (
+        people_too.count("include"),
+        ways["passed"] - len(people_too),
+    )
     assert (stage.excluded_confirmed, stage.excluded_by_human) == (model_too, ways["by a human"] - model_too)
     assert stage.referred == ways["undecided"]
 

@@ -4,12 +4,14 @@ import io
 
 from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, tallies
 from stage.reported import batch, figures
-from tamis_producer.report.figures import Figures
+from tamis_producer.decisions.human_agreement import AgreementFigures, PairAgreement
+from tamis_producer.quality import agreement
+from tamis_producer.report.figures import Figures, HumanFigures
 from tamis_producer.report.markdown import write_markdown
 from tamis_producer.report.methods import methods, warnings
 from tamis_producer.report.page import write_page
 from tamis_producer.report.report_rows import ReportRow, ReportWay
-from tamis_schemas import Source
+from tamis_schemas import HumanStage, Source
 
 
 def text_of(given: Figures, heading: str) -> str:
@@ -77,6 +79,44 @@ def test_retrieval_and_full_texts_are_told_with_reasons_and_by_whom() -> None:
         "included."
     )
     assert all(part.heading != "Retrieval and full texts" for part in methods(figures()))
+
+
+def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -> None:
+    # of 100: both include 14, both exclude 80, 6 differ; po = 0.94
+    said = [("include", "include")] * 14 + [("exclude", "exclude")] * 80 + [("include", "exclude")] * 6
+    none = agreement([], categories=("include", "exclude"))
+    pairs = tuple(
+        PairAgreement(stage=stage, first="Reviewer A", second="Reviewer B", agreement=agreement(rows))
+        for stage, rows in ((HumanStage.OWN, said), (HumanStage.FULL_TEXT, said[:10]))
+    )
+    people = AgreementFigures(overrides=none, audits=none, together=none, people=pairs)
+    reviewers = ("Reviewer A", "Reviewer B", "Reviewer C")
+    humans = HumanFigures(
+        decided=98,
+        confirmed=98,
+        conflicts=2,
+        resolved=4,
+        resolvers=("Reviewer C",),
+        reviewers=reviewers,
+        agreement=people,
+    )
+    given = complete_figures(batches=(batch(sources=SOURCES, humans=humans),))
+    told = text_of(given, "Use of AI and automation")
+    # pe = 0.20 x 0.14 + 0.80 x 0.86 = 0.716; kappa = (0.94 - 0.716) / (1 - 0.716) = 0.789
+    assert "Reviewer A and Reviewer B both decided about 100 records and agreed on 94 (Cohen's kappa 0.79, 95% " in told
+    assert "On 4 records a decision of Reviewer C counts before those of the others." in told
+    assert "On 2 records people decided differently, and nobody has settled it yet." in told
+    assert told.count("both decided about") == 1
+    said_of_reports = text_of(given, "Retrieval and full texts")
+    assert "both decided about 10 records and agreed on 10." in said_of_reports
+
+
+def test_the_model_alone_is_what_no_person_decided() -> None:
+    stage = COMPLETE.stages[0].model_copy(update={"passed_confirmed": 5})
+    flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
+    said = text_of(complete_figures(flow=flow), "Use of AI and automation")
+    # 58 excluded by the model - 13 by a person too; 15 passed - 3 by a person - 5 by both
+    assert "A language model alone excluded 45 records and included 7 records." in said
 
 
 def test_what_people_have_not_decided_yet_is_told_and_warned_of() -> None:
