@@ -18,6 +18,7 @@ class Published:
     kappa: float
     resolved: Counter[str]  # by what the third person said
     assessed: int
+    differing: int  # of these, two people said different things
     found_otherwise: int  # of these, in lists of references
     excluded: Counter[str]  # by reason
     included: int
@@ -37,6 +38,7 @@ def published(
         kappa=cohens_kappa(pairs),
         resolved=Counter(own.says for own in resolved),
         assessed=len(assessed),
+        differing=sum(len(set(own.said.values())) > 1 for own in assessed),
         found_otherwise=sum(own.row is None for own in assessed),
         excluded=Counter(own.reason for own in assessed if own.reason is not None),
         included=sum(own.final == "include" for own in assessed),

@@ -31,7 +31,7 @@ class Line:
 
 def lines(found: Searches, said: Published, tables: Sequence[ImportedTable], batch: Batch, flow: Flow) -> list[Line]:
     """Every number that the review gives, from its searches to its studies."""
-    return [*_identification(found, said, flow), *_screening(said, tables, batch), *_reports(said, flow)]
+    return [*_identification(found, said, flow), *_screening(said, tables, batch), *_reports(said, tables, flow)]
 
 
 def to_markdown(own: Iterable[Line]) -> str:
@@ -59,8 +59,7 @@ def _screening(said: Published, tables: Sequence[ImportedTable], batch: Batch) -
     for person in PEOPLE:
         yield _line(f"included by {person}", said.includes[person], includes[person])
     yield _line("included by both", said.both, sum(count == len(PEOPLE) for count in by_record.values()))
-    conflicts = max(one.conflicts for one in tables if one.person in PEOPLE and one.stage is HumanStage.OWN)
-    yield _line("conflicts", said.conflicts, conflicts)
+    yield _line("conflicts", said.conflicts, _conflicts(tables, HumanStage.OWN))
     (pair,) = (one.agreement for one in batch.agreement().people if one.stage is HumanStage.OWN)
     same = pair.n == said.screened
     yield _line("records that both decided", said.screened, pair.n, same=False)
@@ -70,17 +69,23 @@ def _screening(said: Published, tables: Sequence[ImportedTable], batch: Batch) -
     yield _line("conflicts that the third person excluded", said.resolved["exclude"], excluded)
 
 
-def _reports(said: Published, flow: Flow) -> Iterator[Line]:
+def _reports(said: Published, tables: Sequence[ImportedTable], flow: Flow) -> Iterator[Line]:
     reports = flow.reports
     if reports is None:
         raise ValueError("the flow ends before the full texts")
     wanted = said.both + said.resolved["include"] + said.found_otherwise
     yield _line("reports sought", wanted, reports.sought)
     yield _line("reports assessed", said.assessed, reports.assessed)
+    yield _line("assessed differently by the two", said.differing, _conflicts(tables, HumanStage.FULL_TEXT))
     excluded = _by_name(reports.excluded)
     for reason in sorted({*said.excluded, *excluded}):
         yield _line(f"excluded: {reason}", said.excluded[reason], excluded[reason])
     yield _line("included", said.included, reports.included)
+
+
+def _conflicts(tables: Sequence[ImportedTable], stage: HumanStage) -> int:
+    """How many records were in conflict when both people's tables had come in."""
+    return max(one.conflicts for one in tables if one.person in PEOPLE and one.stage is stage)
 
 
 def _by_name(tallies: Iterable[Tally]) -> Counter[str]:
