@@ -47,6 +47,7 @@ RUN_BY = {
     ("docs/security.md", "sql"): "tests/integration/test_least_rights.py",
     ("docs/security.md", "acl"): "tests/integration/test_least_rights.py",
     ("docs/security.md", "postgres"): "tests/integration/test_least_rights.py",
+    ("docs/files.md", "text"): "tests/unit/producer/intake/test_documented_files.py",
     ("docs/evidence.md", "python"): "tests/acceptance/test_evidence_judge.py",
 }
 
