@@ -15,6 +15,8 @@ never by its name.
 | `source`, `fields` | how a record remembers the fields of its file, and gives them back |
 | `decision` | the decision on a record, as an export says it |
 | `labels` | the column in which a human says which records were included |
+| `stated_source`, `sourced_records` | a source as a reviewer states it; the sources of some files, read |
+| `completion`, `filling` | two forms of one export as one; what a record lacks, taken from others with its origin |
 | `duplicates`, `likeness` | which records are copies of one another, or may be; what two records are to each other |
 | `traits`, `titles`, `journals` | what is compared of a record |
 | `formats`, `reading`, `writing` | which module reads and writes a format; one file as a whole |

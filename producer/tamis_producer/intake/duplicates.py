@@ -42,6 +42,12 @@ class Duplicate:
     of: int  # the copy that stays
     key: Key
     via: int | None = None  # the copy with which `key` agrees, where it is not the one that stays
+    agreed: str = field(default="", compare=False)  # what agrees with that one, in words
+
+    @property
+    def like(self) -> int:
+        """The copy with which `key` agrees."""
+        return self.of if self.via is None else self.via
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,11 @@ def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
         groups.unite(indices, Key.TITLE)
     best = [(*rank(record), -index) for index, record in enumerate(records)]
     stays = {members[0]: max(members, key=best.__getitem__) for members in groups.of_several()}
-    copies = [copy for members in groups.of_several() for copy in groups.copies(members, stays[members[0]])]
+    copies = [
+        replace(copy, agreed=agreement(traits[copy.index], traits[copy.like], copy.key))
+        for members in groups.of_several()
+        for copy in groups.copies(members, stays[members[0]])
+    ]
     return Duplicates(
         sorted(copies, key=lambda copy: copy.index),
         sorted(_doubts(groups, copies, best, traits), key=lambda one: (one.index, one.of)),
@@ -120,9 +130,9 @@ def _doubts(
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> str:
     """Return the agreement in words: `the same title and year`, or of which other copy it is a copy."""
-    like = duplicate.of if duplicate.via is None else duplicate.via
-    agreed = agreement(traits_of(records[duplicate.index]), traits_of(records[like]), duplicate.key)
-    return agreed if duplicate.via is None else f"by way of {_named(records[like], like, places)}: {agreed}"
+    if duplicate.via is None:
+        return duplicate.agreed
+    return f"by way of {_named(records[duplicate.via], duplicate.via, places)}: {duplicate.agreed}"
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> Exclusion:

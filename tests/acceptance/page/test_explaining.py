@@ -45,12 +45,13 @@ def test_prompts_and_answers_are_fetched_and_shown_as_text(client: Client, key: 
     assert not [url for url in tab.requests if "explanation" in url]
     story = page.locator("#detail-2 .story")
     story.get_by_role("button", name="Prompts and answers").click()
-    expect(story.locator("summary")).to_have_count(3)  # what was decided, one call, and the bill
-    story.locator("summary").nth(1).click()
-    expect(story.locator("pre").nth(1)).to_contain_text("You judge records.\n    One by one.")
-    expect(story.locator("pre").nth(1)).to_contain_text("# Decision\n    <img src=x")
-    expect(story.locator("pre").nth(0)).to_contain_text("status: exclude")
-    expect(story.locator("pre").nth(2)).to_contain_text("1 call, over all rounds")
+    expect(story.locator("summary")).to_have_count(4)  # the source, what was decided, one call, and the bill
+    story.locator("summary").nth(2).click()
+    expect(story.locator("pre").nth(0)).to_contain_text("citations.ris (database)")
+    expect(story.locator("pre").nth(2)).to_contain_text("You judge records.\n    One by one.")
+    expect(story.locator("pre").nth(2)).to_contain_text("# Decision\n    <img src=x")
+    expect(story.locator("pre").nth(1)).to_contain_text("status: exclude")
+    expect(story.locator("pre").nth(3)).to_contain_text("1 call, over all rounds")
     assert tab.said == []
     story.get_by_role("button", name="Prompts and answers").click()
     expect(story.locator("pre")).to_have_count(0)

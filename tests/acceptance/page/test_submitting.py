@@ -10,6 +10,7 @@ from llm_double import Double, Quotes
 from stage import WorkerProcess
 from stage.browser import needs_chromium
 from stage.gateway_page import Open
+from stage.searches import write_searches
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS
 from tamis_producer.example import CRITERIA as EXAMPLE_CRITERIA
@@ -109,6 +110,23 @@ def test_what_is_sent_again_after_a_lost_answer_is_the_same_attempt_until_someth
         expect(page.get_by_role("alert")).to_contain_text("The gateway does not answer.")
     first, again, changed = attempts
     assert first == again != changed
+
+
+def test_several_files_are_screened_as_the_sources_that_they_are(
+    client: Client, key: str, opened: Open, tmp_path: Path
+) -> None:
+    page = opened().sign_in(key, "/?new")
+    page.get_by_label("Files of records").set_input_files([*write_searches(tmp_path).values()])
+    page.get_by_label("Research question").fill("Does walking help?")
+    page.get_by_label("A record must meet every one").fill("Adults")
+    page.get_by_role("button", name="Screen these records").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("medline.csv and 3 more files")
+    expect(page.locator("#done")).to_contain_text("of 12 done")
+    batch = client.batch(client.batches()[0].id)
+    assert [row.source for row in batch.results()] == ["PubMed"] * 6 + ["Embase"] * 4 + ["trials.csv"] * 2
+    page.locator("#record-4 .toggle").click()
+    page.locator("#detail-4 .story").get_by_role("button", name="Prompts and answers").click()
+    expect(page.get_by_text("year is contradicted: 2017 says its copy 7 of Embase")).to_be_visible()
 
 
 def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, opened: Open, tmp_path: Path) -> None:

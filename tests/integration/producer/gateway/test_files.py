@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 
 from stage.gateway import gateway, signed_in
+from stage.searches import write_searches
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.files.criteria_file import read_criteria
@@ -75,7 +77,7 @@ def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Cl
     [
         ("", {}, "file: there is none"),
         ("%PDF-1.7 ...", {}, "records.csv: this is a PDF"),
-        ('{"id": "1"}\n{"id": ', {}, "records.csv:2"),
+        ('{"id": "1"}\n{"id": ', {"strict": True}, "records.csv:2"),
         (TABLE, {"color": "red"}, "terms: color: Extra inputs are not permitted"),
         (TABLE, {"name": "a\u200bb"}, "file: its name"),
         (TABLE, {"name": "n" * 201}, "file: its name"),
@@ -88,8 +90,57 @@ def test_what_is_wrong_is_told_by_the_file_s_own_name_and_nothing_is_written(
     answer = upload(http, content, **terms)
     assert answer.status_code == 422, answer.text
     assert told in answer.json()["detail"]
-    assert "tamis-file-" not in answer.text  # the folder in which it was kept meanwhile
+    assert "tamis-files-" not in answer.text  # the folder in which it was kept meanwhile
     assert client.batches() == []
+
+
+def upload_all(http: httpx.Client, paths: list[Path], **terms: object) -> httpx.Response:
+    parts = [("file", (path.name, path.read_bytes())) for path in paths]
+    return http.post("/v1/files", data={"terms": json.dumps({"operation": FILTER, **terms})}, files=parts)
+
+
+def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, client: Client, tmp_path: Path) -> None:
+    paths = list(write_searches(tmp_path).values())
+    stated = [
+        {"name": "MEDLINE", "files": ["medline.csv", "pubmed.nbib"], "searched": "2024-03-01", "query": "hip AND walk"},
+        {"files": ["trials.csv"], "name": "ClinicalTrials.gov"},
+    ]
+    answer = upload_all(http, paths, sources=stated)
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["batch"]["label"] == "medline.csv and 3 more files"
+    batch = client.batch(answer.json()["batch"]["id"])
+    assert [row.source for row in batch.results()] == ["MEDLINE"] * 6 + ["ClinicalTrials.gov"] * 2 + ["Embase"] * 4
+    report = http.get(f"/v1/batches/{batch.id}/report", params={"form": "json"}).json()
+    first, second, third = report["batches"][0]["sources"]
+    assert (first["searched"], first["query"], first["records"]) == ("2024-03-01", "hip AND walk", 6)
+    assert [first["file"], first["more_files"][0]["file"]] == ["medline.csv", "pubmed.nbib"]
+    assert (second["kind"], third["kind"]) == ("register", "database")
+    http.headers["Idempotency-Key"] = "again"
+    ids = {upload_all(http, paths, sources=stated).json()["batch"]["id"] for _ in range(2)}
+    assert len(ids) == 1
+    for sources, told in (
+        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no file 'other.csv' left"),
+        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no file"),
+        ([{"name": "A", "files": []}], "sources.0.files"),
+        ([{"files": ["medline.csv"], "kind": "registry"}], "sources.0.kind"),
+    ):
+        refused = upload_all(http, paths, sources=sources)
+        assert refused.status_code == 422, refused.text
+        assert told in refused.json()["detail"]
+    for others, told in (
+        ([paths[0], paths[0]], "two are called 'medline.csv'"),
+        ([paths[0], _written(tmp_path / "empty.csv", "")], "file: one of them is empty"),
+        ([paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))], "this is medline.csv once more"),
+        ([paths[0], _written(tmp_path / "broken.csv", "%PDF-1.7 ...")], "broken.csv: this is a PDF"),
+    ):
+        refused = upload_all(http, others)
+        assert (refused.status_code, told in refused.text) == (422, True), refused.text
+        assert "tamis-files-" not in refused.text  # the folder in which they were kept meanwhile
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
 
 
 @pytest.mark.parametrize(
