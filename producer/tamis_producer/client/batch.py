@@ -387,8 +387,11 @@ class Batch(Generic[V_co]):
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_overrides(connection, self._id, history=history)
 
-    def human_counts(self) -> HumanCounts:
-        """Return how many records people decided about, as the software or otherwise. Raises `LedgerUnavailable`."""
+    def human_counts(self) -> HumanCounts | None:
+        """How many records people decided about, as the software or otherwise; None where nobody did.
+
+        Raises `LedgerUnavailable`.
+        """
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_human_counts(connection, self._id)
 

@@ -94,8 +94,8 @@ class HumanCounts(Frozen):
         return self.records - self.confirmed - self.conflicts
 
 
-def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts:
-    """Count what people decided."""
+def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | None:
+    """Count what people decided; None where nobody did."""
     human, excludes = standing(batch_id), kind_of(_operation_name(connection, batch_id)).excludes
     same = (items.c.state == ItemStatus.DECIDED.value) & (cast(results.c.value, JSONB) == cast(human.c.value, JSONB))
     kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) & is_value(human.c.value, excludes)
@@ -109,7 +109,8 @@ def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts:
         .join(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
         .outerjoin(results, (results.c.batch_id == batch_id) & (results.c.idx == human.c.idx))
     )
-    return HumanCounts.model_validate(connection.execute(statement).one()._asdict())
+    counts = HumanCounts.model_validate(connection.execute(statement).one()._asdict())
+    return counts if counts.records else None
 
 
 def _operation_name(connection: Connection, batch_id: UUID) -> str:

@@ -72,7 +72,7 @@ def status(
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
             print_summary(summaries[-1], out)
-        if humans is not None and humans.records:
+        if humans is not None:
             print_humans(batch.id, humans, out)
         if view.state.terminal and view.counts.failed:
             say_failed(batch.id, out)
