@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tamis_schemas import HumanStage
 from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import two_places
@@ -34,6 +35,7 @@ class HumanPart:
     audits: tuple[tuple[str, str], ...]  # of each: when, by whom and how drawn; what it says
     agreement: tuple[AgreementRow, ...]
     undecided: int  # left out of the agreement
+    pairs: int  # of two people, among the rows of the agreement
 
 
 def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
@@ -54,6 +56,9 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
         rows = [_row(name, one) for name, one in named if one.n]
         if len(rows) > 1:
             rows.append(_row("together", agreement.together))
+        for pair in agreement.people:
+            stage = "" if pair.stage is HumanStage.OWN else f" ({pair.stage.replace('-', ' ')})"
+            rows.append(_row(f"{pair.first} and {pair.second}{stage}", pair.agreement))
     return HumanPart(
         heading=heading,
         counts=_counts(humans, deciding=kind_of(batch.operation).decides()) if humans.reviewers else (),
@@ -68,6 +73,7 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
         ),
         agreement=tuple(rows),
         undecided=0 if agreement is None else agreement.undecided,
+        pairs=0 if agreement is None else len(agreement.people),
     )
 
 

@@ -97,7 +97,7 @@ def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
         if part.agreement:
             lines += ["", "| agreement on | n | agree | Cohen's kappa | Gwet's AC1 |", "|---|---:|---:|---:|---:|"]
             lines += [
-                f"| {row.name} | {row.n:,} | {row.observed} | {row.kappa} {row.kappa_range} "
+                f"| {escaped(row.name)} | {row.n:,} | {row.observed} | {row.kappa} {row.kappa_range} "
                 f"| {row.ac1} {row.ac1_range} |"
                 for row in part.agreement
             ]

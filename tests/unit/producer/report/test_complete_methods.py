@@ -109,6 +109,11 @@ def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -
     assert told.count("both decided about") == 1
     said_of_reports = text_of(given, "Retrieval and full texts")
     assert "both decided about 10 records and agreed on 10." in said_of_reports
+    page, markdown = written(given), write_markdown(given)
+    assert "<h3>Agreement of software and humans, and of humans</h3>" in page
+    for name, n in (("Reviewer A and Reviewer B", 100), ("Reviewer A and Reviewer B (full text)", 10)):
+        assert f'<th scope="row">{name}</th><td class="number">{n}</td>' in page
+        assert f"| {name} | {n} |" in markdown
 
 
 def test_the_model_alone_is_what_no_person_decided() -> None:
