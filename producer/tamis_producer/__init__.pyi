@@ -9,6 +9,10 @@ from .decisions.conflicts import Conflict as Conflict
 from .decisions.decision_words import NamedWords as NamedWords
 from .decisions.foreign_columns import TableColumns as TableColumns
 from .decisions.import_decisions import Imported as Imported
+from .intake import Intake as Intake
+from .intake import Note as Note
+from .intake import NoteKind as NoteKind
+from .intake import read_file as read_file
 from .intake import read_records as read_records
 from .intake import write_records as write_records
 from .ledger.batch_view import BatchView as BatchView

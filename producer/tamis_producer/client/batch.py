@@ -333,7 +333,7 @@ class Batch(Generic[V_co]):
         from ..decisions import record_overrides
 
         with ledger.ledger_errors(), self._client.engine.begin() as connection:
-            return record_overrides.record(connection, self._id, decisions)
+            return list(record_overrides.record(connection, self._id, decisions).overrides)
 
     def import_decisions(
         self,

@@ -109,7 +109,7 @@ def _include(connection: Connection, audit: Audit) -> list[Override]:
         for item in audit.missed
         if item.index not in there
     ]
-    return record_overrides(connection, batch_id, decisions)
+    return list(record_overrides(connection, batch_id, decisions).overrides)
 
 
 def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:

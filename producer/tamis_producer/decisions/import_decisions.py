@@ -10,11 +10,10 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select
 
 from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, Operation
-from tamis_schemas.ledger import overrides
 from tamis_schemas.values.frozen import Frozen
 
 from ..intake.decode import MAX_FILE_BYTES
-from ..ledger import read_operation, read_overrides
+from ..ledger import read_operation
 from ..ledger.overrides import one_at_a_time, standing
 from .decision_words import Meaning, NamedWords, WordCount, meaning_by_word, meanings_of
 from .foreign_columns import TableColumns
@@ -232,15 +231,11 @@ def _recorded(
     connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision], sorting: _Sorting, path: Path | str
 ) -> tuple[int, int]:
     """How many decisions are new, and how many of these take the place of another one."""
-    before = {(one.index, one.stage, one.reviewer): one.value for one in read_overrides(connection, batch_id)}
-    rows = select(func.count()).select_from(overrides).where(overrides.c.batch_id == batch_id)
-    there = connection.execute(rows).scalar_one()
     try:
-        now = record(connection, batch_id, decisions) if decisions else []
+        written = record(connection, batch_id, decisions)
     except RefusedDecision as refused:
         raise InputError(f"{sorting.place_of(refused.number)}: {refused}", path=path) from refused
-    changed = sum(before.get((one.index, one.stage, one.reviewer), one.value) != one.value for one in now)
-    return connection.execute(rows).scalar_one() - there, changed
+    return written.new, written.changed
 
 
 def _astray(row: ForeignRow, why: str) -> Astray:

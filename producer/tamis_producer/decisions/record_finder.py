@@ -4,31 +4,29 @@ A copy of another record is found as the one that stays.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import Connection, Integer, cast, select
 
 from tamis_schemas.ledger import exclusions, items, payloads
 
-from ..intake.traits import Traits, traits_of
+from ..intake.traits import TITLE_READ, Traits, fold, traits_of
 
 By: TypeAlias = Literal["id", "DOI", "PMID", "title"]
 LIKE = 0.85  # of the letters of two titles that are one, as programs shorten and mend them
-# Behind a title in exports of Ovid, in brackets that other programs take away.
-_REMARK = "references"
 
 
 @dataclass(frozen=True)
 class KnownRecord:
-    """A record of the batch."""
+    """A record of the batch, with its `title`, `doi` and `pmid`."""
 
     index: int
     item_id: str
-    traits: Traits
+    fields: Mapping[str, Any]
     copy_of: int | None = None  # the place of the record that stays
 
 
@@ -47,12 +45,13 @@ class RecordFinder:
     def __init__(self, records: Iterable[KnownRecord]) -> None:
         every = list(records)
         copies = {record.index: record.copy_of for record in every if record.copy_of is not None}
-        self._of_id: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)  # title and place
+        self._of_id: defaultdict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)  # titles and place
         self._by: dict[By, defaultdict[str, set[int]]] = {by: defaultdict(set) for by in ("DOI", "PMID", "title")}
         for record in every:
-            stays, title = _stays(record.index, copies), _bare(record.traits.title)
-            self._of_id[record.item_id].append((title, stays))
-            for by, key in _keys(record.traits):
+            stays, traits = _stays(record.index, copies), traits_of(record.fields)
+            titles = _titles(record.fields, traits)
+            self._of_id[record.item_id].append((titles, stays))
+            for by, key in _keys(traits, titles):
                 self._by[by][key].add(stays)
 
     def find(self, row: Mapping[str, str]) -> Found:
@@ -61,10 +60,10 @@ class RecordFinder:
         An id under which the batch has another title is no proof: programs number their records from 1 alike.
         """
         traits = traits_of(row)
-        title, same_id = _bare(traits.title), self._of_id.get(row.get("id", ""), ())
-        if places := {place for known, place in same_id if _like(title, known)}:
+        titles, same_id = _titles(row, traits), self._of_id.get(row.get("id", ""), ())
+        if places := {place for known, place in same_id if _like(titles, known)}:
             return Found(tuple(sorted(places)), "id")
-        for by, key in _keys(traits):
+        for by, key in _keys(traits, titles):
             if key in self._by[by]:
                 return Found(tuple(sorted(self._by[by][key])), by)
         return Found((), why=f"the record with the id {row['id']!r} has another title" if same_id else None)
@@ -83,18 +82,25 @@ def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
         .where(items.c.batch_id == batch_id)
     )
     return RecordFinder(
-        KnownRecord(row.idx, row.item_id, traits_of({name: getattr(row, name) for name in named}), row.copy_of)
+        KnownRecord(row.idx, row.item_id, {name: getattr(row, name) for name in named}, row.copy_of)
         for row in connection.execute(statement)
     )
 
 
-def _keys(traits: Traits) -> list[tuple[By, str]]:
-    keys: tuple[tuple[By, str | None], ...] = (
-        ("DOI", traits.doi),
-        ("PMID", traits.pmid),
-        ("title", _bare(traits.title)),
-    )
-    return [(by, key) for by, key in keys if key]
+def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
+    """The ways of writing a title: as its paper has it, with what databases add, without signs beyond ASCII.
+
+    Programs that clean titles keep the database's remarks ("[References]", "DP 2017") without their marks, and lose
+    the letters that they do not know ("mnires disease").
+    """
+    raw = str(fields.get("title") or "")[:TITLE_READ]
+    ways = (traits.title, fold(raw), fold(raw.encode("ascii", "ignore").decode()))
+    return tuple(dict.fromkeys(way for way in ways if way))
+
+
+def _keys(traits: Traits, titles: Iterable[str]) -> list[tuple[By, str]]:
+    keys: list[tuple[By, str | None]] = [("DOI", traits.doi), ("PMID", traits.pmid)]
+    return [(by, key) for by, key in (*keys, *(("title", title) for title in titles)) if key]
 
 
 def _stays(index: int, copies: Mapping[int, int]) -> int:
@@ -104,12 +110,11 @@ def _stays(index: int, copies: Mapping[int, int]) -> int:
     return index
 
 
-def _bare(title: str) -> str:
-    return title.removesuffix(_REMARK)
-
-
-def _like(one: str, other: str) -> bool:
+def _like(one: Sequence[str], other: Sequence[str]) -> bool:
     """True where two titles are of one paper, or nobody can tell: one of them is missing."""
-    if not one or not other or one.startswith(other) or other.startswith(one):
+    if not one or not other or not set(one).isdisjoint(other):
         return True
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= LIKE
+    mine, theirs = one[0], other[0]
+    if mine.startswith(theirs) or theirs.startswith(mine):
+        return True
+    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= LIKE

@@ -23,6 +23,7 @@ from .report_stages import check_screens_last, unpassed, unpassed_words
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
 LONGEST_REASON = 2_000
+WITHDRAWN = null()  # SQL's, where a decision that says "not present" is JSON's
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,17 @@ class RefusedDecision(InvalidParameters):
         super().__init__(message)
 
 
-def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """Record decisions, all or none; return what each of these reviewers has said of the item now, in the order given.
+@dataclass(frozen=True)
+class Written:
+    """Decisions after they were recorded."""
+
+    overrides: tuple[Override, ...]  # what each of these reviewers has said of the item now, in the order given
+    new: int  # decisions that were not there before
+    changed: int  # of these, in the place of another value of the same reviewer
+
+
+def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
+    """Record decisions, all or none.
 
     Runs in the caller's transaction. A decision that stands already, word for word, adds no second row.
 
@@ -79,18 +89,23 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
         except InvalidRequest as refused:
             raise RefusedDecision(number, str(refused)) from refused
         rows[voice] = row
-    new = [
-        {"batch_id": batch_id, "idx": index, "stage": stage.value, **row}
-        for (index, stage, reviewer), row in rows.items()
-        if not _same(before.get((index, stage, reviewer)), row)
-    ]
+    new = [voice for voice, row in rows.items() if not _same(before.get(voice), row)]
     if new:
-        connection.execute(insert(overrides), new)
+        added = [
+            {"batch_id": batch_id, "idx": index, "stage": stage.value, **rows[index, stage, reviewer]}
+            for index, stage, reviewer in new
+        ]
+        connection.execute(insert(overrides), added)
         if others := unpassed(connection, batch_id, operation.operation, places):
             number = next(number for number, one in enumerate(decisions) if one.index == others[0].index)
             raise RefusedDecision(number, unpassed_words(others))
-    last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=places)}
-    return [last[voice] for voice in rows]
+    changed = sorted({index for index, _, _ in new})
+    last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=changed)}
+    return Written(
+        overrides=tuple(last.get(voice) or before[voice] for voice in rows),
+        new=len(new),
+        changed=sum(voice in before and before[voice].value != last[voice].value for voice in new),
+    )
 
 
 def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
@@ -135,7 +150,7 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
     """Return the row to write, without its place."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
-        return {"value": null(), "reviewer": reviewer, "note": note, "reason": None, "settles": False}
+        return {"value": WITHDRAWN, "reviewer": reviewer, "note": note, "reason": None, "settles": False}
     reason = checked_text("reason", decision.reason, LONGEST_REASON)
     value = checked_value(operation, decision)
     return {"value": value, "reviewer": reviewer, "note": note, "reason": reason, "settles": decision.settles}
@@ -163,7 +178,11 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
     """True where the decision stands already, word for word."""
-    return before is not None and before.model_dump(include=set(row)) == row
+    return (
+        before is not None
+        and row["value"] is not WITHDRAWN
+        and all(getattr(before, name) == value for name, value in row.items())
+    )
 
 
 def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:

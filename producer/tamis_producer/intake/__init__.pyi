@@ -1,3 +1,5 @@
+from .notes import Note as Note
+from .notes import NoteKind as NoteKind
 from .reading import Intake as Intake
 from .reading import read_file as read_file
 from .reading import read_records as read_records

@@ -9,6 +9,8 @@ from tamis_producer.decisions.human_agreement import figures, two_places
 from tamis_schemas import (
     Audit,
     AuditItem,
+    EvaluationResult,
+    Extract,
     Filter,
     Inclusion,
     InclusionStatus,
@@ -116,6 +118,18 @@ def test_a_status_that_a_plan_lets_go_on_besides_includes_changes_nothing_for_hu
     stage = ReviewStage(operation=INCLUSION, passes=(InclusionStatus.INCLUDE, InclusionStatus.UNCERTAIN))
     assert stage.lets_pass(ItemResult(index=0, item_id="r0", status="failed", override=human("include")))
     assert not stage.lets_pass(ItemResult(index=0, item_id="r0", status="decided", override=human("exclude")))
+
+
+@pytest.mark.parametrize("operation", [INCLUSION, Filter(criteria="x"), Score(criteria="x"), Extract(instruction="x")])
+def test_a_record_in_conflict_goes_to_no_stage_whatever_the_software_said(operation: Operation) -> None:
+    said = {"inclusion": "include", "filter": True, "score": 0.9, "extract": "words"}[operation.operation]
+    both = (human("include"), human("exclude"))
+    row = ItemResult(
+        index=0, item_id="r0", status="decided", result=EvaluationResult(value=said, confidence=0.9), decisions=both
+    )
+    assert (row.conflict, row.final_value, row.overridden) == (True, None, False)
+    assert not ReviewStage(operation=operation).lets_pass(row)
+    assert ReviewStage(operation=operation).lets_pass(row.model_copy(update={"decisions": ()}))
 
 
 def test_only_what_the_software_decided_can_be_confirmed() -> None:

@@ -167,6 +167,8 @@ def test_a_value_is_what_the_operation_could_have_given(
     (row,) = batch.results()
     assert (row.final_value, row.value, row.overridden) == (kept, None, True)
     assert figures(client, batch).flow.stages[0].overridden == 1
+    assert batch.withdraw_override(0, reviewer="Reviewer A").withdrawn  # also of what the record does not hold
+    assert batch.overrides() == []
 
 
 @pytest.mark.parametrize(
