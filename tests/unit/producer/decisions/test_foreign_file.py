@@ -111,6 +111,25 @@ def test_rayyans_archive_need_not_be_unpacked(tmp_path: Path) -> None:
         read_foreign(path)
 
 
+RIS = """TY  - JOUR
+TI  - Hills
+DO  - 10.1000/a
+N1  - RAYYAN-INCLUSION: {"Kim"=>"Included"}
+ER  -
+"""
+
+
+def test_references_hold_decisions_where_rayyan_wrote_them_or_all_were_decided_alike(tmp_path: Path) -> None:
+    file = read_foreign(table(tmp_path, RIS, "rayyan.ris"))
+    (row,) = file.rows
+    assert (file.kind, row.place, row.record["doi"]) == ("Rayyan, RIS", "line 1", "10.1000/a")
+    assert row.said == (ForeignWord("Included", "Kim"),)
+    bare = table(tmp_path, RIS.replace("RAYYAN-INCLUSION", "SEEN"), "included.ris")
+    assert words(read_foreign(bare, everything="include")) == [ForeignWord("include")]
+    with pytest.raises(InputError, match=r"included.ris: RIS, and nothing in it says what was decided.*--all include"):
+        read_foreign(bare)
+
+
 COVIDENCE = "Title,Authors,DOI,Ref,Covidence #,Study,Notes,Tags\n"
 
 
