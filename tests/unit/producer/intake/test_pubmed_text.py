@@ -143,6 +143,7 @@ def test_every_paragraph_is_placed(tmp_path: Path) -> None:
             "This article",
         ),
         ("We asked.\n\nAcademy of Walks.", "We asked.", "Academy of Walks."),
+        (f"© is a sign. {'We asked why. ' * 60}Nobody knew.", "both", None),
     ],
 )
 def test_who_owns_the_rights_is_no_part_of_the_abstract(
