@@ -155,6 +155,14 @@ def test_who_owns_the_rights_is_no_part_of_the_abstract(
     assert ("_pubmed_copyright" in record) is (copyright_ is not None)
 
 
+def test_a_title_is_known_by_its_place_and_an_abstract_in_another_language_alone_is_the_abstract() -> None:
+    (record,) = _read(
+        "1. J Walks. 2021;3:1.\n\nNASA: walking there.\n\nRossi A.\n\nPublisher: Wir fragten.\n\nPMID: 1\n"
+    )
+    assert (record["title"], record["abstract"]) == ("NASA: walking there.", "Publisher: Wir fragten.")
+    assert "_pubmed_other_abstract" not in record
+
+
 def test_where_a_program_cut_the_blanks_at_line_ends_lines_are_joined_but_for_labels() -> None:
     cut = "\n".join(line.rstrip() for line in THREE.splitlines())
     for one, other in zip(_read(cut), _read(THREE), strict=True):
