@@ -27,7 +27,7 @@ from .replay_decisions import ImportedTable, Importer, Row
 from .replay_inputs import PEOPLE, THIRD, Decision, FullText, decisions, full_texts, resolutions
 from .replay_published import published
 from .replay_searches import Searches, searches, third_reader, write_plan
-from .replay_table import Line, lines, to_markdown
+from .replay_table import Line, imports_to_markdown, lines, to_markdown
 from .review_rows import REVIEW, Placed, PlacedBy, exported_records, place, screened_titles
 
 WITHIN = 900.0  # s of one command
@@ -57,7 +57,7 @@ def replay(client: Client, run_plan: Callable[[Path], object], folder: Path, *, 
     flow = figures.flow
     said = published(found.kept(decisions(REVIEW)), resolutions(REVIEW), full_texts(REVIEW))
     own = lines(found, said, tables, batch, flow)
-    (folder / "table.md").write_text(to_markdown(own), "utf-8")
+    (folder / "table.md").write_text(to_markdown(own) + "\n" + imports_to_markdown(tables), "utf-8")
     return Replayed(tables, own, flow)
 
 
@@ -117,13 +117,7 @@ def main() -> None:
 
         with running.workers(1, ledger, double):
             replayed = replay(ledger.client, run_plan, folder, short=given.short)
-    for table in replayed.tables:
-        left = f"; without a record: {', '.join(table.left)}" if table.left else ""
-        sys.stdout.write(
-            f"{table.person}, {table.stage.value}: {table.rows:,} rows; by title {table.by_title:,} found, "
-            f"{table.unmatched:,} not, {table.ambiguous:,} several times; of these {table.by_place:,} by place{left}\n"
-        )
-    sys.stdout.write("\n" + to_markdown(replayed.lines) + f"\n{folder}: {', '.join(FORMS)}, table.md\n")
+    sys.stdout.write("\n" + (folder / "table.md").read_text("utf-8") + f"\n{folder}: {', '.join(FORMS)}, table.md\n")
     sys.exit(0 if all(one.agrees for one in replayed.lines) else 1)
 
 

@@ -40,6 +40,17 @@ def to_markdown(own: Iterable[Line]) -> str:
     return "\n".join(["| | the review | Tamis |", "|---|---|---|", *rows, ""])
 
 
+def imports_to_markdown(tables: Iterable[ImportedTable]) -> str:
+    """How the rows of each person's tables found their records."""
+    head = "| decisions of | stage | rows | by title | no such title | several | then by place | left |"
+    rows = [
+        f"| {one.person} | {one.stage.value} | {one.rows:,} | {one.by_title:,} | {one.unmatched:,} | {one.ambiguous:,} "
+        f"| {one.by_place:,} | {', '.join(one.left) or '0'} |"
+        for one in tables
+    ]
+    return "\n".join([head, "|---|---|---|---|---|---|---|---|", *rows, ""])
+
+
 def _identification(found: Searches, said: Published, flow: Flow) -> Iterator[Line]:
     identified = _by_name(flow.identified)
     for export in found.exports:
