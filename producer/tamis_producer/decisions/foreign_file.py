@@ -3,6 +3,7 @@
 It is read into rows, each with what is known of its record and what people said of it, in the file's own words.
 """
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,8 @@ from .foreign_rows import ForeignRow, ForeignWord
 from .rayyan_notes import is_rayyan, read_notes
 
 COVIDENCE = "covidence #"  # a column of every export of Covidence
+# What `zipfile` raises of an archive that is damaged, encrypted, or packed in a way that it does not know.
+_UNREADABLE = (BadZipFile, OSError, EOFError, RuntimeError, zlib.error)
 _EXCLUSION_REASON = "Exclusion reason:"  # in the notes of Covidence
 
 
@@ -70,7 +73,7 @@ def read_foreign(
                 table = Path(folder) / "articles.csv"
                 table.write_bytes(archive.read(articles[0]))
                 text = read_decoded(table, max_bytes=max_bytes).text
-    except (BadZipFile, OSError) as error:
+    except _UNREADABLE as error:
         raise InputError(f"the archive cannot be read: {error}", path=path) from error
     return _read(text, path, columns or TableColumns(), everything, max_bytes)
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -109,6 +109,17 @@ def test_rayyans_archive_need_not_be_unpacked(tmp_path: Path) -> None:
         archive.writestr("letter.txt", "hello")
     with pytest.raises(InputError, match=r"no export of Rayyan or ASReview"):
         read_foreign(path)
+
+
+def test_a_damaged_archive_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("articles.csv", rayyan(NOTES) * 20)
+    whole = path.read_bytes()
+    for place in range(45, len(whole) - 100, 3):
+        path.write_bytes(whole[:place] + b"\xff\xff" + whole[place + 2 :])
+        with pytest.raises(InputError, match=r"export\.zip"):
+            read_foreign(path)
 
 
 RIS = """TY  - JOUR
