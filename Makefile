@@ -1,7 +1,7 @@
 # The README's commands are the truth; these targets call them, in an environment where Tamis is installed.
 PYTHON ?= python
 
-.PHONY: help test chaos check specification site site-serve pythons lowest audit wheels compose-check
+.PHONY: help test chaos check replay specification site site-serve pythons lowest audit wheels compose-check
 
 help: ## What there is to make.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -17,6 +17,9 @@ check: ## Style, types, and who may import whom.
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	lint-imports
+
+replay: ## A published review, from its searches to its PRISMA figure (docs/replay.md), in build/replay.
+	$(PYTHON) -m benchmarks.replay --output build/replay
 
 specification: ## docs/specification.md, from the requirements and from the marks at the tests.
 	$(PYTHON) -m tests.specification

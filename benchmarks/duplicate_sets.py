@@ -1,16 +1,16 @@
 """The record sets in which it is known which records are copies: the sources of a published review, and exports."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tamis_producer.intake import read_records
+from tamis_producer.intake.sourced_records import read_sources
+from tamis_producer.intake.stated_source import StatedSource
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REVIEW = DATA / "reviews" / "snhl_dimitrov_2024"
-SEARCHED = ("base", "cinahl", "embase", "github", "ieee", "medline", "psychinfo", "scopus")
 EXPORTS = (
     "CSV/_baseline_embase.csv",
     "CSV/_baseline_pubmed.csv",
@@ -22,6 +22,7 @@ EXPORTS = (
     "RIS/_baseline_webofscience.ris",
     "RIS/_baseline_zotero.ris",
 )
+MORE_FILES = {"medline": ("pubmed_abstracts.txt",)}
 MORE_EXPORTS = ("_baseline_eric_ovid.ris", "_baseline_psychInfo_ovid.ris")
 
 
@@ -34,15 +35,13 @@ class SourcedRecord:
 
 
 def review_records() -> list[SourcedRecord]:
-    """The 2,695 records of the review's eight sources."""
-    returns = REVIEW / "search_returns"
-    return [SourcedRecord(name, record) for name in SEARCHED for record in read_records(returns / f"{name}.csv")]
-
-
-def review_titles() -> list[str]:
-    """The titles that the review screened after its own deduplication, as it folded them."""
-    with (REVIEW / "responses" / "LB_response_complete.csv").open(encoding="utf-8-sig", newline="") as stream:
-        return [row["title"] for row in csv.DictReader(stream)]
+    """The 2,695 records of the review's eight sources; MEDLINE's have their abstracts from a file of their own."""
+    found: list[SourcedRecord] = []
+    for path in sorted((REVIEW / "search_returns").glob("*.csv")):
+        files = [path, *(path.with_name(name) for name in MORE_FILES.get(path.stem, ()))]
+        (source,) = read_sources(StatedSource(files=tuple(files), name=path.stem))
+        found += [SourcedRecord(path.stem, own.record) for own in source.sourced]
+    return found
 
 
 def export_records() -> list[SourcedRecord]:

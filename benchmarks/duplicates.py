@@ -7,11 +7,11 @@
    a PubMed id, and the two are not the same by the key. The key is hidden from the finder, with the links that hold
    it. Specificity is given over the different pairs that look alike (titles at least 80 of 100 similar, or the review
    would hardly have a chance to confuse them), and over all. A pair without a key on one side counts nowhere.
-2. The same with nothing hidden, beside the review's own deduplication (by title).
-3. Pairs made of real records by the rules of `title_mutations.py`.
-4. How the time grows: the records of the three labelled sets, repeated under new names.
+2. Pairs made of real records by the rules of `title_mutations.py`.
+3. How the time grows: the records of the three labelled sets, repeated under new names.
 
-`--misses` lists every pair that is missed or falsely merged, with the finder's reason.
+What is found with nothing hidden is what `review_deduplication.py` compares. `--misses` lists every pair that is missed
+or falsely merged, with the finder's reason.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tamis_producer.intake.duplicates import find_duplicates
 from tamis_producer.intake.likeness import by_title
 from tamis_producer.intake.traits import fold, traits_of
 
-from .duplicate_sets import SourcedRecord, export_records, review_records, review_titles
+from .duplicate_sets import SourcedRecord, export_records, review_records
 from .labelled_sets import labelled_sets
 from .title_mutations import COPIES, NO_COPIES, Pair, hidden
 
@@ -197,27 +197,6 @@ def print_misses(records: Sequence[SourcedRecord], pairs: Iterable[Judged]) -> N
             say(f"  {records[index].source} {own.get('year')} {author} | {own.get('journal')} | {own.get('title')}")
 
 
-def print_beside_the_review(records: Sequence[SourcedRecord]) -> None:
-    """How many records are left, here and there."""
-    finder = outcome([own.record for own in records])
-    left = len(set(finder.group))
-    kept = {_as_the_review(title) for title in review_titles()}
-    ours: dict[str, set[int]] = defaultdict(set)
-    theirs: dict[int, set[str]] = defaultdict(set)
-    for index, own in enumerate(records):
-        if own.source != "github" and (title := _as_the_review(str(own.record.get("title") or ""))) in kept:
-            ours[title].add(finder.group[index])
-            theirs[finder.group[index]].add(title)
-    say(f"\nnothing hidden: {len(records):,} records, {left:,} left, {len(finder.doubts)} doubts")
-    say(f"the review: {len(records):,} records, {len(review_titles()):,} left")
-    say(f"titles that the review kept once and Tamis more than once: {sum(len(found) > 1 for found in ours.values())}")
-    say(f"titles that the review kept apart and Tamis merges: {sum(len(found) - 1 for found in theirs.values())}")
-
-
-def _as_the_review(title: str) -> str:
-    return fold(title.encode("ascii", "ignore").decode())
-
-
 def print_mutated(records: Sequence[Mapping[str, Any]]) -> None:
     say("\n| rule | pairs | copy | doubt | different |")
     say("|---|---|---|---|---|")
@@ -259,7 +238,6 @@ def main() -> None:
     misses = parser.parse_args().misses
     review = review_records()
     print_pairs("sources of the review", review, misses=misses)
-    print_beside_the_review(review)
     print_pairs("exports", export_records(), misses=misses)
     rich = [own.record for own in review if own.record.get("year") and own.record.get("journal")]
     print_mutated([{**own, "year": int(own["year"])} for own in rich if own.get("authors") and own.get("title")])

@@ -17,6 +17,8 @@ from tamis_schemas.ledger import exclusions, items, payloads
 from ..intake.traits import TITLE_READ, Traits, fold, traits_of
 
 By: TypeAlias = Literal["id", "DOI", "PMID", "title"]
+# A database's remark that its reader takes away; a program that keeps it takes its brackets.
+_REMARK = "references"
 LIKE = 0.85  # of the letters of two titles that are one, as programs shorten and mend them
 
 
@@ -95,7 +97,7 @@ def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
     """
     raw = str(fields.get("title") or "")[:TITLE_READ]
     ways = (traits.title, fold(raw), fold(raw.encode("ascii", "ignore").decode()))
-    return tuple(dict.fromkeys(way for way in ways if way))
+    return tuple(dict.fromkeys(way for each in ways for way in (each, each.removesuffix(_REMARK)) if way))
 
 
 def _keys(traits: Traits, titles: Iterable[str]) -> list[tuple[By, str]]:

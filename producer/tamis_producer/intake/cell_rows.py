@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from .notes import Notes
 
 CELL_LIMIT = 16 * 2**20  # characters; csv's own limit is 131,072, less than the references of some exports
-READ_AGAIN = 8  # times the length of the text: bounds the search for whole rows in a text made of stray quotes
+# What may be read again in search of whole rows: without a bound a text made of stray quotes would take its length
+# squared. So many characters, a second or two of work, or so many times the length of the text.
+READ_AGAIN = 200_000_000
+TIMES_AGAIN = 8
 csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
 
 
@@ -39,7 +42,7 @@ class CellRows(Iterator[CellRow]):
         self._lines = _Lines(text)
         # strict: a stray quote would otherwise swallow rows without a word.
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
-        self._to_spare = READ_AGAIN * len(text)
+        self._to_spare = max(READ_AGAIN, TIMES_AGAIN * len(text))
 
     def __next__(self) -> CellRow:
         self._lines.begin()
@@ -49,7 +52,12 @@ class CellRows(Iterator[CellRow]):
         except csv.Error as error:
             reason = _quoting(error)
         whole = self._next_whole()
-        behind = "no row behind it can be read" if whole is None else f"the next whole row begins in line {whole.line}"
+        if whole is not None:
+            behind = f"the next whole row begins in line {whole.line}"
+        elif self._to_spare > 0:
+            behind = "no row behind it can be read"
+        else:
+            behind = "there are too many such quotes to find the next whole row, and nothing behind it is read"
         self._notes.lost(f"{reason}; {behind}", line)
         if whole is None:
             raise StopIteration

@@ -11,10 +11,6 @@ def plain_name(column: str) -> str:
     return re.sub(r"[\s_@]+", " ", column).strip().casefold()
 
 
-def _nothing(cells: Mapping[str, str]) -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class ColumnMapping:
     """The columns of one source, under their plain names."""
@@ -29,6 +25,6 @@ class ColumnMapping:
     # Canonical name -> the cell that says a value, where a changed one cannot stand as it is.
     written: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
     # The filled cells of a row -> fields that several cells, or a part of one, make up; others go before these.
-    made: Callable[[Mapping[str, str]], Mapping[str, Any]] = _nothing
+    made: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None
     database: tuple[str, ...] = ()  # the columns that name the database, best first
     called: str | None = None  # the database that such tables come from, where they come from no other

@@ -164,9 +164,9 @@ def _record(
     columns = header.columns
     mapping = columns.mapping_of(row.cells)
     fields, kept, kept_at = _values(cells, mapping), dict[str, Any](cells.kept), dict(cells.kept_at)
-    made = {} if mapping is None else dict(mapping.made(_by_plain_name(row, columns)))
-    gained = {name: made.pop(name) for name in CANONICAL if name in made}
-    gained = {name: value for name, value in gained.items() if not fields.get(name)}
+    made = dict(mapping.made(_by_plain_name(row, columns))) if mapping is not None and mapping.made is not None else {}
+    canonical = [name for name in CANONICAL if name in made]
+    gained = {name: value for name in canonical if (value := made.pop(name)) and not fields.get(name)}
     accession = cells.accession
     if accession is not None and cells.accession_at is not None and gained.keys() & {"pmid", "nct_id"}:
         kept_at[cells.accession_at] = name = columns.own_names[cells.accession_at]

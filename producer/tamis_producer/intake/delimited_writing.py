@@ -73,7 +73,11 @@ class _Column:
 
     @classmethod
     def called(cls, name: str, nth: int = 0) -> "_Column":
-        return cls(name, name.strip().casefold(), nth)
+        return cls(name, _plain(name), nth)
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()
 
 
 def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -> None:
@@ -139,17 +143,17 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     entries = entries_of(record, form)
     cells: dict[_Column, str] = {}
     column_of: dict[str, _Column] = {}  # canonical name -> the column that holds it
-    own = Counter(_Column.called(entry[0]).plain for entry in entries)
-    seen: Counter[str] = Counter()
+    own = Counter([_plain(entry[0]) for entry in entries])
+    seen: dict[str, int] = {}
     for one in fields_of(record, form, _places(record, form), joined_by=SEPARATOR):
         if one.key in SPLIT and one.key in column_of:  # one more element of a list has no column of its own
             cells[column_of[one.key]] += SEPARATOR + one.text
             continue
         # What is gained goes into the column of this name, whose cell may have been blank; columns of one table that
         # have one name, or none, are told apart by their order.
-        plain = _Column.called(one.name).plain
-        column = _Column.called(one.name, seen[plain] if seen[plain] < own[plain] else 0)
-        seen[plain] += 1
+        plain = _plain(one.name)
+        column = _Column(one.name, plain, nth if (nth := seen.get(plain, 0)) < own[plain] else 0)
+        seen[plain] = nth + 1
         cells[column] = guarded(one.text) if is_decision(one.name) else one.text
         if one.key is not None and one.key in CANONICAL:
             column_of[one.key] = column

@@ -22,7 +22,7 @@ from typing import Any
 
 from tamis_schemas.answers.exclusion import DUPLICATE, Exclusion
 
-from .likeness import IDENTIFIERS, LIKE, Key, Likeness, PairVerdict, agreement, doubt, value_of
+from .likeness import IDENTIFIERS, LIKE, MANY_PAPERS, Key, Likeness, PairVerdict, agreement, doubt, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of
 
 # Where more different records share a title or a DOI, it says nothing; and pairs are counted in squares.
@@ -294,8 +294,8 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
 
 
 def _tear(one: PairVerdict, other: PairVerdict) -> bool:
-    """True where a third record is a copy of one of two, and not of the other."""
-    likenesses = {one.likeness, other.likeness}
+    """True where a third record is a copy of one of two, and something speaks against the other."""
+    likenesses = {verdict.likeness for verdict in (one, other) if verdict.against != MANY_PAPERS}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 
 

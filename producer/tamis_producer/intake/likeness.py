@@ -26,6 +26,9 @@ ALIKE_TITLES = 85.0  # of 100: typing errors, "Spinosaurusis not" for "Spinosaur
 ALIKE_ABSTRACTS = 70.0  # of 100: copies reach 79 and more, different texts under one title 62 and less
 TITLE_COMPARED = 500  # letters
 
+# Of a short title, where year, first author and journal agree: too little for a copy, and nothing against it.
+MANY_PAPERS = ("a title that many papers have",)
+
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -90,6 +93,8 @@ def by_identifier(one: Traits, other: Traits) -> PairVerdict:
     alike = (
         bool(abstracts)  # the title in two languages
         or (len(shorter) >= LETTERS[2] and longer.startswith(shorter))  # with and without its subtitle
+        or _behind_its_translation(one, other)
+        or _behind_its_translation(other, one)
         or (fuzz.ratio(shorter, longer) >= ALIKE_TITLES and _NUMBERS.findall(shorter) == _NUMBERS.findall(longer))
     )
     return _COPY if alike else _OTHER_TITLE
@@ -164,7 +169,7 @@ def by_title(one: Traits, other: Traits) -> PairVerdict:
         if against:
             return PairVerdict(Likeness.DIFFERENT, against)
         many = weight >= LETTERS_WITH_ABSTRACT and evidence.agreeing == ["year", "first author", "journal"]
-        return PairVerdict(Likeness.DOUBT, ("a title that many papers have",)) if many else _UNKNOWN
+        return PairVerdict(Likeness.DOUBT, MANY_PAPERS) if many else _UNKNOWN
     if not against:
         return _COPY
     return PairVerdict(Likeness.DOUBT if evidence.worth_a_look else Likeness.DIFFERENT, against)
@@ -222,6 +227,11 @@ def _contradictions(one: Traits, other: Traits, evidence: SharedTraits) -> Itera
 def _title_in_other_words(one: Traits, other: Traits) -> bool:
     """True where one title is the other's without its subtitle, or one of its two languages."""
     return one.title in other.other_titles or other.title in one.other_titles
+
+
+def _behind_its_translation(both: Traits, other: Traits) -> bool:
+    """True where a title is another one and then the title of `other`, or one of its two languages."""
+    return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 
 def _abstracts_alike(one: Traits, other: Traits) -> bool | None:

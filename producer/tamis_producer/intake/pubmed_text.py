@@ -131,7 +131,8 @@ def _record(block: _Block, *, number: int, line_break: str) -> dict[str, Any]:
     for at, text in enumerate(paragraphs):
         reading.take(text, paragraphs[at + 1] if at + 1 < len(paragraphs) else "")
     reading.part_with_copyright()
-    fields = {**reading.fields, "abstract": "\n".join(map(reading.unbroken, reading.body))}
+    abstract = list(map(reading.unbroken, reading.body)) or reading.kept.pop(OTHER_ABSTRACT, [])
+    fields = {**reading.fields, "abstract": "\n".join(abstract)}
     kept = {name: texts[0] if len(texts) == 1 else texts for name, texts in reading.kept.items()}
     return assemble(fields, kept, line=block.line, number=number)
 
@@ -148,16 +149,16 @@ class _Reading:
     def take(self, text: str, following: str) -> None:
         """Place a paragraph: by how it begins, else as what is still wanting."""
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
-        if name is not None:
-            self._keep(name, self.unbroken(KEPT[name].sub("", text, count=1)))
-            if name == "pubmed_language_note" and (language := LANGUAGE.match(text)):
-                self.fields["language"] = language[1].strip()
-        elif _IDS.match(text):
+        if _IDS.match(text):
             self._take_ids(text)
         elif "pubmed_citation" not in self.kept:
             self._take_citation(_one_line(text))
         elif "title" not in self.fields:
             self.fields["title"] = _one_line(text)
+        elif name is not None:
+            self._keep(name, self.unbroken(KEPT[name].sub("", text, count=1)))
+            if name == "pubmed_language_note" and (language := LANGUAGE.match(text)):
+                self.fields["language"] = language[1].strip()
         elif (
             "authors" not in self.fields and not self.body and (KEPT[AFFILIATIONS].match(following) or _are_names(text))
         ):

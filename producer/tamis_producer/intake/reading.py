@@ -36,7 +36,7 @@ class Intake:
 
 
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
-    """Every record of a file, in its order: of any format in `READERS`, told by the content.
+    """Every record of a file, in its order, of any format that docs/files.md lists, told by the content.
 
     The records are as `read_records` says; a file of more than `max_bytes` is not read.
 

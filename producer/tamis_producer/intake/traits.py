@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from .journals import Journal, journal_of
 from .record import split_authors, year_of
@@ -44,9 +45,11 @@ _NOTICE = re.compile(
     re.IGNORECASE,
 )
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
+_DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # of a preprint or a deposit, which has a DOI without it as well
 _PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?(?:\s*\[https?:[^\]]*\])?", re.IGNORECASE)
 _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
+_AND_OTHERS = re.compile(r"\W+(?:et\.? al\.?|and others)\W*$", re.IGNORECASE)
 _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "II", "III"))
 # Names under which records keep other names of their journal, and its ISSN, by format.
 _JOURNAL_FIELDS = (
@@ -148,9 +151,9 @@ def year_in(record: Mapping[str, Any]) -> int | None:
 
 
 def doi_in(record: Mapping[str, Any]) -> str | None:
-    """The DOI that a record names, without what stands around it, in small letters."""
-    match = _DOI.search(_text(record.get("doi")).replace("%2F", "/").replace("%2f", "/"))
-    return match[0].rstrip(".,;)]}").casefold() if match else None
+    """The DOI that a record names, without what stands around it and without a version, in small letters."""
+    match = _DOI.search(unquote(_text(record.get("doi"))))
+    return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
 
 
 def pmid_in(record: Mapping[str, Any]) -> str | None:
@@ -189,7 +192,7 @@ def _families(authors: object) -> frozenset[str]:
     names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return frozenset()
-    family, comma, _ = names[0][:200].partition(",")
+    family, comma, _ = _AND_OTHERS.sub("", names[0][:200]).partition(",")
     words = [word for word in re.split(r"[\s-]+", family) if word and word not in _SUFFIXES]
     if len(words) > 1 and _is_initials(words[-1]):  # Griffin DK
         while len(words) > 1 and _is_initials(words[-1]):

@@ -24,7 +24,8 @@ def write_records(
 
     In the same format every field of the source is written, in its order, and as the record has it now: what was
     changed since shows. In another format the canonical fields go where that format has them, and hidden fields are
-    left out, for want of a place (JSONL has one). The decision (`_tamis_decision`, `_tamis_confidence`,
+    left out, for want of a place (JSONL has one); of formats that are only read, what RIS, EndNote XML and tables have
+    a place for is written there. The decision (`_tamis_decision`, `_tamis_confidence`,
     `_tamis_reason`, `_tamis_exclusion_reason`) is written in every format, where reference managers show it; it
     replaces the one that the file had. `read_records` reads all of it back. The file is UTF-8, and appears when all of
     it is written.

@@ -150,10 +150,8 @@ def _side_boxes(step: Step, column: _Column, y: float) -> list[Placed]:
 
 def _branch(main: Placed, side: Placed) -> str:
     """Return the arrow to a side box: from the box, or from the line that leads on below it."""
-    if side.y < main.bottom:
-        at = min(main.middle, side.middle)
-        return arrow_svg(main.x + main.width, at, side.x, at)
-    return arrow_svg(main.centre, side.middle, side.x, side.middle)
+    at = min(main.middle, side.middle) if side.y < main.middle else side.middle
+    return arrow_svg(main.x + main.width if at < main.bottom else main.centre, at, side.x, at)
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:

@@ -36,7 +36,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
     ).one()
     human = standing(batch.id)
     resolved = human.c.settles & (human.c.reviewers > 1)
-    by_name = dict(
+    by_name: dict[str, int] = dict(
         connection.execute(
             select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
         ).all()

@@ -14,6 +14,7 @@ RECORDS: list[tuple[str, dict[str, str], int | None]] = [
     ("g", {}, None),
     ("h", {"title": "Das Wandern <i>in vivo</i> der Müller"}, None),
     ("i", {"title": "Walking in vitro.DP  - Mar 15, 2017"}, None),
+    ("j", {"title": "Rowing on lakes"}, None),
 ]
 FINDER = RecordFinder(
     KnownRecord(index, item_id, fields, copy_of) for index, (item_id, fields, copy_of) in enumerate(RECORDS)
@@ -34,6 +35,7 @@ FINDER = RecordFinder(
         ({"title": "walking uphill a trial in old age"}, Found((0,), "title")),  # of both copies
         ({"title": "walking up hill atrial in oldage"}, Found((0,), "title")),  # words run together elsewhere
         ({"title": "chess in parks references"}, Found((5,), "title")),
+        ({"title": "rowing on lakes references"}, Found((9,), "title")),  # the reader took the remark away
         ({"title": "Das Wandern in vivo der Muller"}, Found((7,), "title")),
         ({"title": "das wandern in vivo der mller"}, Found((7,), "title")),
         ({"title": "walking in vitrodp   mar 15 2017"}, Found((8,), "title")),

@@ -42,7 +42,10 @@ def pair(one: dict[str, Any], other: dict[str, Any]) -> Key | None:
         ("10.1234/ABC.5", "https://doi.org/10.1234/abc.5"),
         ("doi:10.1234/abc", "10.1234/abc."),
         ("http://dx.doi.org/10.1234%2Fabc", "10.1234/abc"),
+        ("10.1234/0165-3806%2887%2990215-x", "10.1234/0165-3806(87)90215-X"),
         ("10.1234/abc [doi]", "DOI 10.1234/abc"),
+        ("10.1234/deposit.55.v1", "10.1234/deposit.55"),
+        ("10.1234/rs.3/v1", "10.1234/rs.3/v2"),
     ],
 )
 def test_the_same_doi_in_any_spelling_makes_copies(one: str, other: str) -> None:
@@ -91,6 +94,8 @@ def test_spelling_does_not_tell_titles_apart(one: str, other: str) -> None:
         ("Scott D. Sampson", "Sampson, Scott D."),
         ("Sampson SD Jr", "Sampson S D"),
         ("Øster, P", "OSTER P."),
+        ("Sampson et al.", "Sampson, Scott D."),
+        ("Sampson SD, et al", "Sampson SD and others"),
     ],
 )
 def test_spelling_does_not_tell_first_authors_apart(one: str, other: str) -> None:
@@ -183,6 +188,15 @@ def test_with_one_doi_a_title_may_lack_its_subtitle_hold_an_error_or_stand_in_tw
     assert pair(record(title=LONG, **own), record(title=LONG.replace("mood", "mod"), **own)) is Key.DOI
     assert pair(record(title=LONG, **own), record(title="Gehen und Stimmung im Alter", **own)) is Key.DOI
     assert pair(record(title=LONG, **own), record(**own)) is Key.DOI
+    behind = record(title=f"Gehen und Stimmung im Alter, {LONG}", doi="10.1234/a")
+    assert pair(record(title=LONG, doi="10.1234/a"), behind) is Key.DOI
+    assert pair(record(title=f"{LONG} [Gehen und Stimmung im Alter]", doi="10.1234/a"), behind) is Key.DOI
+    assert pair(record(title=SHORT[-10:], doi="10.1234/a"), record(title=SHORT, doi="10.1234/a")) is None
+
+
+def test_a_volume_within_a_doi_is_no_version() -> None:
+    volumes = [record(title=LONG, year=2014, doi=f"10.1234/blood.v{number}.77") for number in (6, 7)]
+    assert pair(*volumes) is None
 
 
 @pytest.mark.parametrize("notice", ["Erratum: ", "Author Correction: ", "RETRACTED: ", "Reply to: ", "Re: "])
@@ -210,6 +224,14 @@ def test_a_record_that_fits_two_different_ones_stays(order: tuple[int, ...]) -> 
         record(title=LONG, year=2014),
     ]
     assert copies([records[at] for at in order]) == []
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_copy_that_lacks_the_abstract_tears_no_others_apart(order: tuple[int, ...]) -> None:
+    own = {"title": "Acoustic walks", "year": 2014, "authors": ["Ames A"], "journal": "Journal of Walking"}
+    records = [record(**own, abstract=ABSTRACT), record(**own, abstract=ABSTRACT, pmid="7"), record(**own, pmid="7")]
+    assert len(copies([records[at] for at in order])) == 2
+    assert copies([records[0], {**records[2], "pmid": "8"}]) == []
 
 
 def test_no_chain_joins_records_with_different_identifiers() -> None:

@@ -131,6 +131,15 @@ def test_text_between_records_is_skipped_and_a_file_of_parts_alone_is_an_error()
         read_enw("text\n", PATH)
 
 
+def test_text_behind_an_empty_line_is_a_paragraph_if_the_record_goes_on_and_else_none() -> None:
+    notes = Notes(PATH)
+    text = "%0 Journal Article\n%T a\n%X one\n\ntwo\n%K c\n\nhalf a\n%T b\n%X three\n\nend\n"
+    first, second = read_enw(text, PATH, notes)
+    assert (first["abstract"], first["keywords"]) == ("one\ntwo", ["c"])
+    assert (second["title"], second["abstract"]) == ("b", "three")
+    assert [(note.line, note.n) for note in notes.taken] == [(8, 2)]
+
+
 @pytest.mark.parametrize("form", [Format.RIS, Format.ENDNOTE_XML, Format.DELIMITED])
 def test_what_a_format_can_hold_is_exported(tmp_path: Path, form: Format) -> None:
     own = read_enw(TWO, PATH)

@@ -19,18 +19,9 @@ PUBLISHED = {
     "psychinfo": 58,
     "scopus": 709,
 }
-NOT_YET_READ = {
-    f"{RETURNS}/pubmed_abstracts.txt": "PubMed's Abstract (text)",
-    "more_exports/_baseline_cochrane_endnote.ris": "RIS with preambles between its records",
-    "more_exports/wos_tagged_rispy.ris": "the plain-text format of Web of Science",
-}
-FILES = [
-    pytest.param(name, marks=pytest.mark.xfail(reason=NOT_YET_READ[name], strict=True) if name in NOT_YET_READ else ())
-    for name in record_files()
-]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", record_files())
 def test_the_reader_finds_the_records_and_fields_that_an_independent_count_finds(name: str) -> None:
     intake = read_file(DATA / name)
     expected = counted(name)

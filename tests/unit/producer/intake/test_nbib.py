@@ -168,6 +168,13 @@ def test_a_broken_record_costs_no_other(damaged: str) -> None:
     )
 
 
+def test_each_of_two_broken_records_in_a_row_is_noted() -> None:
+    notes = Notes(PATH)
+    damaged = B.removeprefix("PMID- 2\n")
+    assert [record["title"] for record in read_nbib(A + damaged + damaged + C, PATH, notes)] == ["1", "3"]
+    assert [note.line for note in notes.taken] == [7, 12]
+
+
 def _without_line(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != "_line"}
 

@@ -143,6 +143,7 @@ def test_every_paragraph_is_placed(tmp_path: Path) -> None:
             "This article",
         ),
         ("We asked.\n\nAcademy of Walks.", "We asked.", "Academy of Walks."),
+        (f"© is a sign. {'We asked why. ' * 60}Nobody knew.", "both", None),
     ],
 )
 def test_who_owns_the_rights_is_no_part_of_the_abstract(
@@ -152,6 +153,14 @@ def test_who_owns_the_rights_is_no_part_of_the_abstract(
     assert record.get("abstract") == (body.replace("\n\n", "\n") if abstract == "both" else abstract)
     assert record.get("_pubmed_copyright", "").startswith(copyright_ or "")
     assert ("_pubmed_copyright" in record) is (copyright_ is not None)
+
+
+def test_a_title_is_known_by_its_place_and_an_abstract_in_another_language_alone_is_the_abstract() -> None:
+    (record,) = _read(
+        "1. J Walks. 2021;3:1.\n\nNASA: walking there.\n\nRossi A.\n\nPublisher: Wir fragten.\n\nPMID: 1\n"
+    )
+    assert (record["title"], record["abstract"]) == ("NASA: walking there.", "Publisher: Wir fragten.")
+    assert "_pubmed_other_abstract" not in record
 
 
 def test_where_a_program_cut_the_blanks_at_line_ends_lines_are_joined_but_for_labels() -> None:

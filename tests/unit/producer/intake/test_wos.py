@@ -142,6 +142,16 @@ def test_a_file_that_is_cut_off_loses_its_last_record_alone() -> None:
         read_wos(A[:-5], PATH, Notes(PATH))
 
 
+def test_records_of_another_format_in_the_file_are_lost_by_its_name() -> None:
+    notes = Notes(PATH)
+    text = f"{A}EF\nTY  - JOUR\nTI  - b\nER  - \n\n%0 Journal Article\n%T c\n\n{C}"
+    assert [record["title"] for record in read_wos(text, PATH, notes)] == ["a", "c"]
+    assert [(note.line, note.text.partition(",")[0]) for note in notes.taken] == [
+        (7, "a record in RIS"),
+        (11, "a record in EndNote tagged"),
+    ]
+
+
 def _written(tmp_path: Path, form: Format) -> list[dict[str, Any]]:
     path = tmp_path / "written"
     write_records(read_wos(TWO, PATH), path, format=form)

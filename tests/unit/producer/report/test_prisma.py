@@ -229,6 +229,28 @@ def test_nothing_runs_out_of_its_box_and_no_boxes_overlap(flow: Flow) -> None:
     assert max(one[1] + one[3] for one in rects) <= bottom
 
 
+def test_each_box_at_the_side_has_an_arrow_of_its_own() -> None:
+    # As `COMPLETE`, but 3 are awaited: 12 sought = 3 awaited + 9 assessed; 9 = 6 excluded + 3 included.
+    awaited = {"not_retrieved": (), "awaited": 3}
+    searched, both = SEARCHED.model_dump(), COMPLETE.model_dump()
+    searched["reports"] |= awaited | {"included": 3}
+    both["reports"] |= awaited | {"included": 5}
+    root = ElementTree.fromstring(draw(Flow.model_validate(both | {"columns": (searched, OTHERS.model_dump())})))  # noqa: S314 - ours
+    boxes = [
+        tuple(float(rect.get(name, "0")) for name in ("x", "y", "height"))
+        for rect in root.iter(f"{SVG}rect")
+        if "flow-box" in rect.get("class", "")
+    ]
+    at_side = sorted({x for x, _, _ in boxes})[1::2]  # of each column its second
+    points = [head.get("points", "").split()[0].split(",") for head in root.iter(f"{SVG}polygon")]
+    ends = [
+        [x == float(end) and y < float(height) < y + tall for end, height in points].count(True)
+        for x, y, tall in boxes
+        if x in at_side
+    ]
+    assert ends == [1] * 9
+
+
 def test_of_very_many_full_text_reasons_the_rarest_are_taken_together_in_the_figure_alone() -> None:
     said = words(draw(many()))
     assert f"{31 - MOST} further (n = {10 * (31 - MOST)})" in said

@@ -1,0 +1,85 @@
+"""The decisions of a published review's people, imported into a batch of its records.
+
+Each table comes in as its person left it: titles without punctuation, no identifier. What then has no record, or might
+mean several, comes in once more under the id of the record that became the row (`review_rows.py`), and what is left
+after that is named.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tamis_producer import Batch
+from tamis_schemas import HumanStage
+
+from .replay_inputs import Decision
+
+COLUMNS = ("id", "title", "decision", "reason")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One decision of a table."""
+
+    decision: Decision
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ImportedTable:
+    """What became of one person's table."""
+
+    person: str
+    stage: HumanStage
+    rows: int
+    by_title: int  # rows whose record was found by what the table itself says
+    unmatched: int  # rows whose title no record has
+    ambiguous: int  # rows whose title several records have
+    by_place: int  # rows whose record was found by the place of the record that became the row
+    left: tuple[str, ...]  # rows without any
+    conflicts: int  # records in conflict afterwards
+
+
+class Importer:
+    """Imports tables into a batch, of which it knows which record became which row."""
+
+    def __init__(self, batch: Batch, record_of_row: Mapping[str, tuple[str, str]], folder: Path) -> None:
+        self._batch, self._record_of_row, self._folder = batch, record_of_row, folder
+
+    def bring(
+        self, person: str, rows: Sequence[Row], stage: HumanStage = HumanStage.OWN, *, settles: bool = False
+    ) -> ImportedTable:
+        """Import a person's decisions; those on rows without a record are left out, and named."""
+        first = self._table(f"{person}-{stage.value}", [("", one.decision.title, one) for one in rows])
+        said = self._batch.import_decisions(first, reviewer=person, stage=stage, settles=settles)
+        again = [rows[int(one.place.removeprefix("line ")) - 2] for one in (*said.unmatched, *said.ambiguous)]
+        known = [
+            (*self._record_of_row[one.decision.row], one) for one in again if one.decision.row in self._record_of_row
+        ]
+        left = [one for one in again if one.decision.row not in self._record_of_row]
+        conflicts, found = said.conflicts, 0
+        if known:
+            second = self._table(f"{person}-{stage.value}-by-id", known)
+            named = self._batch.import_decisions(second, reviewer=person, stage=stage, settles=settles)
+            conflicts, found = named.conflicts, sum(named.found_by.values())
+            left += [known[int(one.place.removeprefix("line ")) - 2][2] for one in (*named.unmatched, *named.ambiguous)]
+        return ImportedTable(
+            person=person,
+            stage=stage,
+            rows=len(rows),
+            by_title=sum(said.found_by.values()),
+            unmatched=len(said.unmatched),
+            ambiguous=len(said.ambiguous),
+            by_place=found,
+            left=tuple(one.decision.row or one.decision.title for one in left),
+            conflicts=conflicts,
+        )
+
+    def _table(self, name: str, rows: Sequence[tuple[str, str, Row]]) -> Path:
+        path = self._folder / f"{name}.csv"
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(COLUMNS)
+            writer.writerows((own_id, title, one.decision.says, one.reason or "") for own_id, title, one in rows)
+        return path
