@@ -1,8 +1,9 @@
-"""A file of decisions made elsewhere: a table, or an export of Rayyan, Covidence or ASReview.
+"""A file of decisions made elsewhere: a table, or an export of Rayyan, Covidence or ASReview; of references, too.
 
 It is read into rows, each with what is known of its record and what people said of it, in the file's own words.
 """
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +17,17 @@ from ..intake.decode import MAX_FILE_BYTES, read_decoded
 from ..intake.delimited_writing import DELIMITERS
 from ..intake.formula_guard import unguarded
 from ..intake.notes import Notes
+from ..intake.reading import read_records
+from ..intake.recognise import Format, recognise
+from ..intake.record import LINE
 from .asreview_project import PROJECT, read_project
-from .foreign_columns import DECISION, NOTE, REASON, RETRIEVAL, REVIEWER, Header, TableColumns
+from .foreign_columns import DECISION, NOTE, REASON, RECORD, RETRIEVAL, REVIEWER, Header, TableColumns
 from .foreign_rows import ForeignRow, ForeignWord
 from .rayyan_notes import is_rayyan, read_notes
 
 COVIDENCE = "covidence #"  # a column of every export of Covidence
+# What `zipfile` raises of an archive that is damaged, encrypted, or packed in a way that it does not know.
+_UNREADABLE = (BadZipFile, OSError, EOFError, RuntimeError, zlib.error)
 _EXCLUSION_REASON = "Exclusion reason:"  # in the notes of Covidence
 
 
@@ -53,7 +59,8 @@ def read_foreign(
     """
     path = Path(path)
     if not is_zipfile(path):
-        return _table(read_decoded(path, max_bytes=max_bytes).text, path, columns or TableColumns(), everything)
+        text = read_decoded(path, max_bytes=max_bytes).text
+        return _read(text, path, columns or TableColumns(), everything, max_bytes)
     try:
         with ZipFile(path) as archive:
             if PROJECT in archive.namelist():
@@ -66,12 +73,15 @@ def read_foreign(
                 table = Path(folder) / "articles.csv"
                 table.write_bytes(archive.read(articles[0]))
                 text = read_decoded(table, max_bytes=max_bytes).text
-    except (BadZipFile, OSError) as error:
+    except _UNREADABLE as error:
         raise InputError(f"the archive cannot be read: {error}", path=path) from error
-    return _table(text, path, columns or TableColumns(), everything)
+    return _read(text, path, columns or TableColumns(), everything, max_bytes)
 
 
-def _table(text: str, path: Path, named: TableColumns, everything: str | None) -> ForeignFile:
+def _read(text: str, path: Path, named: TableColumns, everything: str | None, max_bytes: int) -> ForeignFile:
+    form = recognise(text)
+    if form is not Format.DELIMITED:
+        return _references(form, path, everything, max_bytes)
     header, rows = _rows(text, path)
     record = header.record_places(named, path)
 
@@ -87,6 +97,27 @@ def _table(text: str, path: Path, named: TableColumns, everything: str | None) -
     places = header.places(named, path, decision=everything is None)
     found = tuple(row_of(row, (_word(row.cells, places, everything, covidence=covidence),)) for row in rows)
     return ForeignFile("Covidence" if covidence else "CSV", found, header.shown(record | places))
+
+
+def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
+    """Decisions in a file of references: in Rayyan's notes, or the one decision on all of them."""
+    found = []
+    for record in read_records(path, max_bytes=max_bytes):
+        fields = {name: str(record[name]) for name in RECORD if record.get(name)}
+        texts = [text for value in record.values() for text in (value if isinstance(value, list) else [value])]
+        notes = [text for text in texts if isinstance(text, str) and is_rayyan([text])]
+        said = read_notes(notes[0]) if notes and everything is None else ()
+        if everything is not None:
+            said = (ForeignWord(everything),)
+        found.append(ForeignRow(f"line {record[LINE]}", fields, said))
+    if not any(row.said for row in found):
+        raise InputError(
+            f"{form.value}, and nothing in it says what was decided: decisions are read from tables, and from the "
+            "notes that Rayyan writes. Of a file that lists the records of one decision, say which: --all include, or "
+            "--all exclude",
+            path=path,
+        )
+    return ForeignFile(f"Rayyan, {form.value}" if everything is None else form.value, tuple(found))
 
 
 def _word(cells: Sequence[str], places: Mapping[str, int], everything: str | None, *, covidence: bool) -> ForeignWord:

@@ -98,11 +98,12 @@ def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | N
     """Count what people decided; None where nobody did."""
     human, excludes = standing(batch_id), kind_of(_operation_name(connection, batch_id)).excludes
     same = (items.c.state == ItemStatus.DECIDED.value) & (cast(results.c.value, JSONB) == cast(human.c.value, JSONB))
-    kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) & is_value(human.c.value, excludes)
+    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    agreed = is_value(human.c.value, excludes) if excludes is not None else literal(False)
     statement = (
         select(
             func.count().label("records"),
-            func.count().filter(same | kept_out).label("confirmed"),
+            func.count().filter(same | (kept_out & agreed)).label("confirmed"),
             func.count().filter(human.c.conflict).label("conflicts"),
         )
         .select_from(human)

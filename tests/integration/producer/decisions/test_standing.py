@@ -23,7 +23,7 @@ from tamis_producer.report.reading import read_figures, snapshot
 from tamis_producer.report.record import record_row
 from tamis_producer.report.subject import find_subject
 from tamis_producer.runs.stages import advance
-from tamis_schemas import Exclusion, Filter, HumanStage, Inclusion, InclusionDecision, InvalidParameters
+from tamis_schemas import Exclusion, Extract, Filter, HumanStage, Inclusion, InclusionDecision, InvalidParameters
 from tamis_schemas.ledger import overrides
 
 A, B, C = "Reviewer A", "Reviewer B", "Reviewer C"
@@ -209,6 +209,28 @@ def test_a_conflict_passes_to_no_stage_and_is_neither_an_exclusion_to_audit_nor_
     assert [row.item_id for row in client.batch(str(later)).results()] == ["r1", "r2"]
     flow = figures(client, str(review)).flow
     assert (flow.stages[0].passed, flow.stages[0].conflicts, flow.stages[1].entered) == (2, 1, 2)
+
+
+def test_records_are_counted_once_whoever_decided_about_them(client: Client, batch: Batch) -> None:
+    assert batch.human_counts() is None
+    contradict(batch, 0)
+    batch.override(1, "exclude", reviewer=A)  # as the model
+    batch.override(2, "exclude", reviewer=A)  # as the rule
+    batch.override(3, "include", reviewer=A)
+    batch.override(3, "include", reviewer=B)
+    batch.override(4, "exclude", reviewer=A, stage=HumanStage.FULL_TEXT)
+    counts = batch.human_counts()
+    assert counts is not None
+    assert (counts.records, counts.confirmed, counts.conflicts, counts.overridden) == (4, 2, 1, 1)
+    rows = [kept_out(record(n), Exclusion(rule="duplicate", reason="DOI", duplicate_of=0)) for n in range(2)]
+    with client.engine.begin() as connection:
+        extraction = write_batch(connection, rows, operation=Extract(instruction="What?"))
+    other = client.batch(str(extraction))
+    for index, reviewer, value in ((0, A, None), (1, A, "words"), (1, B, None)):
+        other.override(index, value, reviewer=reviewer)
+    counts = other.human_counts()
+    assert counts is not None
+    assert (counts.records, counts.confirmed, counts.conflicts) == (2, 0, 1)
 
 
 def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided(batch: Batch) -> None:

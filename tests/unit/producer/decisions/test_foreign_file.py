@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -109,6 +109,36 @@ def test_rayyans_archive_need_not_be_unpacked(tmp_path: Path) -> None:
         archive.writestr("letter.txt", "hello")
     with pytest.raises(InputError, match=r"no export of Rayyan or ASReview"):
         read_foreign(path)
+
+
+def test_a_damaged_archive_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("articles.csv", rayyan(NOTES) * 20)
+    whole = path.read_bytes()
+    for place in range(45, len(whole) - 100, 3):
+        path.write_bytes(whole[:place] + b"\xff\xff" + whole[place + 2 :])
+        with pytest.raises(InputError, match=r"export\.zip"):
+            read_foreign(path)
+
+
+RIS = """TY  - JOUR
+TI  - Hills
+DO  - 10.1000/a
+N1  - RAYYAN-INCLUSION: {"Kim"=>"Included"}
+ER  -
+"""
+
+
+def test_references_hold_decisions_where_rayyan_wrote_them_or_all_were_decided_alike(tmp_path: Path) -> None:
+    file = read_foreign(table(tmp_path, RIS, "rayyan.ris"))
+    (row,) = file.rows
+    assert (file.kind, row.place, row.record["doi"]) == ("Rayyan, RIS", "line 1", "10.1000/a")
+    assert row.said == (ForeignWord("Included", "Kim"),)
+    bare = table(tmp_path, RIS.replace("RAYYAN-INCLUSION", "SEEN"), "included.ris")
+    assert words(read_foreign(bare, everything="include")) == [ForeignWord("include")]
+    with pytest.raises(InputError, match=r"included.ris: RIS, and nothing in it says what was decided.*--all include"):
+        read_foreign(bare)
 
 
 COVIDENCE = "Title,Authors,DOI,Ref,Covidence #,Study,Notes,Tags\n"
