@@ -1,5 +1,5 @@
 # The README's commands are the truth; these targets call them, in an environment where Tamis is installed.
-PYTHON ?= python
+PYTHON ?= $(or $(wildcard .venv/bin/python),python)
 
 .PHONY: help test chaos check replay specification site site-serve pythons lowest audit wheels compose-check
 

@@ -1,5 +1,7 @@
 """Docstrings for fields that have none: the comment at a field's line, and for a mirrored method the method it mirrors.
 
+A session in a docstring is shown as code.
+
 Griffe loads this extension while the site's API reference is built (`mkdocs.yml`); nothing of it is installed.
 """
 
@@ -20,8 +22,16 @@ _CALLED = {
 }
 
 
+_SESSION = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)  # to the next empty line
+
+
 class DocumentedFields(griffe.Extension):
     """Gives each attribute of the sources the words that stand beside it."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        """Called for each object once it is complete."""
+        if obj.docstring is not None:
+            obj.docstring.value = _SESSION.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **kwargs: Any) -> None:
         """Called for each attribute that griffe finds; the name and the keywords are griffe's."""

@@ -15,6 +15,7 @@ from tamis_schemas.batches import wire
 from ..ledger import (
     CallResult,
     Hindrance,
+    connected,
     ledger_errors,
     read_call_results,
     read_hindrance,
@@ -179,7 +180,7 @@ class CallResults:
         assert self._engine is not None  # noqa: S101 - while it runs
         wanted = {batch.id: batch.pending for batch in due}
         with ledger_errors():
-            async with self._engine.connect() as connection:
+            async with connected(self._engine) as connection:
                 results = await connection.run_sync(read_call_results, wanted)
         for batch in due:
             batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
@@ -191,7 +192,7 @@ class CallResults:
         engine = self._engine or self._connect()
         try:
             with ledger_errors():
-                async with engine.connect() as connection:
+                async with connected(engine) as connection:
                     return await connection.run_sync(read_hindrance, batch_ids)
         finally:
             if engine is not self._engine:

@@ -17,6 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas.batches import wire
 
+from ..ledger import connected
+
 CHANNELS = (wire.BATCHES_CHANNEL, wire.CALLS_CHANNEL)
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two tries to connect
 
@@ -53,14 +55,14 @@ class Notifications:
 
     async def _listen(self) -> None:
         own = token_hex(16)
-        async with self._engine.connect() as connection:
+        async with connected(self._engine) as connection:
             driver = (await connection.get_raw_connection()).driver_connection
             assert isinstance(driver, psycopg.AsyncConnection)  # noqa: S101 - the ledger's driver
             try:
                 for channel in CHANNELS:
                     await driver.execute(f"LISTEN {channel}")
                 # Over another connection: a pooler may well bring back what the same one said.
-                async with self._engine.connect() as other:
+                async with connected(self._engine) as other:
                     await other.execute(select(func.pg_notify(wire.BATCHES_CHANNEL, own)))
                 async for notification in driver.notifies():
                     if notification.payload == own:

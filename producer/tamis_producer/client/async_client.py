@@ -11,6 +11,7 @@ from typing import Self
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..config.settings import ProducerSettings
+from ..ledger import connected
 from .async_batch import AsyncBatch, async_batch
 from .async_review import AsyncReview, async_review
 from .batch import Batch
@@ -83,7 +84,7 @@ class AsyncClient:
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
         """A connection whose every statement sees the same moment."""
-        async with self.engine.connect() as connection:
+        async with connected(self.engine) as connection:
             yield await connection.execution_options(isolation_level="REPEATABLE READ")
 
     async def close(self) -> None:

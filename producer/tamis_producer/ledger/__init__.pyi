@@ -8,6 +8,7 @@ from .calls import read_hindrance as read_hindrance
 from .connection import connect as connect
 from .connection import connect_on_loop as connect_on_loop
 from .connection import connect_to_listen as connect_to_listen
+from .connection import connected as connected
 from .connection import ledger_errors as ledger_errors
 from .dead_letters import read_dead_letters as read_dead_letters
 from .dead_letters import take_dead_letter as take_dead_letter

@@ -3,8 +3,8 @@
 What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -19,7 +19,7 @@ from .direct import no_tables
 from .pool_kinds import CLIENT, LISTENER, NOTICE_A_LOST_NETWORK, PoolKind
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 
 def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
@@ -57,6 +57,20 @@ def connect_to_listen(database_url: str) -> "AsyncEngine":
         return create_async_engine(
             where.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(where, LISTENER)
         )
+
+
+@asynccontextmanager
+async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
+    """A connection, given back by whoever took it.
+
+    `async with engine.connect()` gives it back in a task of its own: an event loop that ends before this task has
+    begun drops the connection.
+    """
+    connection = await engine.connect()
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:

@@ -151,7 +151,8 @@ if epoch_before > 0 and epoch_before ~= rate.epoch then
   rate.settled = math.max(rate.settled, rate.epoch + lease / 2)
 end
 
--- What the endpoint reports of its limits. Calls that were begun before anybody knew them are paid for then.
+-- What the endpoint reports of its limits. Calls that were begun before anybody knew them are paid for then, but not with
+-- more than a minute: no endpoint counts further back, and what was beyond its limit it has refused.
 count(unpaced_requests, unpaced_tokens)
 local unpaid, limit = {requests = unpaced_requests, tokens = unpaced_tokens}, {}
 for _, kind in ipairs(KINDS) do
@@ -160,6 +161,7 @@ for _, kind in ipairs(KINDS) do
   end
   learn_limit(rate, now, kind, report[kind])
   limit[kind] = limit_in_force(rate, usage, now, kind, setting[kind], report[kind])
+  unpaid[kind] = math.min(unpaid[kind], limit[kind])
 end
 rate.filled = now
 

@@ -223,8 +223,6 @@ class Machine(RuleBasedStateMachine):
         for process in self.world.alive:
             process.lose = 0
         waiting = [estimate for process in self.world.alive for estimate in process.waiting]
-        # Calls that were begun before a limit was known are paid for once it is, and before those that wait.
-        waiting += [call.used for call in self.world.begun if self.limits[0].rpm is None or self.limits[0].tpm is None]
         slowest_rpm, slowest_tpm = 30, 30_000
         patience = 2 * MINUTE * (len(waiting) / slowest_rpm + sum(waiting) / slowest_tpm) + 3 * MINUTE
         self.world.run(patience, until=lambda: not any(process.waiting for process in self.world.alive))

@@ -85,6 +85,19 @@ def test_a_limit_that_nobody_set_is_learned_from_the_headers_and_used_as_well(re
     assert refused(world) == 0
 
 
+def test_calls_begun_before_a_limit_was_known_hold_nobody_up_for_more_than_two_minutes(redis: "Redis") -> None:
+    world = World(redis, NONE, key=f"limit:{uuid4().hex}", start=START)
+    process = world.join(greedy=SHORT)
+    world.run(70)
+    assert len(world.begun) > 20_000  # 400 in flight, a second each: 800 minutes of what the endpoint then allows
+    process.greedy = None
+    process.allotment.observe(RateHeaders(limit_requests=30, limit_tokens=30_000), 0.0)
+    world.run(1)
+    world.ask(process, SHORT)
+    world.run(2 * MINUTE, until=lambda: not process.waiting)
+    assert not process.waiting
+
+
 def test_where_no_rate_is_limited_a_call_costs_hardly_any_round_trip(redis: "Redis") -> None:
     world = World(redis, NONE, key="limit:free", start=START)
     for _ in range(4):
