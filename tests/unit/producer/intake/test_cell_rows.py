@@ -80,6 +80,17 @@ def test_a_short_row_with_neither_title_nor_abstract_is_lost_and_one_with_either
     )
 
 
+def test_the_lines_of_a_text_whose_opening_quote_is_gone_cost_one_record() -> None:
+    text = "id,title,abstract,year\n1,a,b,2020\n2\nfirst line\nsecond line\n3,c,d,2021\n4\n5,e,f,2022\n"
+    records, notes = read(text)
+    assert [record["id"] for record in records] == ["1", "3", "5"]
+    assert [(note.kind, note.line, note.n) for note in notes] == [
+        (NoteKind.LOST, 3, 1),
+        (NoteKind.SKIPPED, 4, 2),
+        (NoteKind.LOST, 7, 1),
+    ]
+
+
 def test_what_a_quote_swallowed_without_a_trace_is_read_and_a_text_of_several_lines_is_not_taken_for_rows() -> None:
     records, (note,) = read('title,abstract,note\n"a","b","c\n",;","e","f"\n"g","h","i"\n')
     assert [record["title"] for record in records] == [",;", "g"]
