@@ -100,7 +100,7 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: R
     """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
     async with uploaded(request, DecisionTerms, largest=client.settings.max_file_bytes) as (terms, files):
         if len(files) > 1:
-            raise InvalidParameters("file: there are several; decisions are taken from one at a time")
+            raise InvalidParameters("file: decisions are taken from one file at a time")
         return await run_in_threadpool(_imported, client, batch_id, terms, files[0])
 
 

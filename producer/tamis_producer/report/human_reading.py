@@ -36,11 +36,8 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
     ).one()
     human = standing(batch.id)
     resolved = human.c.settles & (human.c.reviewers > 1)
-    by_name: dict[str, int] = dict(
-        connection.execute(
-            select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
-        ).all()
-    )
+    who = select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
+    by_name = {one.reviewer: one.n for one in connection.execute(who)}
     return HumanFigures(
         resolved=sum(by_name.values()),
         resolvers=tuple(sorted(by_name)),

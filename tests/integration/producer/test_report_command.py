@@ -55,6 +55,11 @@ def test_the_form_follows_the_name(
     assert (tmp_path / name).read_text("utf-8").startswith(begins)
 
 
+def test_the_figure_alone_is_a_picture_too(environment: dict[str, str], tmp_path: Path, batch: str) -> None:
+    assert report(environment, tmp_path, batch, "-o", "prisma.png").code == 0
+    assert (tmp_path / "prisma.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
 def test_a_form_that_is_asked_for_wins_and_goes_to_the_terminal(
     environment: dict[str, str], tmp_path: Path, batch: str
 ) -> None:

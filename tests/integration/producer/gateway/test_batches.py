@@ -66,7 +66,7 @@ def test_a_batch_is_submitted_followed_and_read(http: httpx.Client, start_worker
     assert "PRISMA" in page.text
 
 
-def test_results_are_a_table_and_a_report_has_four_forms(http: httpx.Client) -> None:
+def test_results_are_a_table_and_a_report_has_five_forms(http: httpx.Client) -> None:
     batch_id = submit(http, items=3)
     table = http.get(f"/v1/batches/{batch_id}/results", params={"form": "csv"})
     assert table.headers["Content-Type"].startswith("text/csv")
@@ -77,10 +77,13 @@ def test_results_are_a_table_and_a_report_has_four_forms(http: httpx.Client) -> 
         ["2", "rec-2"],
     ]
     kinds = {"html": "text/html", "svg": "image/svg+xml", "md": "text/markdown", "json": "application/json"}
+    kinds["png"] = "image/png"
     for form, kind in kinds.items():
         report = http.get(f"/v1/batches/{batch_id}/report", params={"form": form})
         assert report.headers["Content-Type"].partition(";")[0] == kind
         assert "sandbox" in report.headers["Content-Security-Policy"]
+    assert report.content.startswith(b"\x89PNG")
+    assert report.content.endswith(b"IEND\xaeB`\x82")
     assert http.get(f"/v1/batches/{batch_id}/report", params={"form": "json"}).json()["flow"]["identified"][0]["n"] == 3
     assert http.get(f"/v1/batches/{batch_id}/report", params={"form": "pdf"}).status_code == 422
 

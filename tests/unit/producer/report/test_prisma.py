@@ -265,3 +265,27 @@ def test_the_steps_of_both_columns_stand_side_by_side() -> None:
     )
     assert [one.box.title for one in first] == [one.box.title for one in second]
     assert isinstance(first[0], Step)
+
+
+@pytest.mark.parametrize(
+    ("flow", "arrows"),
+    [
+        (SEARCHED, 8),  # 4 boxes with one beside each, and 4 ways down
+        (COMPLETE, 16),  # the same twice: both columns end in one box
+    ],
+)
+def test_every_arrow_ends_at_a_box_and_each_column_at_what_is_included(flow: Flow, arrows: int) -> None:
+    root = ElementTree.fromstring(draw(flow))  # noqa: S314 - ours
+    rects = [
+        tuple(float(rect.get(name, "0")) for name in ("x", "y", "width", "height"))
+        for rect in root.iter(f"{SVG}rect")
+        if "flow-box" in rect.get("class", "")
+    ]
+    ends = [tuple(map(float, head.get("points", "").split()[0].split(","))) for head in root.iter(f"{SVG}polygon")]
+    assert len(ends) == arrows
+    for x, y in ends:
+        at = [one for one in rects if one[0] <= x <= one[0] + one[2] and one[1] - 0.1 <= y <= one[1] + one[3]]
+        assert len(at) == 1, (x, y)
+    included = max(rects, key=lambda one: one[1])
+    inside = [(x, y) for x, y in ends if y >= included[1]]
+    assert len(inside) == arrows // 8
