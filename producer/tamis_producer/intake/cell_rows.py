@@ -65,7 +65,7 @@ class CellRows(Iterator[CellRow]):
 
     def swallowed(self) -> bool:
         """True where the lines behind the first of the last row are whole rows too: they are then read as such."""
-        rows = csv.reader(self._lines.behind_first(), delimiter=self._delimiter, strict=True)
+        rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
         except csv.Error:
@@ -87,10 +87,22 @@ class CellRows(Iterator[CellRow]):
                 continue
             except StopIteration:
                 return None
-            if self.width in (None, len(cells)):
+            if self.width is None or (len(cells) == self.width and not self._is_within_text()):
                 return CellRow(line, cells)
         self._lines.drop()
         return None
+
+    def _is_within_text(self) -> bool:
+        """True where what stands behind the last row has another width: a line of text within a cell may have as many
+        commas as the header, but hardly the next one too."""
+        n_lines = len(self._lines.of_row)
+        try:
+            cells = next(filter(None, self._reader), None)
+        except csv.Error:  # text seldom has a quote behind a comma: this is one more damaged row
+            return False
+        finally:
+            self._to_spare -= self._lines.turn_back(keep=n_lines)
+        return cells is not None and len(cells) != self.width
 
 
 class _Lines(Iterator[str]):
@@ -100,26 +112,23 @@ class _Lines(Iterator[str]):
         self.number = 1  # of the line in which the row begins
         self._stream = io.StringIO(text, newline="")
         self._again: deque[str] = deque()
-        self._of_row: list[str] = []
+        self.of_row: list[str] = []  # the lines that were read of it
 
     def __next__(self) -> str:
         line = self._again.popleft() if self._again else next(self._stream)
-        self._of_row.append(line)
+        self.of_row.append(line)
         return line
 
     def begin(self) -> None:
         """Let a row begin with the next line."""
-        self.number += len(self._of_row)
-        self._of_row.clear()
+        self.number += len(self.of_row)
+        self.of_row.clear()
 
-    def behind_first(self) -> list[str]:
-        return self._of_row[1:]
-
-    def turn_back(self) -> int:
-        """Let the lines of the row but its first be read again; return how many characters these are."""
-        again = self.behind_first()
+    def turn_back(self, *, keep: int = 1) -> int:
+        """Let the lines of the row but the first be read again; return how many characters these are."""
+        again = self.of_row[keep:]
         self._again.extendleft(reversed(again))
-        del self._of_row[1:]
+        del self.of_row[keep:]
         return sum(map(len, again))
 
     def drop(self) -> None:

@@ -31,6 +31,7 @@ from .source import Field, mark_of, remember
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
 LAST = 1_000  # characters of a file in which its last line ends, empty lines behind it or not
+BEHIND_LOST = "a line behind a row that is lost, with neither title nor abstract"
 LISTED = 30  # column names in a message
 DATABASE = "_database"  # that the row names, whatever its column is called
 
@@ -59,14 +60,20 @@ def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[di
     form = Format.TSV if delimiter == "\t" else Format.DELIMITED
     layout: dict[str, Any] | None = None
     records: list[dict[str, Any]] = []
+    lost = False
     for row in rows:
         if not any(cell.strip() for cell in row.cells):
             continue
         cells = header.columns.sort(row.cells)
         if (fault := _fault(row, header.columns, cells)) is not None:
-            notes.lost(fault, row.line)
-            rows.swallowed()  # by a quote that is not closed, and is not seen to be
+            if lost and len(row.cells) < header.columns.width:
+                notes.skipped(BEHIND_LOST, row.line)
+            else:
+                notes.lost(fault, row.line)
+                rows.swallowed()  # by a quote that is not closed, and is not seen to be
+            lost = True
             continue
+        lost = False
         if layout is None:
             layout = _layout(text, delimiter, header, row, form)
         record, fields, made = _record(row, header, cells, number=len(records) + 1)

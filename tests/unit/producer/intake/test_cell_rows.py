@@ -80,6 +80,17 @@ def test_a_short_row_with_neither_title_nor_abstract_is_lost_and_one_with_either
     )
 
 
+def test_the_lines_of_a_text_whose_opening_quote_is_gone_cost_one_record() -> None:
+    text = "id,title,abstract,year\n1,a,b,2020\n2\nfirst line\nsecond line\n3,c,d,2021\n4\n5,e,f,2022\n"
+    records, notes = read(text)
+    assert [record["id"] for record in records] == ["1", "3", "5"]
+    assert [(note.kind, note.line, note.n) for note in notes] == [
+        (NoteKind.LOST, 3, 1),
+        (NoteKind.SKIPPED, 4, 2),
+        (NoteKind.LOST, 7, 1),
+    ]
+
+
 def test_what_a_quote_swallowed_without_a_trace_is_read_and_a_text_of_several_lines_is_not_taken_for_rows() -> None:
     records, (note,) = read('title,abstract,note\n"a","b","c\n",;","e","f"\n"g","h","i"\n')
     assert [record["title"] for record in records] == [",;", "g"]
@@ -87,6 +98,15 @@ def test_what_a_quote_swallowed_without_a_trace_is_read_and_a_text_of_several_li
     records, (note,) = read('title,abstract,note\na,b, b,"c\nd, e\nf"\ng,h,i\n')
     assert [record["title"] for record in records] == ["g"]
     assert note.line == 2
+
+
+def test_a_line_of_text_with_as_many_commas_as_the_header_is_no_record_behind_a_stray_quote() -> None:
+    text = 'title,abstract,year\na,"first "word", of\nsome, long, text\nand more"\n",2019\nb,c,2020\nd,e,2021\n'
+    records, (note,) = read(text)
+    assert [record["title"] for record in records] == ["b", "d"]
+    assert note.line == 2
+    # One damaged row behind another costs no whole row between the two.
+    assert titles('title,abstract,year\na,"x"y,1\nb,c,2\nd,"x"y,3\ne,f,4\n') == ["b", "e"]
 
 
 def test_a_table_of_which_nothing_can_be_read_is_an_error() -> None:
@@ -131,6 +151,25 @@ def test_whichever_row_is_damaged_all_others_are_read(rows: list[tuple[str, ...]
     left = [row for number, row in enumerate(rows, 1) if number != at]
     assert [(record["title"], record["abstract"], record["_note"]) for record in records] == left
     assert [note.line for note in notes] == [at + 1]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_whatever_is_done_to_a_table_it_is_read_or_refused_and_every_record_stands_in_a_line_of_its_own(
+    data: st.DataObject,
+) -> None:
+    text = 'Title,Abstract,Year,Note\r\n"a","b, ""c""\r\nd",2020,\r\n' + "".join(f"t{n},x,20{n},\r\n" for n in range(9))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+        kept = data.draw(st.sampled_from([at, min(at + 1, len(text)), end]))
+        text = text[:at] + data.draw(st.text('",\r\na\0', max_size=3)) + text[kept:]
+    try:
+        records, notes = read(text)
+    except InputError:
+        return
+    lines = [record["_line"] for record in records]
+    assert lines == sorted(set(lines))
+    assert not set(lines) & {note.line for note in notes}
 
 
 def test_a_text_made_of_stray_quotes_is_read_in_time_that_grows_with_its_length(

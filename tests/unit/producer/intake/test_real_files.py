@@ -17,6 +17,7 @@ from tamis_producer.intake import Format, read_file, read_records, write_records
 
 EXPORTS = DATA / "exports"
 SCREENING = DATA / "screening"
+RETURNS = DATA / "reviews" / "snhl_dimitrov_2024" / "search_returns"
 ODD_CSV = EXPORTS / "CSV" / "cdss_ro_utf8_with_22_cp1252_bytes_semicolon.csv"
 RIS = [f"_baseline_{source}.ris" for source in ("embase", "endnote", "scopus", "webofscience", "zotero")]
 NBIB = EXPORTS / "RIS" / "_baseline_pubmed.ris"
@@ -193,6 +194,17 @@ def test_every_cell_of_a_csv_export_is_in_its_record(name: str, header: int) -> 
         assert len(record["authors"]) == next(
             cell.count(";" if ";" in cell else ",") + 1 for cell in row if cell.startswith(record["authors"][0])
         )
+
+
+@pytest.mark.parametrize("name", ["base", "cinahl", "embase", "github", "ieee", "medline", "psychinfo", "scopus"])
+def test_the_table_of_a_review_s_search_is_written_as_it_was(name: str, tmp_path: Path) -> None:
+    path = RETURNS / f"{name}.csv"
+    records: list[dict[str, Any]] = json.loads(json.dumps(read_records(path)))  # as the ledger hands them back
+    write_records(records, tmp_path / "written.csv")
+    original, written = (one.read_bytes().decode("utf-8-sig") for one in (path, tmp_path / "written.csv"))
+    if name == "ieee":  # has quotes around some names of columns and not around others
+        original, written = (str([*csv.reader(io.StringIO(text, newline=""))]) for text in (original, written))
+    assert hashlib.sha256(written.encode()).hexdigest() == hashlib.sha256(original.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
