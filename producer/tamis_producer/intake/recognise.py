@@ -52,6 +52,14 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
     (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
     (Format.ENDNOTE_TAGGED, re.compile(r"\s*%(?:0[ \t]|[A-Z][ \t][^\r\n]*[\r\n]+%[0-9A-Z@?!+][ \t])")),
+    # A header with a title or an abstract among its columns: whatever stands in a cell below, a table it is.
+    (
+        Format.DELIMITED,
+        re.compile(
+            r"\s*(?=[^\r\n]*[,;\t|])(?:[^\r\n]*[,;\t|])?\"?(?:[a-z]+ )?(?:title|abstract|ti|ab)\"?(?:[,;\t|]|[\r\n])",
+            re.IGNORECASE,
+        ),
+    ),
     (Format.WOS_TAGGED, re.compile(r"\s*(?:FN [^\r\n]*\s+VR |PT [A-Z]\s)")),
     (
         Format.PUBMED_TEXT,

@@ -20,8 +20,7 @@ from tamis_producer.intake import Format, Intake, read_file
 from tamis_producer.intake.formats import WRITERS
 from tamis_schemas import InputError
 
-# Readers that take a damaged record for itself.
-BY_RECORD = (
+TAGGED = (
     Format.RIS,
     Format.NBIB,
     Format.BIBTEX,
@@ -30,6 +29,7 @@ BY_RECORD = (
     Format.ENDNOTE_TAGGED,
     Format.PUBMED_TEXT,
 )
+BY_RECORD = TAGGED  # readers that take a damaged record for itself
 FILES = 10_000
 SHORT = 330
 
@@ -101,9 +101,9 @@ def _is_sound(path: Path, read: Intake, *, strict: Intake | None, seed: str) -> 
     WRITERS[Format.RIS](json.loads(json.dumps(read.records)), stream)  # whatever it is, it can be handed on
 
 
-@pytest.mark.parametrize("form", BY_RECORD)
+@pytest.mark.parametrize("form", TAGGED)
 def test_of_two_files_in_one_every_record_is_read_or_noted(tmp_path: Path, form: Format) -> None:
-    for other in BY_RECORD:
+    for other in TAGGED:
         read = _read(tmp_path / "records", (SAMPLES[form].text + SAMPLES[other].text).encode())
         assert read is not None
         whole = {*map(_own, _whole(form).records)}
