@@ -29,7 +29,7 @@ TAGGED = (
     Format.ENDNOTE_TAGGED,
     Format.PUBMED_TEXT,
 )
-BY_RECORD = TAGGED  # readers that take a damaged record for itself
+BY_RECORD = (*TAGGED, Format.DELIMITED, Format.TSV, Format.JSONL)  # readers that take a damaged record for itself
 FILES = 10_000
 SHORT = 330
 
