@@ -28,6 +28,7 @@ from .rayyan_notes import is_rayyan, read_notes
 COVIDENCE = "covidence #"  # a column of every export of Covidence
 # What `zipfile` raises of an archive that is damaged, encrypted, or packed in a way that it does not know.
 _UNREADABLE = (BadZipFile, OSError, EOFError, RuntimeError, zlib.error)
+_NOTHING = ("na", "n/a", "none", "nan", "null", "-")  # as programs write an empty reason or note
 _EXCLUSION_REASON = "Exclusion reason:"  # in the notes of Covidence
 
 
@@ -122,7 +123,7 @@ def _references(form: Format, path: Path, everything: str | None, max_bytes: int
 
 def _word(cells: Sequence[str], places: Mapping[str, int], everything: str | None, *, covidence: bool) -> ForeignWord:
     said = {role: cells[place].strip() or None for role, place in places.items()}
-    reason, note = said.get(REASON), said.get(NOTE)
+    reason, note = (None if str(said.get(role)).casefold() in _NOTHING else said[role] for role in (REASON, NOTE))
     if covidence and reason is None and note is not None:
         reason, note = _covidence(note)
     return ForeignWord(

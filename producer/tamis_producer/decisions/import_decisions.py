@@ -208,7 +208,7 @@ class _Sorting:
             word.reviewer or self._terms.reviewer or "",
             word.note,
             stage=stage,
-            reason=None if meaning in (Meaning.RETRIEVED, Meaning.INCLUDE) else word.reason,
+            reason=None if meaning is Meaning.RETRIEVED else word.reason,
             settles=self._terms.settles,
             unsure=meaning is Meaning.UNCERTAIN,
         )

@@ -46,6 +46,11 @@ def test_columns_are_guessed_by_name_and_told(tmp_path: Path) -> None:
     assert (second.place, second.said) == ("line 4", (ForeignWord("1"),))
 
 
+def test_an_empty_reason_or_note_may_be_written_out(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,vote,reason,note\na,1,NA,None\nb,2,none of them adults,-\n")
+    assert words(read_foreign(path)) == [ForeignWord("1"), ForeignWord("2", reason="none of them adults")]
+
+
 def test_named_columns_count_before_guessed_ones(tmp_path: Path) -> None:
     path = table(tmp_path, "id,number,decision,second vote,got it\na,7,1,0,yes\n")
     named = TableColumns(id="number", decision="Second_Vote", retrieval="got it")
