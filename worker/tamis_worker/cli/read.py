@@ -110,7 +110,7 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
     """
     ending = format_named(output.suffix.removeprefix("."))
     if len(came_as) > 1:
-        formats = ", ".join("no file" if form is None else form.value for form in came_as)
+        formats = " and ".join("something that is only read" if form is None else form.value for form in came_as)
         if ending is None:
             raise InvalidRequest(f"the records came as {formats}: say by --format in which one they are written")
         lost = "" if ending is Format.JSONL else ": of those that came otherwise the canonical fields alone"

@@ -1,10 +1,13 @@
 """A record as it is written back: its own fields, and what was decided; an error is never written as a decision."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tamis_producer.files.decided_record import decision_of, with_decision
+from tamis_producer.intake import read_records, write_records
 from tamis_schemas import (
     ErrorKind,
     EvaluationResult,
@@ -101,3 +104,17 @@ def test_a_record_gets_its_decision_and_no_older_one(result: ItemResult, expecte
 def test_what_is_not_decided_is_neither_included_nor_excluded(status: ItemStatus) -> None:
     undecided = row(status=status, result=EvaluationResult(value="exclude", error="refused"))
     assert decision_of(undecided) == "not decided"
+
+
+def test_a_record_of_several_sources_names_its_own_and_no_older_one() -> None:
+    assert added(row(source="Scopus"))["source"] == "Scopus"
+    assert "source" not in added(row(item=RECORD | {"_tamis_source": "of last year"}))
+
+
+@pytest.mark.parametrize("form", ["ris", "nbib", "bibtex", "endnote", "csv", "tsv", "jsonl"])
+def test_its_source_is_written_in_every_format_and_read_back(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "decided"
+    write_records([with_decision(row(source="Scopus")), with_decision(row(source="Embase"))], path, format=form)
+    assert [record["_tamis_source"] for record in read_records(path)] == ["Scopus", "Embase"]
+    write_records([with_decision(row())], path, format=form)
+    assert not re.search("tamis.source", path.read_text("utf-8"), re.IGNORECASE)
