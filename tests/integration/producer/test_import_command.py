@@ -105,9 +105,15 @@ def test_a_full_text_file_may_hold_retrieval_too(run: Run, batch: Batch, tmp_pat
         "id,decision,retrieved,reason\nr0,include,yes,\nr1,exclude,yes,wrong age\nr2,,no,paywall\nr4,no full text,,\n"
     )
     (tmp_path / "f.csv").write_text(table, "utf-8")
-    done = run("import-decisions", batch.id, "f.csv", "--reviewer", "A", "--stage", "full-text")
+    arguments = ("import-decisions", batch.id, "f.csv", "--reviewer", "A", "--stage", "full-text")
+    refused = run(*arguments)
+    assert (refused.code, "f.csv: line 3: not passed by the screening: record 1 (r1)" in refused.err) == (2, True)
+    for index in (1, 2, 4):
+        batch.override(index, "include", reviewer="B")
+    done = run(*arguments)
     assert done.code == 0, done.err
-    made = [(one.index, one.stage, one.value, one.reason) for one in batch.overrides()]
+    full = [one for one in batch.overrides() if one.stage is not HumanStage.OWN]
+    made = [(one.index, one.stage, one.value, one.reason) for one in full]
     assert made == [
         (0, HumanStage.RETRIEVAL, "retrieved", None),
         (0, HumanStage.FULL_TEXT, "include", None),
@@ -143,12 +149,13 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
 
 
 def test_the_agreement_of_people_is_counted_by_stage_and_pair(run: Run, batch: Batch) -> None:
+    for index in range(3):
+        batch.override(index, "include", reviewer="D", settles=True)
     for reviewer, said in (("A", ("include", "exclude", "exclude")), ("B", ("include", "include", "exclude"))):
         for index, value in enumerate(said):
             batch.override(index, value, reviewer=reviewer)
             batch.override(index, value, reviewer=reviewer, stage=HumanStage.FULL_TEXT)
     batch.override(0, "exclude", reviewer="C")
-    batch.override(1, "exclude", reviewer="D", settles=True)
     found = json.loads(run("agreement", batch.id, "--json").out)["people"]
     shown = [(one["stage"], one["first"], one["second"], one["agreement"]["n"]) for one in found]
     assert shown == [("own", "A", "B", 3), ("own", "A", "C", 1), ("own", "B", "C", 1), ("full-text", "A", "B", 3)]

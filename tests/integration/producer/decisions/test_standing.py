@@ -218,7 +218,7 @@ def test_records_are_counted_once_whoever_decided_about_them(client: Client, bat
     batch.override(2, "exclude", reviewer=A)  # as the rule
     batch.override(3, "include", reviewer=A)
     batch.override(3, "include", reviewer=B)
-    batch.override(4, "exclude", reviewer=A, stage=HumanStage.FULL_TEXT)
+    batch.override(3, "exclude", reviewer=A, stage=HumanStage.FULL_TEXT)
     counts = batch.human_counts()
     assert counts is not None
     assert (counts.records, counts.confirmed, counts.conflicts, counts.overridden) == (4, 2, 1, 1)
