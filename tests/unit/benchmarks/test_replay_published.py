@@ -1,4 +1,4 @@
-"""What the published review says of itself, counted without Tamis; and a table that marks what should be so and is not."""
+"""What the published review says of itself, without Tamis; and a table that marks what should agree and does not."""
 
 import pytest
 from benchmarks.replay_inputs import decisions, exports, full_texts, resolutions
