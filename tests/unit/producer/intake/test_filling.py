@@ -63,6 +63,7 @@ def test_copies_that_contradict_each_other_where_the_record_is_silent_are_not_re
         ("pmid", "0031200", "PMID: 31200"),
         ("year", "2020", 2020),
         ("journal", "J Walk", "Journal of Walking"),
+        ("doi", "not yet", "10.1000/a"),  # what is no DOI contradicts none
         ("title", "Walks", "Walks."),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stage.searches import EMBASE, MEDLINE, NBIB, write_searches
+from stage.searches import EMBASE, MEDLINE, SWIMS, WALKS, nbib, write_searches
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake.sourced_records import FILE, SourceRead, read_sources
 from tamis_producer.intake.stated_source import StatedSource
@@ -75,13 +75,15 @@ def test_what_a_reviewer_states_counts_before_what_files_tell(files: dict[str, P
 
 
 def test_stated_files_are_joined_however_few_they_share(tmp_path: Path) -> None:
-    few = "\n\n".join(NBIB.split("\n\n")[:2]) + "\n"
+    few = "\n".join([nbib(101, WALKS), nbib(102, SWIMS), *(nbib(at, f"Late record {at}") for at in (201, 202, 203))])
     for name, text in (("table.csv", MEDLINE), ("some.nbib", few)):
         (tmp_path / name).write_text(text, "utf-8")
     paths = (tmp_path / "table.csv", tmp_path / "some.nbib")
     (read,) = read_sources([StatedSource(files=paths)])
-    assert (read.source.records, read.files[1].joined) == (5, 2)
+    assert (read.source.records, read.files[1].joined) == (8, 2)  # 5 + 5 - 2; 40 % are shared
     assert read.source.name == "PubMed"
+    (untold,) = read_sources(paths)
+    assert (untold.source.records, untold.files[1].completes) == (10, None)
 
 
 @pytest.mark.parametrize(
@@ -110,11 +112,28 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     assert [one.source.name for one in read] == ["grey/export.csv", "cited/export.csv"]
 
 
-def test_a_file_whose_records_name_several_databases_is_called_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "ovid.csv"
-    path.write_text("id,title,Database\n1,Walks,Embase\n2,Benches,MEDLINE\n", "utf-8")
-    (read,) = read_sources(path)
-    assert read.source.name == "ovid.csv"
+@pytest.mark.parametrize(
+    ("name", "text", "called"),
+    [
+        ("ovid.csv", "id,title,Database\n1,Walks,Embase\n2,Benches,MEDLINE\n", "ovid.csv"),
+        ("half.csv", "id,title,Database\n1,Walks,Embase\n2,Benches,\n", "Embase"),
+        ("few.csv", "id,title,Database\n1,Walks,Embase\n2,Benches,\n3,Stairs,\n", "few.csv"),
+        ("a.nbib", nbib(101, WALKS), "PubMed"),
+        ("eric.nbib", "OWN - ERIC\nTI  - Walks to school\nOID - EJ1\n", "ERIC"),
+        ("own.csv", "id,title\n1,Walks\n", "own.csv"),
+    ],
+)
+def test_a_source_is_called_after_what_most_of_its_records_or_its_format_tell(
+    tmp_path: Path, name: str, text: str, called: str
+) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    (read,) = read_sources(tmp_path / name)
+    assert read.source.name == called
+
+
+def test_a_file_that_tells_a_name_that_was_stated_belongs_to_it(files: dict[str, Path]) -> None:
+    (read,) = read_sources([StatedSource(name="pubmed", files=(files["pubmed.nbib"],)), files["medline.csv"]])
+    assert (read.source.name, read.source.records) == ("pubmed", 6)
 
 
 @needs_real_records
