@@ -71,6 +71,7 @@ class AsyncClient:
     override = awaited(Client.override)
     withdraw_override = awaited(Client.withdraw_override)
     overrides = awaited(Client.overrides)
+    known_records = awaited(Client.known_records)
     conflicts = awaited(Client.conflicts)
     audit = awaited(Client.audit)
     record_audit = awaited(Client.record_audit)
