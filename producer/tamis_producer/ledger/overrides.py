@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, func, null, select
-from sqlalchemy.dialects.postgresql import distinct_on
 
 from tamis_schemas import ItemStatus, Operation, Override, UnknownBatch, parse_operation
 from tamis_schemas.ledger import batches, items, overrides, results
@@ -16,14 +15,8 @@ def standing(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
 
     `of`: conditions on which items, told of the columns of `overrides`; none: all.
     """
-    latest = (
-        select(overrides)
-        .ext(distinct_on(overrides.c.idx))
-        .where(overrides.c.batch_id == batch_id, *of)
-        .order_by(overrides.c.idx, overrides.c.id.desc())
-        .subquery("latest")
-    )
-    return select(latest).where(latest.c.value.is_not(null())).subquery("standing")
+    latest = select(func.max(overrides.c.id)).where(overrides.c.batch_id == batch_id, *of).group_by(overrides.c.idx)
+    return select(overrides).where(overrides.c.id.in_(latest), overrides.c.value.is_not(null())).subquery("standing")
 
 
 def read_overrides(
