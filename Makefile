@@ -27,7 +27,7 @@ specification: ## docs/specification.md, from the requirements and from the mark
 pythons: ## Unit and integration tests on every Python that uv, pyenv or the system offers.
 	$(PYTHON) .ci/pythons
 
-lowest: ## The same tests with the lowest versions that pyproject.toml allows.
+lowest: ## The same tests with the lowest versions that pyproject.toml allows (.ci/lowest).
 	$(PYTHON) .ci/pythons --lowest
 
 site: ## The documentation as a site, in site/: without a network, and a warning fails it.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel
 
@@ -39,7 +39,8 @@ def _package(package: str) -> Iterator[str]:
 
 def _named(path: str, value: Any) -> Iterator[str]:
     if not inspect.isclass(value):
-        yield f"{path}{_parameters(value)}" if callable(value) else path
+        is_function = callable(value) and get_origin(value) is None  # some types can be called
+        yield f"{path}{_parameters(value)}" if is_function else path
         return
     if issubclass(value, Enum):
         yield from (f"{path}.{member.name} = {member.value}" for member in value)

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import psycopg
 from sqlalchemy import Engine, event
-from sqlalchemy.util import await_, greenlet_spawn
+from sqlalchemy.util import await_only, greenlet_spawn
 
 from ..config.settings import ProducerSettings
 from ..ledger import connect_on_loop
@@ -37,11 +37,11 @@ class LoopClient(Client):
 
     def dispatch(self, batch_id: UUID) -> None:
         """Do as `Client.dispatch`, on a thread: publishing blocks."""
-        await_(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
+        await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
 
     def request_summary(self, batch_id: UUID) -> None:
         """Do as `Client.request_summary`, on a thread: publishing blocks."""
-        await_(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
+        await_only(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
 
     def abandon(self) -> None:
         """Hang up without the loop, which is closed."""

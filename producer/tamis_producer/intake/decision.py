@@ -16,6 +16,7 @@ EXCLUSION_REASON = "_tamis_exclusion_reason"
 FROM_SOURCE = "_tamis_source"
 LABELS = "_tamis_labels"
 NOTES = "_tamis_notes"
+BESIDE = (FROM_SOURCE, LABELS, NOTES)  # a table has a column of these only where some record has one
 # The record's hidden field -> what a note or a column calls it.
 DECISION_FIELDS: Mapping[str, str] = {
     DECISION: "Tamis decision",

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from .column_mapping import ColumnMapping
 from .columns import DECISION_COLUMNS, Columns, canonical_name, is_decision
-from .decision import FROM_SOURCE
+from .decision import BESIDE
 from .details import PREFIXES
 from .fields import FieldPlace, fields_of
 from .formula_guard import guarded
@@ -122,7 +122,7 @@ def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
     gained = {column: None for column in gained if column not in of_tables}
     places = {place.name: at for at, place in enumerate(PLACES.values())}
     if any(is_decision(column.name) for column in (*of_tables, *gained)):
-        always = [name for name, key in DECISION_COLUMNS.items() if key != FROM_SOURCE]
+        always = [name for name, key in DECISION_COLUMNS.items() if key not in BESIDE]
         gained |= {column: None for name in always if (column := _Column.called(name)) not in of_tables}
     columns = [
         *of_tables,

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, insert, select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import Connection, Row, func, insert, select
 
 from tamis_schemas import Audit, AuditItem, Stratum
 from tamis_schemas.ledger import audit_decisions, audit_items, audits, items
@@ -40,13 +39,12 @@ def read_audit(connection: Connection, audit_id: UUID) -> Audit:
 
 
 def _audit(connection: Connection, row: Row[Any]) -> Audit:
-    latest = (
-        select(audit_decisions)
-        .ext(distinct_on(audit_decisions.c.idx))
+    last = (
+        select(func.max(audit_decisions.c.id))
         .where(audit_decisions.c.audit_id == row.id)
-        .order_by(audit_decisions.c.idx, audit_decisions.c.id.desc())
-        .subquery("latest")
+        .group_by(audit_decisions.c.idx)
     )
+    latest = select(audit_decisions).where(audit_decisions.c.id.in_(last)).subquery("latest")
     statement = (
         select(
             *(audit_items.c.idx.label("index"), items.c.item_id, latest.c.include, latest.c.note, latest.c.reviewer),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Subquery, func, select
-from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from tamis_schemas import RemarkKind
 from tamis_schemas.ledger import remarks
@@ -17,13 +17,11 @@ def standing_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
     `of`: conditions on which rows, told of the columns of `remarks`; none: all.
     """
     latest = (
-        select(remarks)
-        .ext(distinct_on(remarks.c.idx, remarks.c.kind, remarks.c.text))
+        select(func.max(remarks.c.id))
         .where(remarks.c.batch_id == batch_id, *of)
-        .order_by(remarks.c.idx, remarks.c.kind, remarks.c.text, remarks.c.id.desc())
-        .subquery("latest")
+        .group_by(remarks.c.idx, remarks.c.kind, remarks.c.text)
     )
-    return select(latest).where(~latest.c.removes).subquery("standing_remarks")
+    return select(remarks).where(remarks.c.id.in_(latest), ~remarks.c.removes).subquery("standing_remarks")
 
 
 def listed_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:

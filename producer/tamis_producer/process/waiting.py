@@ -1,7 +1,7 @@
 """Waiting of a client: its thread stands still, or the event loop that it runs on does other things meanwhile.
 
 What a call does is written once, as if for a thread. On an event loop it runs in a greenlet, as SQLAlchemy runs its
-own: `await_` hands what is to be awaited to the loop, and comes back with the result.
+own: `await_only` hands what is to be awaited to the loop, and comes back with the result.
 """
 
 import asyncio
@@ -67,19 +67,19 @@ class OnLoop:
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
-        from sqlalchemy.util import await_
+        from sqlalchemy.util import await_only
 
-        await_(asyncio.sleep(seconds))
+        await_only(asyncio.sleep(seconds))
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
         """The same items; others have their turn whenever `TURN` has gone by, whatever is done with each item."""
-        from sqlalchemy.util import await_
+        from sqlalchemy.util import await_only
 
         until = time.perf_counter() + TURN
         for item in items:
             yield item
             if time.perf_counter() >= until:
-                await_(asyncio.sleep(0))
+                await_only(asyncio.sleep(0))
                 until = time.perf_counter() + TURN
 
 

@@ -8,6 +8,7 @@ from pydantic_core import InitErrorDetails
 
 from ..values.frozen import Frozen
 from ..values.words import Words
+from ..values.written import without_empty
 
 MAX_EXAMPLES = 20
 LONGEST_TITLE = 500  # characters of an example; all of it is sent with every record
@@ -104,11 +105,11 @@ class SearchCriteria(Frozen):
     study_types: list[Words] = Field(default_factory=list)
     custom_keywords: list[Words] = Field(default_factory=list)
     # Left out where there are none: a ledger from before there were examples holds the same criteria as it does now.
-    examples: list[WorkedExample] = Field(
-        default_factory=list, max_length=MAX_EXAMPLES, exclude_if=lambda given: not given
-    )
+    examples: list[WorkedExample] = Field(default_factory=list, max_length=MAX_EXAMPLES)
     # By label: what excludes a record, in the words that flow and report shall say. Left out for the same reason.
-    exclude_as: dict[str, Wording] = Field(default_factory=dict, exclude_if=lambda given: not given)
+    exclude_as: dict[str, Wording] = Field(default_factory=dict)
+
+    _written = without_empty("examples", "exclude_as")
 
     @model_validator(mode="before")
     @classmethod

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from ..errors import InvalidParameters
 from ..values.unstorable import to_json
 from ..values.words import Words
+from ..values.written import under_names
 from .field_rules import JsonSchema, checked_schema, dialect
 from .kind import OperationKind
 
@@ -26,7 +27,7 @@ class ExtractFields(OperationKind):
     """
 
     # Of an alias used many times, the text of an input could be without end.
-    model_config = ConfigDict(serialize_by_alias=True, hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     report_noun: ClassVar[str] = "extraction of fields"
     reads_chunks: ClassVar[bool] = True
@@ -48,6 +49,8 @@ class ExtractFields(OperationKind):
     instructions: Words
     field_instructions: dict[str, Words] | None = None
     include_reasoning: bool = True
+
+    _written = under_names(json_schema="schema")
 
     @field_validator("json_schema")
     @classmethod

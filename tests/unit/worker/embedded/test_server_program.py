@@ -1,5 +1,6 @@
 """Which program serves: the package's, else the system's, each only where it runs and is not too old."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,7 @@ def test_the_systems_releases_of_postgres_are_tried_from_the_newest_down_and_eac
 def test_valkey_of_the_system_comes_before_redis_and_both_after_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(valkey, "REDIS", replace(REDIS, module=INSTALLED.module))
     redis_server, valkey_server = (make(tmp_path / name) for name in ("redis-server", "valkey-server"))
     only_here(monkeypatch, tmp_path)
     assert [candidate.path for candidate in valkey.candidates()][-2:] == [valkey_server, redis_server]
