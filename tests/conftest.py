@@ -7,6 +7,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import hypothesis
@@ -15,9 +16,9 @@ import redis
 
 import compiled  # before the others, so that they are kept
 from llm_double import Double
-from nursery import shared
+from nursery import one_for_all, shared
 from stage import Faults, House, WorkerProcess
-from stage.clusters import copied_clusters
+from stage.clusters import copied_clusters, prepare_cluster
 from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
@@ -49,15 +50,20 @@ hypothesis.settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give each run of root's a temporary folder of its own; it is kept where a test failed.
+    """Give each run of root's a temporary folder of its own, and the processes of a run one nursery.
 
-    As root Postgres runs as another user, which the stack lets pass through the folders above its data. pytest shuts
-    the folder that all runs of a user share each time one begins, and with it the Postgres of any other run out.
+    The folder is kept where a test failed. As root Postgres runs as another user, which the stack lets pass through the
+    folders above its data. pytest shuts the folder that all runs of a user share each time one begins, and with it the
+    Postgres of any other run out.
     """
     if os.geteuid() == 0 and config.option.basetemp is None:
         folder = Path(tempfile.mkdtemp(prefix="tamis-tests-", dir=os.environ.get(TEMPORARY_ROOT)))
         os.environ[TEMPORARY_ROOT] = str(folder)
         config.stash[ROOT_OF_THE_RUN] = folder
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        exits = ExitStack()
+        exits.enter_context(one_for_all())
+        config.add_cleanup(exits.close)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,7 +72,6 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.disable()
     with compiled.first_alone():
         items = yield
-    gc.collect()
     gc.freeze()
     gc.enable()
     return items
@@ -107,24 +112,33 @@ def _clean_environment() -> None:
             del os.environ[name]
 
 
+@pytest.fixture(scope="session")
+def folder_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the processes of a run share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "of-all"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with copied_clusters(tmp_path_factory.mktemp("clusters")):
+def _clusters(folder_of_all: Path) -> Iterator[None]:
+    with copied_clusters(folder_of_all):
         yield
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    with Postgres(tmp_path_factory.mktemp("postgres")) as server:
+def postgres(tmp_path_factory: pytest.TempPathFactory, folder_of_all: Path) -> Iterator[Postgres]:
+    server = Postgres(tmp_path_factory.mktemp("postgres"))
+    prepare_cluster(server, folder_of_all / "with-ledger", lambda server: Ledgers(server).prepare())
+    with server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def ledgers(postgres: Postgres) -> Ledgers:
     """The databases of `postgres`, one for each test at a time."""
-    ledgers = Ledgers(postgres)
-    ledgers.prepare()
-    return ledgers
+    return Ledgers(postgres)
 
 
 @pytest.fixture(scope="session")

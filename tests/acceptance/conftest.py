@@ -1,30 +1,49 @@
 """What only whole-system tests need."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from stage.browser import Pages, chromium
+from stage.browser import KeptBrowser, Pages
+
+HERE = Path(__file__).parent
+KEPT = KeptBrowser()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
+    """The browser ends with the last of the tests here, and waits for nobody beside the others."""
+    yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        KEPT.close()
+
+
+@pytest.fixture(scope="session")
+def kept_browser() -> KeptBrowser:
+    """The one of this process, between the modules that have it lent."""
+    return KEPT
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium for a module; each test opens pages of its own.
+def _lent(kept_browser: KeptBrowser) -> Iterator[tuple[Browser, Pages]]:
+    with kept_browser.lent() as lent:
+        yield lent
 
-    Not for longer: its driver keeps an event loop on this thread, beside which no test of asyncio could run.
+
+@pytest.fixture(scope="module")
+def browser(_lent: tuple[Browser, Pages]) -> Browser:
+    """Chromium; what a module opens in it is closed at its end.
+
+    Beside it no test of asyncio can run: its driver's event loop runs on this thread.
     """
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def _pages_of_the_module(browser: Browser) -> Pages:
-    return Pages(browser)
+    return _lent[0]
 
 
 @pytest.fixture
-def pages(_pages_of_the_module: Pages) -> Iterator[Pages]:
+def pages(_lent: tuple[Browser, Pages]) -> Iterator[Pages]:
     """Pages without anything of other tests in them."""
-    yield _pages_of_the_module
-    _pages_of_the_module.clear()
+    pages = _lent[1]
+    yield pages
+    pages.clear()

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from stage import tamis, wait_until
-from stage.browser import chromium, needs_chromium
+from stage.browser import needs_chromium
 from stage.running_stack import DOWN_WITHIN, RunningStack, on_one_core, running_stack
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.config.redaction import shown_url
@@ -132,11 +132,11 @@ def test_flower_asks_for_its_password(up: RunningStack) -> None:
 
 
 @needs_chromium
-def test_the_page_that_it_names_shows_the_batch_to_who_has_its_key(up: RunningStack) -> None:
+def test_the_page_that_it_names_shows_the_batch_to_who_has_its_key(up: RunningStack, browser: Browser) -> None:
     key_file = up.folder / ".tamis" / "page.key"
     assert f"\nPage      {up.stack.page_url} (key in {key_file})\n" in up.log.read_text("utf-8")
-    with chromium() as browser:
-        page = browser.new_page()
+    with browser.new_context() as context:
+        page = context.new_page()
         page.goto(f"{up.stack.page_url}#key={key_file.read_text('utf-8')}")
         expect(page.get_by_text(f"Signed in as {getpass.getuser()}")).to_be_visible()
         assert page.url == up.stack.page_url  # without the key

@@ -23,6 +23,7 @@ pytestmark = [
 NO_RESULTS = "no item and no call is begun until results can be written"
 NO_BROKER = "no item is begun until the broker serves again"
 MB = 1_000_000
+ITEMS = 160  # of which a quarter is decided when the disk is filled, and 32 are in flight
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def full_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]
 
 
 def live_through(house: FaultHouse, faults: Faults, disk: Path, *, held_back: str, row: int, note: str) -> None:
-    batch = house.begin(300)
+    batch = house.begin(ITEMS)
     before = house.said(held_back)
     with filled(disk):
         house.wait_until_all_say(held_back, before)
@@ -99,7 +100,7 @@ def live_through(house: FaultHouse, faults: Faults, disk: Path, *, held_back: st
         assert batch.status().counts.failed == 0
     recovery = house.wait_until_calls_begin()
     counts = batch.wait(timeout=120)
-    assert (counts.decided, counts.failed) == (300, 0)
+    assert (counts.decided, counts.failed) == (ITEMS, 0)
     house.check_workers()
     reckoning = reckon(house.client, batch, house.double)
     assert reckoning.extra_calls == 0

@@ -80,6 +80,8 @@ def test_a_batch_completes_though_a_worker_is_killed_again_and_again_at_full_loa
     faults.record(row=1, reckoning=reckoning, faults=killed, note=f"{concurrency} in flight at each")
 
 
+# tests/chaos/test_lost_messages.py kills the only worker with all that it fetched, which is more.
+@pytest.mark.slow
 def test_the_only_worker_killed_is_replaced_by_the_next(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -122,6 +124,8 @@ def test_an_item_that_kills_its_worker_every_time_is_given_up_and_the_batch_fini
     faults.record(row=16, reckoning=reckoning, faults=3)
 
 
+# tests/chaos/test_redis_outages.py empties it in the middle of a batch, too, and holds the reckoning against it.
+@pytest.mark.slow
 def test_a_batch_goes_on_after_everything_in_redis_is_lost(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.chaos
 
 HELD_BACK = "no item is begun until the broker serves again"
 JUNK = 100_000  # bytes of one value
+ITEMS = 120  # of which a quarter is decided when the fault comes, and another quarter in flight
 Outage = Callable[[FaultHouse], AbstractContextManager[None]]
 
 
@@ -103,10 +104,10 @@ def restarted(house: FaultHouse) -> None:
 def test_a_batch_goes_on_from_the_ledger_after_redis(
     house: FaultHouse, faults: Faults, fault: Callable[[FaultHouse], None]
 ) -> None:
-    batch = house.begin(200, latency=0.4)
+    batch = house.begin(ITEMS, latency=0.4)
     fault(house)
     recovery = house.wait_until_calls_begin()
-    finish(house, batch.id, 200)
+    finish(house, batch.id, ITEMS)
     reckoning = reckon(house.client, batch, house.double)
     assert reckoning.extra_calls == 0
     faults.record(row=7, reckoning=reckoning, faults=1, note=f"{fault.__name__}, calls again after {recovery:.1f} s")
@@ -141,7 +142,7 @@ def live_through(
     ids=["away", "silent", "full", "read-only"],
 )
 def test_items_wait_and_none_fails_while_redis_is(house: FaultHouse, faults: Faults, outage: Outage, row: int) -> None:
-    live_through(house, faults, outage, row=row, items=200, seconds=5, note=outage.__name__)
+    live_through(house, faults, outage, row=row, items=ITEMS, seconds=5, note=outage.__name__)
 
 
 @pytest.mark.slow

@@ -4,6 +4,6 @@ Their code, environment, folder and streams are those of a new interpreter's; wh
 Start-up itself is tested by those that start an interpreter: `tamis up` and its parts, and the README's commands.
 """
 
-from .nursery import Child, Nursery, shared
+from .nursery import Child, Nursery, one_for_all, shared
 
-__all__ = ["Child", "Nursery", "shared"]
+__all__ = ["Child", "Nursery", "one_for_all", "shared"]

@@ -1,4 +1,4 @@
-"""The nursery itself: imports, listens, forks. One thread, so that a fork is a whole copy."""
+"""The nursery itself: listens, imports, forks. One thread, so that a fork is a whole copy."""
 
 import array
 import gc
@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -43,6 +44,13 @@ IMPORTED = (
 def main(address: Path, parent: int) -> None:
     """Fork what is asked for until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(f"{address}-")
+    listening.listen(64)
+    Path(f"{address}-").rename(address)  # seen once it listens
+    while not select.select([listening], [], [], 2.0)[0]:
+        if os.getppid() != parent:
+            return
     for name in IMPORTED:
         with suppress(ImportError):
             importlib.import_module(name)
@@ -53,10 +61,6 @@ def main(address: Path, parent: int) -> None:
     woken.setblocking(False)
     signal.set_wakeup_fd(wakes.fileno())
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listening.bind(f"{address}-")
-    listening.listen(64)
-    Path(f"{address}-").rename(address)  # seen once it listens
     selector = selectors.DefaultSelector()
     selector.register(listening, selectors.EVENT_READ)
     selector.register(woken, selectors.EVENT_READ)

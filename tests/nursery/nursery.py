@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
-READY_WITHIN = 120.0  # s; usual are 3
+READY_WITHIN = 120.0  # s; usual is 0.1
+VARIABLE = "NURSERY_OF_THE_RUN"  # where the one listens that all processes of a run share
 # What an interpreter reads at its start, and what a library may read when it is loaded.
 READ_EARLY = ("PYTHON", "LD_", "OTEL_PROPAGATORS", "OTEL_PYTHON_", "OPENAI_", "MALLOC", "COVERAGE")
 
@@ -62,23 +63,41 @@ class Child:
 
 
 class Nursery:
-    """A process that has imported what Tamis needs; ends with this one."""
+    """A process that has imported what Tamis needs, as it is asked by the process that started it or by another."""
 
-    def __init__(self, folder: Path) -> None:
-        self._address = folder / "nursery"
+    def __init__(self, address: Path) -> None:
+        self._address = address
+        self._early: dict[str, str] = json.loads(_early_file(address).read_text("utf-8"))
+
+    @classmethod
+    @contextmanager
+    def running(cls) -> Iterator[Self]:
+        """One that imports when it is first asked. It ends with the block; what it has forked goes on."""
         here = str(Path(__file__).resolve().parents[1])
         paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
-        self._early = _early(os.environ)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "nursery", str(self._address), str(os.getpid())],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            stdin=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + READY_WITHIN
-        while not self._address.exists():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("the nursery did not start")
-            time.sleep(0.01)
+        with tempfile.TemporaryDirectory(prefix="tamis-nursery-") as folder:
+            address = Path(folder) / "nursery"
+            _early_file(address).write_text(json.dumps(_early(os.environ)), "utf-8")
+            process = subprocess.Popen(
+                [sys.executable, "-m", "nursery", str(address), str(os.getpid())],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                stdin=subprocess.DEVNULL,
+            )
+            try:
+                deadline = time.monotonic() + READY_WITHIN
+                while not address.exists():
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise RuntimeError("the nursery did not start")
+                    time.sleep(0.01)
+                yield cls(address)
+            finally:
+                process.kill()
+                process.wait()
+
+    @property
+    def address(self) -> Path:
+        """Where it listens."""
+        return self._address
 
     def serves(self, env: Mapping[str, str]) -> bool:
         """Whether a process with this environment would be the same one if it were forked."""
@@ -115,21 +134,33 @@ class Nursery:
         child.stdin, child.stdout = open(ours_in, "w"), open(ours_out)  # noqa: PTH123, SIM115
         return child
 
-    def close(self) -> None:
-        """End it; what it has forked goes on."""
-        self._process.kill()
-        self._process.wait()
+
+@contextmanager
+def one_for_all() -> Iterator[None]:
+    """Let the processes that this one starts share a nursery. It costs nothing until one of them asks it."""
+    with Nursery.running() as nursery:
+        os.environ[VARIABLE] = str(nursery.address)
+        try:
+            yield
+        finally:
+            del os.environ[VARIABLE]
 
 
 @functools.cache
 def shared() -> Nursery:
-    """The one of this process, from its first use to its end."""
-    folder = tempfile.TemporaryDirectory(prefix="tamis-nursery-")
-    nursery = Nursery(Path(folder.name))
-    atexit.register(folder.cleanup)
-    atexit.register(nursery.close)
-    return nursery
+    """The one of the run, or of this process, from its first use to its end."""
+    address = os.environ.get(VARIABLE)
+    if address is not None:
+        return Nursery(Path(address))
+    exits = ExitStack()
+    atexit.register(exits.close)
+    return exits.enter_context(Nursery.running())
 
 
 def _early(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(READ_EARLY)}
+
+
+def _early_file(address: Path) -> Path:
+    """What of its environment a nursery read early, for whoever asks it from another process."""
+    return address.with_name("early.json")

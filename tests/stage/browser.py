@@ -1,9 +1,11 @@
 """A real browser without a window: the distribution's Chromium, driven by playwright."""
 
+import asyncio
 import os
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 import pytest
@@ -49,6 +51,58 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class KeptBrowser:
+    """One Chromium for the modules of a process that ask for it in turn: to start it takes three seconds of CPU.
+
+    Its driver has an event loop that runs on this thread for as long as the driver does. Between modules the loop is
+    put aside, so that tests of asyncio have loops of their own.
+    """
+
+    def __init__(self) -> None:
+        self._exits = ExitStack()
+        self._browser: Browser | None = None
+        self._pages: Pages | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._hooks = sys.get_asyncgen_hooks()
+
+    @contextmanager
+    def lent(self) -> Iterator[tuple[Browser, "Pages"]]:
+        """The browser and its pages, without anything that another module opened."""
+        if self._browser is not None and not self._browser.is_connected():
+            self.close()  # it crashed: a new one
+        if self._browser is None:
+            before = sys.get_asyncgen_hooks()
+            self._browser = self._exits.enter_context(chromium())
+            self._pages = Pages(self._browser)
+            self._loop, self._hooks = asyncio.get_running_loop(), sys.get_asyncgen_hooks()
+            sys.set_asyncgen_hooks(*before)
+        assert self._pages is not None
+        with self._at_work():
+            yield self._browser, self._pages
+            self._pages.clear()
+            for context in self._browser.contexts:
+                if not self._pages.has(context):
+                    context.close()
+
+    def close(self) -> None:
+        """End it; the next who asks has another."""
+        if self._browser is not None:
+            with self._at_work():
+                self._exits.close()
+            self._browser = self._pages = self._loop = None
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        before = sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(self._loop)
+        sys.set_asyncgen_hooks(*self._hooks)
+        try:
+            yield
+        finally:
+            sys.set_asyncgen_hooks(*before)
+            asyncio._set_running_loop(None)
+
+
 class Pages:
     """Pages of one browser: the first that a test opens is every test's, as to make one takes a second of CPU.
 
@@ -76,6 +130,10 @@ class Pages:
         page.set_viewport_size({"width": viewport, "height": 900})
         page.emulate_media(media="null", color_scheme=scheme)
         return page
+
+    def has(self, context: BrowserContext) -> bool:
+        """Whether it is that of the page which is every test's."""
+        return self._everybodys is not None and self._everybodys.context == context
 
     def clear(self) -> None:
         """Leave nothing of the test behind."""

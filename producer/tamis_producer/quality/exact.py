@@ -7,7 +7,7 @@ Source: Clopper, C. J., Pearson, E. S. (1934), The use of confidence or fiducial
 binomial, Biometrika 26, 404-413.
 """
 
-from collections.abc import Callable
+from functools import lru_cache
 from math import exp, expm1, lgamma, log, log1p
 
 from tamis_schemas import Proportion
@@ -31,7 +31,7 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
         return 1.0
     if count == 0:
         return -expm1(log1p(-level) / total)  # (1 - p)^total = 1 - level
-    return _where(lambda p: _beta_below(p, count + 1, total - count), level)
+    return _quantile(level, count + 1, total - count)
 
 
 def lower_bound(count: float, total: float, level: float = 0.95) -> float:
@@ -45,7 +45,7 @@ def lower_bound(count: float, total: float, level: float = 0.95) -> float:
         return 0.0
     if count == total:
         return float((1 - level) ** (1 / total))
-    return _where(lambda p: _beta_below(p, count, total - count + 1), 1 - level)
+    return _quantile(1 - level, count, total - count + 1)
 
 
 def interval(count: int, total: int, level: float = 0.95) -> Proportion:
@@ -61,14 +61,15 @@ def interval(count: int, total: int, level: float = 0.95) -> Proportion:
     return Proportion(count=count, total=total, estimate=count / total, low=low, high=high, level=level)
 
 
-def _where(rising: Callable[[float], float], wanted: float) -> float:
-    """The place between 0 and 1 at which a rising function reaches a value."""
+@lru_cache(maxsize=4_096)  # who looks for a threshold asks for the same bounds again and again
+def _quantile(share: float, a: float, b: float) -> float:
+    """The x below which this share of a beta distribution lies."""
     low, high = 0.0, 1.0
     for _ in range(ROUNDS):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        if rising(middle) < wanted:
+        if _beta_below(middle, a, b) < share:
             low = middle
         else:
             high = middle

@@ -13,7 +13,7 @@ from tamis_schemas import BatchPaused, Filter, PauseKind
 from tamis_worker.llm.rung_state import MAX_WASTED
 
 QUESTION = Filter(criteria="Is it a trial?")
-ITEMS = 150
+ITEMS = 100
 SIZES = [(2, ITEMS), pytest.param(4, 2_000, marks=pytest.mark.slow)]  # workers and items
 Start = Callable[[], WorkerProcess]
 
@@ -71,9 +71,9 @@ def test_few_calls_are_wasted_by_all_workers_together_and_none_after_a_restart(
     for worker in started:
         worker.kill()
     start()
-    later = client.submit(QUESTION, abstracts(50), use_cache=False)
-    assert later.wait(60).decided == 50
-    assert double.count(200) == items + spent + 50
+    later = client.submit(QUESTION, abstracts(20), use_cache=False)
+    assert later.wait(60).decided == 20
+    assert double.count(200) == items + spent + 20
 
 
 def test_a_model_that_is_of_no_use_pauses_the_batch_with_one_of_its_answers(

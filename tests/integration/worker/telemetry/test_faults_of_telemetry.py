@@ -71,8 +71,16 @@ def test_a_receiver_that_hangs_holds_up_neither_work_nor_stop(
     is_done(client, lambda: WorkerProcess(tmp_path, "worker", environment | asked))
 
 
+# Which of them fails where is told apart by tests/unit/producer/process/test_tracing.py.
 @pytest.mark.spec("4.31")
-@pytest.mark.parametrize("failing", ["start_span", ",".join(CALLS), "set_attributes,add_event,end"])
+@pytest.mark.parametrize(
+    "failing",
+    [
+        ",".join(CALLS),
+        pytest.param("start_span", marks=pytest.mark.slow),
+        pytest.param("set_attributes,add_event,end", marks=pytest.mark.slow),
+    ],
+)
 def test_an_sdk_that_raises_is_not_noticed(
     client: Client, environment: dict[str, str], tmp_path: Path, failing: str
 ) -> None:

@@ -265,7 +265,7 @@ def test_any_text_of_a_field_comes_back_as_it_stood_or_is_an_error(texts: list[s
 
 
 def test_hostile_files_cost_no_time() -> None:
-    size = 2**17
+    size = 2**15
     hostile = [
         "@article{a,\n title={" + "{" * size + "}" * size + "}}",
         "@article{a,\n title={" + "{" * size + "\n@article{b, title={x}}",
@@ -281,4 +281,4 @@ def test_hostile_files_cost_no_time() -> None:
     for text in hostile:
         with suppress(InputError):
             written(read_bibtex(text, PATH))
-    assert time.process_time() - begun < 20  # about 2; half an hour where a pattern goes wrong
+    assert time.process_time() - begun < 10  # about 0.4; minutes where a pattern goes wrong

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stage.judged import copied, failed_row, open_row, rejected, row
@@ -139,6 +139,7 @@ def test_no_label_at_all_is_refused() -> None:
         evaluate(ROWS, {})
 
 
+@settings(max_examples=25)
 @given(BATCHES)
 def test_nothing_crashes_nothing_is_nan_and_every_record_is_counted(batch: list[tuple[str, float, bool]]) -> None:
     labels = {str(index): label for index, (_, _, label) in enumerate(batch)}

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from sqlalchemy import String, create_engine, select
@@ -114,6 +114,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=25)
 @given(st.dictionaries(st.text(), json_values))
 def test_every_dict_of_json_values_stays_what_it_is(item: dict[str, Any]) -> None:
     assert to_item(item) == item
