@@ -48,7 +48,10 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`|none) \|", text, re.MULTILINE))
     with Client(NOWHERE) as client:
         app = create_app(client)
-    routers = [one.router for one in (batches, explanations, files, override_routes, overview, page, records, remark_routes, services)]
+    routers = [
+        one.router
+        for one in (batches, explanations, files, override_routes, overview, page, records, remark_routes, services)
+    ]
     routes = {
         (method, route.path, scope_of(route))
         for routes in (app.routes, *(router.routes for router in routers))
