@@ -43,7 +43,8 @@ def one_by_one(name: str) -> dict[str, Any]:
 
 def documented(heading: str) -> list[list[str]]:
     """The cells of the first table under a heading of the documentation, without its head."""
-    section = (ROOT / "docs" / "screening.md").read_text("utf-8").split(f"\n### {heading}\n")[1].split("\n#")[0]
+    page = (ROOT / "docs" / "screening-benchmarks.md").read_text("utf-8")
+    section = page.split(f"\n## {heading}\n")[1].split("\n#")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 

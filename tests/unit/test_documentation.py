@@ -5,6 +5,8 @@ from pathlib import Path
 
 from tamis_producer.config.old_names import RENAMED
 from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.intake.columns import SYNONYMS
+from tamis_producer.intake.result_columns import RESULT_COLUMNS
 from tamis_worker.config.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +55,19 @@ def test_every_setting_is_documented_with_its_default() -> None:
     }
     renamed = dict(re.findall(r"^\| `(TAMIS_\w+)` \| `(TAMIS_\w+)` \|$", text, re.MULTILINE))
     assert renamed == {f"TAMIS_{old.upper()}": f"TAMIS_{new.upper()}" for old, new in RENAMED.items()}
+
+
+def test_every_column_of_results_is_documented_in_its_order() -> None:
+    section = (ROOT / "docs" / "cli.md").read_text("utf-8").split("\n## Columns of results\n")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| (`.*?`) \| \S", section, re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert names == [column.name for column in RESULT_COLUMNS]
+
+
+def test_every_column_that_is_taken_as_an_id_is_named() -> None:
+    text = (ROOT / "docs" / "how-to" / "screen-a-table.md").read_text("utf-8")
+    (columns,) = re.findall(r"^\| `id` \| (.*?); else ", text, re.MULTILINE)
+    assert [name.casefold() for name in columns.split(", ")] == list(SYNONYMS["id"])
 
 
 def test_every_file_that_a_document_links_to_exists() -> None:

@@ -1,7 +1,7 @@
 """Screening: the initial filter (tier 1), which rejects what a title or an abstract says of itself.
 
-Pure: records in, results out; no file, no network, no clock. `docs/screening.md` says what each rule does and what it
-costs on labelled records.
+Pure: records in, results out; no file, no network, no clock. `docs/screening.md` says what each rule does, and
+`docs/screening-benchmarks.md` what it costs on labelled records.
 
 | module | owns |
 |---|---|
