@@ -131,7 +131,7 @@ def test_failed_items_end_with_exit_code_1(
         (["screen", "missing.ris", "--criteria", "good.yaml"], "missing.ris: "),
         (["screen", "empty.csv", "--criteria", "good.yaml"], "empty.csv: "),
         (["screen", "good.csv", "--criteria", "bad.yaml"], "bad.yaml:2: field 'inclusion_criterai'"),
-        (["screen", "broken.jsonl", "--criteria", "good.yaml"], "broken.jsonl:2: "),
+        (["screen", "broken.jsonl", "--criteria", "good.yaml", "--strict"], "broken.jsonl:2: "),
         (["status", "zzz"], "'zzz' is no batch id"),
         (["status", "00000000", "--watch", "--json"], "do not go together"),
         (["results", "00000000"], "there is no batch '00000000'"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import fakeredis
 import kombu
+from billiard.einfo import ExceptionInfo
 from celery import Celery, bootsteps
 from celery.app import trace
 from celery.app.task import Context
@@ -226,6 +227,42 @@ def _() -> None:
     message.headers["an answer"] = answer = object()  # not JSON: it stays in this process
     request = worker_request.Request(message, app=app, task=task, on_ack=print, on_reject=print)
     assert Context(request.request_dict).get("an answer") is answer
+
+
+def request_of(kind: type) -> Any:
+    """A request as a task makes it that has a class of its own for them."""
+    app = Celery(set_as_current=False)
+    task = app.task(name="a name", shared=False, Request=kind)(fails)
+    assert task.Request is kind
+    return kind(sent_and_received(), app=app, task=task, on_ack=print, on_reject=print)
+
+
+@internal("celery.worker.request.Request.send_event")
+def _() -> None:
+    told: list[tuple[str, dict[str, Any]]] = []
+
+    class Telling(worker_request.Request):  # type: ignore[misc] # Celery ships no types
+        def send_event(self, event: str, **fields: Any) -> None:
+            told.append((event, fields))
+
+    settings = SimpleNamespace(time_limit=None, soft_time_limit=None, acks_late=True)
+    pool, eventer = SimpleNamespace(apply_async=print), SimpleNamespace(enabled=True)
+    made = worker_request.create_request_cls(Telling, settings, pool, "h", eventer)  # as the strategy makes it
+    for one in (request_of(Telling), request_of(made)):
+        one.on_success((False, "a result", 0.5))
+        try:
+            fails()
+        except AssertionError:
+            one.on_failure(ExceptionInfo())
+    events = [("task-succeeded", {"result", "runtime"}), ("task-failed", {"exception", "traceback"})]
+    assert [(event, set(fields)) for event, fields in told] == [*events, *events]
+
+
+@internal("celery.worker.request.Request.info")
+def _() -> None:
+    request = request_of(worker_request.Request)
+    assert (request.info(safe=True)["args"], request.info(safe=True)["kwargs"]) == ("b#7", "{}")  # of the headers
+    assert request.info()["args"] == ["b", 7]
 
 
 @internal("celery.backends.redis.RedisBackend.get_task_meta")

@@ -365,6 +365,7 @@ class Client:
     def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
         """Every completed batch with failed items, of these kinds where some are given; the oldest first.
 
+        Without those of services, whose callers have had their errors.
         Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
         from ..runs.rounds import find_retryable

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from . import problems
 from .access import Of, Reader, Reviewer
@@ -22,7 +22,7 @@ class Remarks(BaseModel):
 
     labels: list[str] = Field(default_factory=list, max_length=MOST)
     notes: list[str] = Field(default_factory=list, max_length=MOST)
-    remove: bool = Field(default=False, description="Take them off instead.")
+    remove: StrictBool = Field(default=False, description="Take them off instead.")
     reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
 
 

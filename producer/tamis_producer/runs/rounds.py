@@ -138,7 +138,10 @@ def later_stage(connection: Connection, batch_id: UUID) -> bool:
 
 
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
-    """Every completed batch with failed items, of these kinds where some are given; the oldest first."""
+    """Every completed batch with failed items, of these kinds where some are given; the oldest first.
+
+    Not those of services: whoever made a single call has had its error, and nobody would hear of another answer.
+    """
     wanted = kinds_of(kinds)
     # Counters name the batches with failures, so that neither batches without nor decided items are read.
     some = select(tallies.c.batch_id).where(tallies.c.failed != 0).distinct().subquery("some")
@@ -163,7 +166,7 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
         select(batches.c.id, batches.c.label, batches.c.operation, n.label("n"), tallied.c.mean)
         .join(some, some.c.batch_id == batches.c.id)
         .join(tallied, true())
-        .where(batches.c.state == BatchStatus.COMPLETED, batches.c.purging_at.is_(None))
+        .where(batches.c.state == BatchStatus.COMPLETED, batches.c.purging_at.is_(None), batches.c.service.is_(None))
         .order_by(batches.c.created_at)
     )
     return [

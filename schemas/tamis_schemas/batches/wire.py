@@ -75,7 +75,12 @@ def worker_key(worker_id: str) -> str:
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
     """Return an item's name in Flower: never its title. The batch stands as `tamis batches` lists it."""
-    return f"batch={batch_id[:SHORT_ID]} index={index} item={printable_line(item_id[:LONGEST_LABEL])}"
+    return f"batch={batch_id[:SHORT_ID]} index={index} {item_words(item_id)}"
+
+
+def item_words(item_id: str) -> str:
+    """Return what every name in Flower says of an item."""
+    return f"item={printable_line(item_id[:LONGEST_LABEL])}"
 
 
 def shard_label(batch_id: str, round_: int, shard: int) -> str:

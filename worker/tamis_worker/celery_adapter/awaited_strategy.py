@@ -25,8 +25,8 @@ from tamis_schemas import OperationFailed, TamisError
 from ..event_loop.loop import LoopThread
 from .foreign_reason import wrong_arguments
 from .mailbox import ThreadMailbox
+from .sent_request import ANSWER, without_content
 
-ANSWER = "tamis_answer"  # the header under which an answer goes to the task's body, inside of this process
 HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for what has its answer to be kept and acknowledged
 LOOK_EVERY = 0.1  # s, meanwhile
 TAKES = "named arguments, as docs/plain-celery.md lists them"
@@ -80,6 +80,7 @@ class AwaitedStrategy:
                 raise InvalidTaskError(wrong_arguments(task.name, TAKES, error)) from error
             connection = self._connection
             message.headers["eta"] = None  # it is waited for here
+            without_content(message.headers, sent.args, sent.kwargs)
 
             def released_by(release: Callable[..., None]) -> Callable[..., None]:
                 def released(*args: Any) -> None:

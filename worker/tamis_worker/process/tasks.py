@@ -20,11 +20,10 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 from ..celery_adapter.aggregate_strategy import aggregate_strategy, send_aggregated
 from ..celery_adapter.awaited_strategy import taken_answer
 from ..celery_adapter.consumer_step import install
+from ..celery_adapter.sent_request import SentRequest
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from .runtime import Runtime
-
-RESULT_SHOWN = 60  # characters of a result in Celery's events: what was decided, and little of why
 
 log = logging.getLogger(__name__)
 
@@ -63,10 +62,10 @@ def register(app: Celery, runtime: Runtime) -> None:
 
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
-        app.task(name=name, ignore_result=True, Strategy=deliveries)(evaluate)
+        app.task(name=name, shared=False, ignore_result=True, Strategy=deliveries)(evaluate)
     # Its events are `send_aggregated`'s: Celery's own would count it among the items.
     aggregates = {"Strategy": staticmethod(aggregate_strategy), "send_events": False}
-    app.task(name=wire.AGGREGATE, bind=True, ignore_result=True, **aggregates)(aggregate)
+    app.task(name=wire.AGGREGATE, shared=False, bind=True, ignore_result=True, **aggregates)(aggregate)
 
     def answered(task: Any, *_: Any, **__: Any) -> Any:
         return taken_answer(task)
@@ -74,9 +73,10 @@ def register(app: Celery, runtime: Runtime) -> None:
     for name in (wire.EVALUATE, wire.SUBMIT):
         app.task(
             name=name,
+            shared=False,
             bind=True,
             ignore_result=False,
             Strategy=runtime.sent,
+            Request=SentRequest,
             throws=(TamisError,),  # their senders hear of these; in the log they are no errors of the worker
-            resultrepr_maxsize=RESULT_SHOWN,
         )(answered)

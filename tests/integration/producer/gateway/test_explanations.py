@@ -97,6 +97,7 @@ def test_the_same_is_told_as_text_in_which_no_foreign_line_can_pass_for_a_headin
     assert headings == [
         "# Batch",
         "# Record",
+        "# Source",
         "# Decision",
         "# Criteria",
         "# Other stages of the review",

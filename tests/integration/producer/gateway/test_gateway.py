@@ -56,11 +56,11 @@ def test_an_error_is_a_problem_with_type_title_status_and_detail(client: Client,
 
 
 def test_a_request_that_cannot_be_read_names_the_place(client: Client, http: httpx.Client) -> None:
-    body = {"value": "include", "reason": "?"}
+    body = {"value": "include", "why": "?"}
     answer = http.post("/v1/batches/00000000/items/x/override", json=body, headers=bearer(client, Scope.DECIDE))
     assert answer.status_code == 422
     pointers = [error["pointer"] for error in answer.json()["errors"]]
-    assert pointers == ["/path/index", "/body/reason"]
+    assert pointers == ["/path/index", "/body/why"]
 
 
 def test_a_request_that_is_too_large_is_not_read(client: Client, http: httpx.Client) -> None:

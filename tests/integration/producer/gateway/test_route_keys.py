@@ -31,6 +31,8 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches/{batch_id}/report"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/results"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/summary"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/conflicts"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/labels"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
@@ -45,6 +47,8 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/v1/batches/{batch_id}/retry"): Scope.CONTROL,
     ("POST", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
     ("DELETE", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
+    ("POST", "/v1/batches/{batch_id}/items/{index}/remarks"): Scope.DECIDE,
+    ("POST", "/v1/batches/{batch_id}/decisions"): Scope.DECIDE,
 }
 
 

@@ -322,6 +322,8 @@ def test_all_failed_batches_are_found_with_what_they_may_cost_and_retried_togeth
     ended(client, spent.id, {0: "timeout"})
     sql(client, "UPDATE batches SET max_cost = 1 WHERE id = :id", id=spent.id)
     sql(client, "INSERT INTO spending (batch_id, spent) VALUES (:id, 1)", id=spent.id)
+    called = client.submit(ONCOLOGY, abstracts(5, words=5), service="celery")  # its callers have had the error
+    ended(client, called.id, {0: "timeout"})
     found = client.retryable()
     assert [(one.batch_id, one.items, one.likely_cost) for one in found] == [
         (UUID(batch.id), 4, Decimal("0.04")),

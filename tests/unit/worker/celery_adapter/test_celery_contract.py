@@ -19,6 +19,7 @@ from internals.kombu_parts import KOMBU
 from tamis_producer.transport.chord_backend import ChordBackend
 from tamis_worker.celery_adapter.consumer import ConsumerWithoutDelayQueues
 from tamis_worker.celery_adapter.redis_channel import ResilientQoS
+from tamis_worker.celery_adapter.sent_request import SentRequest
 
 INTERNALS = CELERY | KOMBU
 ROOMS = ("worker/tamis_worker/celery_adapter", "producer/tamis_producer/transport")
@@ -62,7 +63,7 @@ def test_every_private_attribute_of_theirs_that_the_two_rooms_touch_is_in_the_co
     assert [one for one in touched if one[1] not in asserted] == []
 
 
-@pytest.mark.parametrize("ours", [ChordBackend, ConsumerWithoutDelayQueues, ResilientQoS])
+@pytest.mark.parametrize("ours", [ChordBackend, ConsumerWithoutDelayQueues, ResilientQoS, SentRequest])
 def test_no_private_name_of_a_class_of_ours_is_one_of_theirs(ours: type) -> None:
     assert private_names_of_bases(ours)
     assert own_private_names(ours) & private_names_of_bases(ours) == set()
