@@ -37,6 +37,7 @@ def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle_and
     concurrency = 16
     given = {"lease_seconds": "2", "sweep_interval": "1", "concurrency": str(concurrency), "prices": str(prices)}
     workers = [start_worker(**given) for _ in range(2)]
+    wait_until(lambda: len(client.workers()) == 2, within=60, what="both are there")
     batch = client.submit(ONCOLOGY, abstracts(200))
     wait_until(lambda: batch.status().counts.decided >= 50, within=60, what="a quarter is decided")
     workers[0].kill()
