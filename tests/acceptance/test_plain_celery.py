@@ -3,9 +3,9 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from stage.ledgers import Ledgers
 from stage.rabbitmq import RabbitMq, needs_rabbitmq
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.config.settings import next_database
+from tamis_producer.transport.broker import make_app
 from tamis_worker.embedded.valkey import Valkey
 
 pytestmark = pytest.mark.timeout(400)
@@ -146,13 +147,53 @@ def test_a_batch_that_is_submitted_by_name_is_one_as_any_other_and_its_end_is_to
     assert (told["counts"]["decided"], told["counts"]["failed"]) == (17, 0)
 
 
-def test_what_goes_wrong_is_an_exception_that_says_what(service: Service) -> None:
-    assert service.asks("wrong") == {
-        "error": "InvalidParameters",
-        "message": "'criteria': no argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
-        "the operation's own go into `params`",
-    }
-    service.double.script(faults=[Fault(Kind.REFUSAL)])
-    failed = service.project.call("python", "main.py", "one", "99", env=service.environment)
-    assert failed.code == 1
-    assert "OperationFailed: refused: " in failed.err
+@contextmanager
+def events_of_tasks(settings: ProducerSettings) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Hears Celery's events as Flower does; gives those of tasks that have come so far, when it is asked."""
+    told: list[dict[str, Any]] = []
+    app = make_app(settings)
+    with app.connection() as connection:
+        receiver = app.events.Receiver(connection, handlers={"*": told.append})
+        with receiver.consumer_context() as (listening, _, _):
+
+            def so_far() -> list[dict[str, Any]]:
+                with suppress(TimeoutError):
+                    listening.drain_events(timeout=0.1)
+                return [one for one in told if one["type"].startswith("task-")]
+
+            so_far()  # the subscription is made by the first look
+            yield so_far
+    app.close()
+
+
+def test_what_goes_wrong_is_an_exception_that_says_what_and_workers_events_tell_its_kind_alone(
+    service: Service,
+) -> None:
+    with events_of_tasks(service.client.settings) as told:
+        assert service.asks("wrong") == {
+            "error": "InvalidParameters",
+            "message": "'criteria': no argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
+            "the operation's own go into `params`",
+        }
+        given = service.asks("one", "98")
+        service.double.script(faults=[Fault(Kind.REFUSAL)])
+        failed = service.project.call("python", "main.py", "one", "99", env=service.environment)
+        assert failed.code == 1
+        assert "OperationFailed: refused: " in failed.err
+        ends = {"task-succeeded": "result", "task-failed": "exception"}
+
+        def shown() -> list[tuple[str, str]]:
+            """Of each `tamis.evaluate`: what it asks about, and what it came to."""
+            ended = {one["uuid"]: one[ends[one["type"]]] for one in told() if one["type"] in ends}
+            names = {one["uuid"]: one["args"] for one in told() if one.get("name") == "tamis.evaluate"}
+            return [(args, ended[uuid]) for uuid, args in names.items() if uuid in ended]
+
+        wait_until(lambda: len(shown()) == 3, within=20, what="all three are told of")
+        assert shown() == [
+            ("operation=filter item=s0 service=celery", "InvalidParameters"),
+            ("operation=filter item=s98 service=celery", f"{str(given['value']).lower()} {given['confidence']:.2f}"),
+            ("operation=filter item=s99 service=celery", "refused"),
+        ]
+        everything = json.dumps(told())
+    for content in ("Sleep and work", "about sleep", given["reasoning"], "Traceback", "OperationFailed"):
+        assert content not in everything
