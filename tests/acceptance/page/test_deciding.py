@@ -10,7 +10,7 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open, decision, few, record, write
 from stage.screened import CRITERIA, Ledgered, decided
 from tamis_producer import Client
-from tamis_schemas import ItemStatus
+from tamis_schemas import HumanStage, ItemStatus
 
 pytestmark = needs_chromium
 
@@ -65,6 +65,28 @@ def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written
     assert (override.value, override.note) == ("exclude", "i even read it twice")
     expect(page.locator("#detail-4 .note")).to_have_text("i even read it twice")
     expect(page.locator("#detail-4").get_by_role("button", name="Exclude")).to_be_focused()
+
+
+def test_the_report_of_a_record_that_passed_is_retrieved_and_assessed_with_a_reason(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = write(client, few())
+    page = opened().batch(key, batch_id)
+    page.get_by_role("button", name="Record 1: details").click()
+    detail = page.locator("#detail-1")
+    detail.get_by_role("button", name="Retrieved", exact=True).click()
+    expect(page.locator("#said")).to_contain_text("Record 1: “Retrieved” by you.")
+    detail.get_by_label("Reason").fill("wrong age")
+    detail.get_by_role("button", name="Exclude full text").click()
+    expect(page.locator("#said")).to_contain_text("Record 1: “Exclude full text” by you, wrong age.")
+    said = [(one.index, one.stage, one.value, one.reason) for one in client.overrides(batch_id)]
+    assert said == [
+        (0, HumanStage.RETRIEVAL, "retrieved", None),
+        (0, HumanStage.FULL_TEXT, "exclude", "wrong age"),
+    ]
+    expect(page.locator("#flow svg")).to_contain_text(re.compile(r"Reports excluded \(n\s=\s1\)"))
+    page.get_by_role("button", name="Record 2: details").click()
+    expect(page.locator("#detail-2").get_by_role("button", name="Exclude full text")).to_have_count(0)
 
 
 def test_a_record_may_be_decided_before_the_software_has(client: Client, key: str, opened: Open) -> None:

@@ -7,6 +7,13 @@ const VALUES = {
   inclusion: { include: "include", exclude: "exclude" },
   filter: { include: true, exclude: false },
 };
+// What people alone say of the report of a record that passed, as the ledger has it.
+const REPORT = [
+  ["Retrieved", { stage: "retrieval", value: "retrieved" }],
+  ["Not retrieved", { stage: "retrieval", value: "not retrieved" }],
+  ["Include full text", { stage: "full-text", value: "include" }],
+  ["Exclude full text", { stage: "full-text", value: "exclude" }],
+];
 const KEYS = { i: "include", e: "exclude", w: "withdraw" };
 
 export const decider = (id, operation, table) => {
@@ -46,6 +53,39 @@ export const decider = (id, operation, table) => {
     }
   };
 
+  const assess = async (index, said, { stage, value }) => {
+    if (busy.has(index)) return;
+    busy.add(index);
+    const reason = at(`reason-${index}`).value.trim() || null;
+    try {
+      await ask(`${records}/items/${index}/override`, { method: "POST", json: { value, stage, reason } });
+      say(`Record ${index + 1}: “${said}” by you${reason ? `, ${reason}` : ""}.`);
+      changed();
+    } catch (error) {
+      complain(error);
+      say(`Record ${index + 1}: not decided. ${error.message}`);
+    } finally {
+      busy.delete(index);
+    }
+  };
+
+  // What stands below that of a record that passed: its report.
+  const report = (row) => {
+    const reason = make("input", "");
+    Object.assign(reason, { type: "text", id: `reason-${row.i}`, maxLength: 2000, autocomplete: "off" });
+    reason.dataset.part = "reason";
+    const label = make("label", "", "Reason, where it is not retrieved or excluded");
+    label.htmlFor = reason.id;
+    const buttons = REPORT.map(([said, what]) => {
+      const button = make("button", "", said);
+      button.type = "button";
+      button.dataset.part = `${what.stage}-${what.value}`;
+      button.addEventListener("click", () => assess(row.i, said, what));
+      return button;
+    });
+    return [make("h3", "", "Its report"), make("p", "field", label, reason), make("div", "actions", ...buttons)];
+  };
+
   // What stands below the reasons of an open record.
   const block = (row) => {
     const note = make("input", "");
@@ -69,7 +109,8 @@ export const decider = (id, operation, table) => {
       settles.dataset.part = "settles";
       parts.push(make("p", "", make("label", "", settles, " It settles the record: it counts, whatever others say")));
     }
-    return make("div", "deciding", ...parts, make("div", "actions", ...buttons));
+    const passed = row.outcome === "passed" ? report(row) : [];
+    return make("div", "deciding", ...parts, make("div", "actions", ...buttons), ...passed);
   };
 
   // Keys count only where the focus is in a row, and nobody is writing.
