@@ -1,9 +1,11 @@
 """A source: a database, a register or another place that was searched, and the files in which its records came."""
 
+from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..values.frozen import Frozen
 
@@ -34,7 +36,7 @@ class Source(SourceFile):
     Its own fields as a file are those of the first one, in the case of several.
     """
 
-    name: str = Field(default_factory=lambda given: given.get("file", ""))  # of the database or register
+    name: str = ""  # of the database or register; where none is given, that of the file
     kind: SourceKind = SourceKind.DATABASE
     searched: date | None = None  # None: nobody said when
     query: str | None = None  # as it was sent to the database; None: nobody said which
@@ -43,6 +45,11 @@ class Source(SourceFile):
     duplicates_kept: bool = False  # True: copies of a record were screened as well
     initial_filter: bool = False  # True: tier 1 rejected records before any model was asked
     switched_off: dict[str, str] = Field(default_factory=dict)  # rules of tier 1 that did not apply -> why not
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        return {"name": given.get("file", ""), **given} if isinstance(given, Mapping) else given
 
     @property
     def files(self) -> tuple[SourceFile, ...]:
