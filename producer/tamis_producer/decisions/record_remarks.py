@@ -42,7 +42,7 @@ def remark(
     for index in indices:
         if index not in there:
             raise InvalidParameters(f"the batch has no item {index}: `tamis results` lists them, from 0")
-    one = standing_remarks(batch_id).c
+    one = standing_remarks(batch_id, remarks.c.idx.in_(indices)).c
     stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(one.idx, one.kind, one.text))}
     rows = [
         {"batch_id": batch_id, "idx": index, "kind": kind, "text": text, "removes": removes, "reviewer": name}

@@ -20,6 +20,7 @@ from tamis_schemas.operations import kind_of
 from ..ledger.overrides import standing_decisions
 from .final_outcome import Outcome, outcomes
 
+STANDS = {Outcome.CONFLICT: "in conflict"}  # where the outcome is no word for how the record stands
 MOST_NAMED = 5  # records in one error
 
 
@@ -58,7 +59,10 @@ def unpassed(
 
 def unpassed_words(others: Sequence[Unpassed]) -> str:
     """Which records these are, what is wrong with them, and how it may be mended."""
-    named = [f"record {one.index} ({one.item_id}), which is {one.outcome}" for one in others[:MOST_NAMED]]
+    named = [
+        f"record {one.index} ({one.item_id}), which is {STANDS.get(one.outcome, one.outcome)}"
+        for one in others[:MOST_NAMED]
+    ]
     if len(others) > MOST_NAMED:
         named.append(f"{len(others) - MOST_NAMED:,} more")
     return (

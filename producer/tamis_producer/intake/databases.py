@@ -27,12 +27,6 @@ def database_of(record: Mapping[str, Any]) -> str | None:
     return next((text_of[name] for name in NAMES if name in text_of), None)
 
 
-def database_of_all(records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the one database that all the records of a file name which name any; None where they name several."""
-    names = {name for record in records if (name := database_of(record)) is not None}
-    return names.pop() if len(names) == 1 else None
-
-
 def database_of_table(columns: Iterable[str]) -> str | None:
     """Return the database that tables with such a header come from; None where they may come from anywhere."""
     return next((one.called for one in mappings_for({plain_name(name) for name in columns}) if one.called), None)

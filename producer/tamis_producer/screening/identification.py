@@ -39,8 +39,13 @@ class Identified:
 
     @property
     def duplicates(self) -> int:
-        """The number of copies of other records."""
+        """The number of copies of other records, here or in an earlier search."""
         return sum(exclusion.rule == DUPLICATE for exclusion in self.exclusions.values())
+
+    @property
+    def known(self) -> int:
+        """The number of these that an earlier search gave: nothing here asks about them."""
+        return sum(one.rule == DUPLICATE and one.duplicate_of is None for one in self.exclusions.values())
 
     @property
     def rejected(self) -> int:

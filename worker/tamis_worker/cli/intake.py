@@ -64,8 +64,10 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
     if len(identified.sources) > 1:
         listed = ", ".join(f"{source.name} {source.records:,}" for source in identified.sources)
         err.say(f"{total:,} records of {len(identified.sources)} sources: {escape(listed)}")
-    if identified.duplicates:
-        _say(f"{identified.duplicates:,} of {total:,} records kept out as copies of another one", remedy.duplicates)
+    if identified.known:
+        err.say(f"{identified.known:,} of {total:,} records kept out: the earlier search gave them, too")
+    if copies := identified.duplicates - identified.known:
+        _say(f"{copies:,} of {total:,} records kept out as copies of another one", remedy.duplicates)
     if pairs := len(identified.doubts):
         err.say(
             f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and stay: "

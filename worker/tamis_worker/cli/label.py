@@ -46,7 +46,7 @@ def label(
         print_json({"id": batch.id, "changed": changed, "labels": labels})
         return
     way = "taken off" if remove else "put on"
-    out.say(f"{escape(kept)}: {way} {changed:,} records; {labels[kept]:,} bear it now.")
+    out.say(f"{escape(kept)}: {way} {changed:,} record{'' if changed == 1 else 's'}; {labels[kept]:,} with it now.")
 
 
 @app.command(

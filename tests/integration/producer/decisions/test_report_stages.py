@@ -54,7 +54,7 @@ def test_what_did_not_pass_is_not_assessed_and_the_error_names_it(client: Client
     decide(batch, FULL_TEXT, "include", 4)
     with pytest.raises(RefusedDecision, match=r"not passed by the screening: record 4 \(r4\)"):
         batch.withdraw_override(4, reviewer=A)
-    with pytest.raises(RefusedDecision, match=r"record 4 \(r4\), which is conflict"):
+    with pytest.raises(RefusedDecision, match=r"record 4 \(r4\), which is in conflict"):
         batch.override(4, "exclude", reviewer=B)
     reports = figures(client, batch.id).flow.reports
     assert reports is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tamis_producer.intake.databases import database_of, database_of_all, database_of_table
+from tamis_producer.intake.databases import database_of, database_of_table
 from tamis_producer.intake.delimited import read_delimited
 from tamis_producer.intake.delimited_writing import write_csv
 from tamis_producer.intake.traits import traits_of
@@ -249,8 +249,6 @@ def test_the_database_is_named_where_a_cell_says_so_and_no_citation_is_taken_for
     assert "_database" not in pubmed
     assert database_of_table(["PMID", "Title", "Journal/Book", "Create Date"]) == "PubMed"
     assert database_of_table(["title", "abstract"]) is None
-    assert database_of_all([{"_DB": "Embase"}, {"_DB": "Embase"}, {"title": "t"}]) == "Embase"
-    assert database_of_all([{"_DB": "Embase"}, {"_DB": "Medline"}]) is None
 
 
 def table(row: dict[str, str]) -> str:
