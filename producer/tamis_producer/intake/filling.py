@@ -13,9 +13,8 @@ from .traits import doi_in, pmid_in, trial_in, year_in
 FILLED = "_tamis_filled"  # field -> where it was taken from
 CONTRADICTED = "_tamis_contradicted"  # field -> what others say, each with where it stands
 
-Origin = Mapping[
-    str, Any
-]  # of a copy: `from`, its place in the batch, and `source`; of a row of a file: `file`, `line`
+# Of a copy: `from`, its place in the batch, and `source`; of a row of a file: `file`, `line`.
+Origin = Mapping[str, Any]
 
 # Of these a record has one, so that another value contradicts it. Other fields are written in many ways.
 _COMPARED: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
