@@ -10,9 +10,9 @@ COPY worker worker
 RUN python3 -m venv /opt/tamis \
     && if ls wheels/*.whl > /dev/null 2>&1; then \
          /opt/tamis/bin/pip install --quiet --no-cache-dir --no-index --find-links wheels --constraint constraints.txt \
-           'tamis[worker,http,telemetry]'; \
+           'tamis[worker,http,order,telemetry]'; \
        else \
-         /opt/tamis/bin/pip install --quiet --no-cache-dir --constraint constraints.txt '.[worker,http,telemetry]'; \
+         /opt/tamis/bin/pip install --quiet --no-cache-dir --constraint constraints.txt '.[worker,http,order,telemetry]'; \
        fi
 
 FROM python:3.11.13-slim-bookworm

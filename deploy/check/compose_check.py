@@ -228,7 +228,7 @@ def make_wheels(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--constraint", "constraints.txt"]
     # redis-py wants async-timeout below Python 3.11.3, which the stand-in's may be.
-    ran(*pip, "--wheel-dir", str(folder), ".[worker,http,telemetry]", "async-timeout")
+    ran(*pip, "--wheel-dir", str(folder), ".[worker,http,order,telemetry]", "async-timeout")
 
 
 def dockerfile_base() -> str:

@@ -107,6 +107,10 @@ def test_every_reading_of_a_batch_is_a_document(run: Run, batch: Batch, tmp_path
     assert document(run("failures", batch.id))["id"] == batch.id
     assert json.loads(run("report", batch.id).out)["id"] == batch.id
     assert document(run("agreement", batch.id))["id"] == batch.id
+    assert document(run("stop", batch.id))["batch_id"] == batch.id
+    drawn = document(run("stop", batch.id, "--draw", "-o", "sample.csv"))
+    assert (drawn["written_to"], drawn["samples"][0]["population"]) == ("sample.csv", 4)
+    assert document(run("stop", batch.id, "--close"))["samples"][0]["closed_at"]
     assert document(run("explain", batch.id, "0"))["batch"]["id"] == batch.id
     assert document(run("export", batch.id, "-o", "back.jsonl")) == {
         "batch": batch.id,

@@ -110,6 +110,9 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
             said = [AuditDecision(item.index, include=True, reviewer="Reviewer A") for item in audit.items]
             assert len(client.record_audit(audit.id, said, include_missed=True).overrides) == audit.sample
             assert batch.agreement().audits.n == audit.sample
+            if batch.stop().unread:
+                assert batch.stop_sample().samples[0].drawn > 0
+                assert batch.close_stop_sample().sample is None
         wait_until(flower.healthy, within=20, what="Flower is well")
         assert worker.stop() == 0
     finally:

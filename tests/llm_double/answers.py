@@ -23,10 +23,14 @@ def answer_for(schema: dict[str, Any], seed: str) -> Any:
     return _value(schema, schema, random.Random(zlib.crc32(seed.encode("utf-8", "surrogatepass"))))
 
 
+def source_data(prompt: str) -> str:
+    """The lines of the record that a prompt is about; empty where it is about none."""
+    return prompt.partition("## Source Data\n")[2].partition("\n\n## ")[0]
+
+
 def with_quotes(answer: Any, prompt: str, quotes: Quotes) -> Any:
     """The answer, with each value under `quote` replaced by words of the source data or by others."""
-    data = prompt.partition("## Source Data\n")[2].partition("\n\n## ")[0]
-    fields = [text.split() for line in data.splitlines() if (text := line.partition(": ")[2])]
+    fields = [text.split() for line in source_data(prompt).splitlines() if (text := line.partition(": ")[2])]
     draw = random.Random(prompt)
 
     def quote() -> str:

@@ -20,7 +20,7 @@ def written(asked: Asked, options: Options, character: Character) -> str:
 
 def _text(asked: Asked, options: Options, character: Character, shape: Shape) -> str:
     for scripted in options.answers:
-        if scripted.contains in asked.prompt:
+        if scripted.contains in asked.prompt and scripted.model in (None, asked.model):
             if isinstance(scripted.answer, str):
                 return scripted.answer
             return json.dumps(character.value(asked, scripted.answer, shape))

@@ -60,9 +60,12 @@ class Fault:
     delay: float = 0.0  # before the fault shows
     content: str | None = None  # of the answer, for MALFORMED and WRONG_SCHEMA
     message: str | None = None  # of the error, instead of the usual one; {authorization} is what the request says there
+    model: str | None = None  # that is asked; None: any
 
-    def hits(self, number: int, prompt: str, seen: int) -> bool:
-        """Does it hit the call of this number, whose prompt came `seen` times before?"""
+    def hits(self, number: int, prompt: str, seen: int, model: str = "") -> bool:
+        """Does it hit the call of this number to a model, whose prompt came `seen` times before?"""
+        if self.model is not None and self.model != model:
+            return False
         if self.calls and number not in self.calls:
             return False
         if self.contains is not None and self.contains not in prompt:
@@ -76,6 +79,7 @@ class Scripted:
 
     contains: str
     answer: dict[str, Any] | str
+    model: str | None = None  # the only one that answers so; None: every model does
 
 
 class Quotes(StrEnum):

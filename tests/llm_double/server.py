@@ -193,7 +193,7 @@ class Server:
         for place, fault in enumerate(self._options.faults):
             used_up = fault.limit is not None and self._hits[place] >= fault.limit
             late = refused and fault.kind not in BEFORE_READING
-            if not used_up and not late and fault.hits(asked.number, asked.prompt, asked.seen):
+            if not used_up and not late and fault.hits(asked.number, asked.prompt, asked.seen, asked.model):
                 self._hits[place] += 1
                 return fault
         return None

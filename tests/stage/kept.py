@@ -24,10 +24,12 @@ from tamis_schemas.ledger import (
     overrides,
     past_failures,
     prompts,
+    reading_orders,
     remarks,
     reviews,
     shards,
     spending,
+    stop_samples,
     summaries,
     transcripts,
     webhooks,
@@ -56,7 +58,7 @@ def _said(status: str, reason: str | None = None, **more: object) -> InclusionDe
 
 
 SCREENED = [
-    decided(_record(0), _said("include")),
+    decided(_record(0), _said("include"), probability=0.75, relevance=80),
     kept_out(_record(1), Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=0)),
     kept_out(_record(2), Exclusion(rule="title_pattern", reason="in rats", matched="in rats", field="title")),
     decided(_record(3), _said("exclude", CRITERIA.exclusion_criteria[0])),
@@ -150,7 +152,7 @@ def decide(connection: Connection, batch_id: UUID, human: dict[int, list[object]
 
 
 def surround(connection: Connection, batch_id: UUID) -> None:
-    """A row of everything else: transcript, prompt, past failure, evaluation, audit, budget, webhook."""
+    """A row of everything else: transcript, prompt, past failure, evaluation, order, audit, sample, budget, webhook."""
     key = {"batch_id": batch_id, "idx": 3}
     connection.execute(insert(transcripts).values(**key, fence=1, round=1, calls=[]))
     for removes in (False, True, False):  # put on, taken off, put on again
@@ -161,6 +163,9 @@ def surround(connection: Connection, batch_id: UUID) -> None:
     connection.execute(insert(past_failures).values(**key, round=1, error_kind="timeout", error="too late"))
     connection.execute(insert(evaluations).values(**key, label="grounding", metric_type="score", score=1 / 3))
     connection.execute(insert(spending).values(batch_id=batch_id, reserved=0, spent="0.000000123"))
+    made_from = {"last_override": 1, "answered": 2, "decided": 1, "included": 1, "text_weight": 0.5}
+    order = {"places": [2, 3], "reasons": ["model", "text"], "probabilities": [0.5, None]}
+    connection.execute(insert(reading_orders).values(batch_id=batch_id, seed=0, explore=0.05, **made_from, **order))
     told = {"batch_id": str(batch_id)}
     connection.execute(
         insert(webhooks).values(batch_id=batch_id, round=1, type="batch.completed", url="https://a.example/", data=told)
@@ -173,6 +178,9 @@ def surround(connection: Connection, batch_id: UUID) -> None:
         connection.execute(
             insert(audit_decisions).values(audit_id=audit_id, idx=3, include=include, reviewer="Reviewer A")
         )
+    promise = {"seed": 2**63 - 1, "recall": 0.95, "confidence": 0.1 + 0.2}
+    frame = {"id": uuid4(), "batch_id": batch_id, "number": 1, "records": [9, 3, 7], "drawn": 2}
+    connection.execute(insert(stop_samples).values(frame | promise))
 
 
 def age(connection: Connection, days: int) -> None:

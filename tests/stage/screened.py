@@ -49,6 +49,8 @@ class Ledgered:
     model: str = "double-1"
     cut: dict[str, list[int]] | None = None  # fields that were not sent whole: characters sent, of
     source: int | None = None  # place among the batch's sources
+    probability: float | None = None  # of inclusion, from the tokens of the answer
+    relevance: int | None = None  # as the model graded it
 
 
 def decided(item: dict[str, Any], decision: InclusionDecision, **more: Any) -> Ledgered:
@@ -183,4 +185,6 @@ def _result(idx: int, one: Ledgered) -> dict[str, Any]:
         "cached": one.cached,
         "latency_ms": 800,
         "cut": null() if one.cut is None else one.cut,
+        "probability": one.probability,
+        "relevance": one.relevance,
     }

@@ -35,6 +35,7 @@ RUN_BY = {
     ("docs/python.md", "python"): "tests/integration/worker/test_python_document.py",
     ("docs/plain-celery.md", "python"): "tests/unit/producer/test_plain_celery_document.py",
     ("docs/screening.md", "python"): "tests/integration/test_documented_programs.py",
+    ("docs/panels.md", "python"): "tests/integration/worker/test_panels.py",
     ("docs/webhooks.md", "python"): "tests/integration/test_documented_programs.py",
     ("docs/how-to/enqueue-from-a-service.md", "python"): "tests/integration/test_documented_programs.py",
     ("docs/how-to/retry-failed-items.md", "python"): "tests/integration/test_documented_programs.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
@@ -15,12 +15,16 @@ from tamis_schemas import (
     Counts,
     ErrorKind,
     HumanStage,
+    InvalidRequest,
     ItemResult,
+    NextRecords,
     Operation,
     Override,
     Priority,
+    ReadingBy,
     RemarkKind,
     RetryBias,
+    StopAnswer,
     Stratum,
     Summary,
     WaitTimeout,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from ..quality.gold_evaluation import GoldEvaluation
     from ..quality.gold_labels import Labels
     from ..quality.matching import Matched
+    from ..quality.panel_figures import PanelFigures
     from ..quality.pilot import Calibrated
     from ..report import Figures, ReportForm
     from .client import Client
@@ -460,10 +465,110 @@ class Batch(Generic[V_co]):
             population = ledger.read_originals(connection, self._id)
         return draw_pilot(population, n, seed=seed)
 
+    def next(
+        self,
+        n: int = 20,
+        *,
+        reviewer: str | None = None,
+        seed: int = 0,
+        explore: float | None = None,
+        fresh: bool = False,
+        by: ReadingBy | str = ReadingBy.ORDER,
+    ) -> NextRecords:
+        """The records that a person should read next, the first one first, each with the reason for its place.
+
+        First comes the sample of `stop_sample`, where one is open, then what the model's score and the texts of what
+        people decided so far hold most promising, and last what rules of the initial filter excluded. Of up to 5,000
+        records the answer follows from seed and
+        decisions; of more it is the order that is kept, without what is decided, while the order is brought up to date.
+
+        Args:
+            n: how many, 1,000 at most.
+            reviewer: the records that this person has not decided on, those that others have coming first: for people
+                who read in pairs, and blind. None: those that nobody has decided on.
+            seed: draws what chance decides; the same seed and decisions give the same order.
+            explore: the share of places that go to records that chance draws; None: a fiftieth.
+            fresh: wait until the order knows every decision.
+            by: `disagreement`: first come the records on which the models of the batch's panel differ.
+
+        Raises:
+            InvalidRequest: the operation includes and excludes nothing; or `by` disagreement, and it asks one model.
+            InvalidParameters: an `n`, a seed, a share or a name that is none.
+            ConfigurationError: the extra `order` is not installed.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..ledger.stop_samples import read_open_sample
+        from ..reading_order.exploration import EXPLORE
+        from ..reading_order.next_records import NextQuery, next_records
+
+        query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by))
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            sampled = read_open_sample(connection, self._id)
+        return next_records(self._client.engine, self._id, query, self._client.refits, first=sampled)
+
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_audits(connection, self._id)
+
+    def stop(
+        self, recall: float | None = None, confidence: float | None = None, *, human_errors: bool = True
+    ) -> StopAnswer:
+        """Say whether people may stop reading with a promise, and what it costs; only looks, and draws nothing.
+
+        Args:
+            recall: the share of all includes to be found, above 0 and at most 1; None: what the last sample was drawn
+                for, else 0.95.
+            confidence: of the promise, between 0 and 1; None: likewise.
+            human_errors: take in what people overlook, as far as records that two of them read show it.
+
+        Raises:
+            InvalidParameters: a recall or a confidence that is none.
+            InvalidRequest: the operation decides about no records.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..decisions.stopping import read_stop
+
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
+            return read_stop(connection, self._id, recall, confidence, human_errors=human_errors)
+
+    def stop_sample(
+        self,
+        recall: float | None = None,
+        confidence: float | None = None,
+        *,
+        seed: int | None = None,
+        audit: str | None = None,
+        human_errors: bool = True,
+    ) -> StopAnswer:
+        """Draw from what nobody has read as many records as the promise needs; the answer of `stop` with them.
+
+        A sample that is open is extended, else one is opened with this seed (None: any), which draws the same records
+        of the same rest. What people decide about its records are decisions as any others. A new one may begin with an
+        `audit` of all exclusions, where these are all that nobody has read: what was decided in it counts from then on.
+
+        Raises as `stop`; `InvalidParameters` too for a seed that is none, or not that of the sample that is open, and
+        `InvalidRequest` where the batch is not finished, the promise is out of reach, or the audit is of other records.
+        """
+        from ..decisions.stop_samples import draw_sample
+
+        terms = {"recall": recall, "confidence": confidence}
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+            draw_sample(connection, self._id, **terms, seed=seed, audit=audit, human_errors=human_errors)
+        return self.stop(**terms, human_errors=human_errors)
+
+    def close_stop_sample(self) -> StopAnswer:
+        """Draw nothing more from the sample that is open; the answer of `stop` without it.
+
+        What was read of it goes on counting. The next sample is another attempt, and may spend less of the doubt.
+
+        Raises `InvalidRequest` where none is open, and `LedgerUnavailable`.
+        """
+        from ..decisions.stop_samples import close_sample
+
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+            close_sample(connection, self._id)
+        return self.stop()
 
     def agreement(self) -> AgreementFigures:
         """Return the agreement of the software with the humans who decided about the same records, and of these.
@@ -485,7 +590,31 @@ class Batch(Generic[V_co]):
         """
         from ..quality.gold_evaluation import evaluate_matched
 
-        return evaluate_matched(self._labelled(labels, column))
+        matched = self._labelled(labels, column)
+        panel = self._panel({one.index: one.human for one in matched.records if one.human is not None})
+        return evaluate_matched(matched).model_copy(update={"panel": panel})
+
+    def panel(self, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
+        """Return how far the models of the batch's panel agree, whether they err together, and what each brought.
+
+        Errors are measured by `labels`, as `evaluate` takes them; None: by what people decided about the batch.
+
+        Raises `InvalidRequest` where the batch asks one model alone, else as `evaluate`.
+        """
+        human = None
+        if labels is not None:
+            matched = self._labelled(labels, column)
+            human = {one.index: one.human for one in matched.records if one.human is not None}
+        found = self._panel(human)
+        if found is None:
+            raise InvalidRequest(f"batch {self.id} asks one model: what several bring is told of a panel alone")
+        return found
+
+    def _panel(self, human: Mapping[int, bool] | None) -> PanelFigures | None:
+        from ..decisions.panel_reading import read_panel
+
+        with ledger.ledger_errors(), self._client.snapshot() as connection:
+            return read_panel(connection, self._id, human)
 
     def calibrate(
         self, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None

@@ -34,6 +34,7 @@ from tamis_schemas import (
     Steering,
 )
 from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.operations import Panel, models_of
 from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger
@@ -44,7 +45,8 @@ from ..ledger.pool_kinds import CLIENT, PoolKind
 from ..ledger.worker_view import WorkerView
 from ..process import tracing
 from ..process.forks import begin_anew_after_a_fork
-from ..process.waiting import ON_THREAD, Waiting
+from ..process.waiting import ON_THREAD, BesideLoop, Waiting
+from ..submission.asked_models import batch_model, with_panel
 from ..submission.bounds import Bounds
 from ..submission.budget import budget_of
 from ..submission.new_batch import NewBatch, as_sources, parameters, rows_of, sent_on_completion
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from ..decisions.audits import AuditDecision, Recorded
     from ..decisions.conflicts import Conflict
     from ..ledger.dead_letters import DeadLetter
+    from ..reading_order.order_refits import OrderRefits
     from ..runs.rounds import Retryable
     from ..screening.known_records import KnownRecords
     from ..submission.frames import Frame
@@ -101,6 +104,7 @@ class Client:
         self._lock = Lock()
         self._made: Dispatcher | None = None
         self._calls: SingleCalls | None = None
+        self._refits: OrderRefits | None = None
         self._absence = BrokerAbsence()
         begin_anew_after_a_fork(self)
 
@@ -110,6 +114,7 @@ class Client:
         items: Iterable[Item] | Frame,
         *,
         model: str | None = None,
+        panel: Panel | None = None,
         idempotency_key: str | None = None,
         label: str | None = None,
         use_cache: bool = True,
@@ -134,6 +139,8 @@ class Client:
                 results. An iterator is read once, and to its end before anything is written: it may be slow, and larger
                 than memory.
             model: the model to ask; None: the one of the settings, else the workers' own.
+            panel: the models to ask in the place of one, and how one decision is made of their words: of an `Inclusion`
+                or a `Filter`, whose own `panel` it sets.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
             label: what people call the batch, for example a file's name.
             use_cache: take answers to the same questions from the ledger, at no cost. Without it every question is
@@ -161,7 +168,8 @@ class Client:
         Raises:
             InvalidParameters: an item that JSON or Postgres cannot hold, items or parameters larger than the settings
                 allow, no item at all, an exclusion of an item that is not there, several sources that do not say whose
-                the items are, a shard size or window below 1, or a budget for a model whose price is not known.
+                the items are, a shard size or window below 1, a budget for a model whose price is not known, or a
+                panel beside a model, or for an operation that decides nothing.
                 Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
@@ -174,14 +182,14 @@ class Client:
         bounds = Bounds.of(self.settings)
         if callback is not None and on_complete is not None:
             raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
-        asked = self.with_examples(cast(Operation, operation))
+        asked = with_panel(self.with_examples(cast(Operation, operation)), panel)
+        asked_of = batch_model(asked, model, self.settings.batch_model)
         params = parameters(asked, bounds=bounds)
         sources = as_sources(source)
-        batch_model = model or self.settings.batch_model
         batch = NewBatch(
             operation=params["operation"],
             params=params,
-            model=batch_model,
+            model=asked_of,
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.shard_window),
             label=label,
@@ -190,7 +198,7 @@ class Client:
             sources=sources,
             updates=None if updates is None else self._first_batch(updates),
             priority=Priority(priority),
-            max_cost=budget_of(max_cost, batch_model, self.settings.prices),
+            max_cost=budget_of(max_cost, models_of(asked, asked_of), self.settings.prices),
             steering=steering,
             callback=callback if on_complete is None else sent_on_completion(on_complete, bounds=bounds),
             api_key_id=api_key_id,
@@ -231,7 +239,7 @@ class Client:
         """
         plan = plan.asking(self.settings.batch_model).steered(steering).with_operations(self.with_examples)
         for stage in plan.stages:
-            budget_of(stage.max_cost, stage.model, self.settings.prices)
+            budget_of(stage.max_cost, models_of(stage.operation, stage.model), self.settings.prices)
         bounds = Bounds.of(self.settings)
         params, *_ = [parameters(stage.operation, bounds=bounds) for stage in plan.stages]
         operations = [stage.operation for stage in plan.stages]
@@ -239,7 +247,7 @@ class Client:
         first = NewBatch(
             operation=params["operation"],
             params=params,
-            model=plan.stages[0].model,
+            model=plan.stages[0].asked_of,
             items=rows_of(
                 items, exclusions, sources=sources, bounds=bounds, operations=operations, waiting=self.waiting
             ),
@@ -345,6 +353,17 @@ class Client:
 
                 self._calls = SingleCalls(self)
             return self._calls
+
+    @property
+    def refits(self) -> OrderRefits:
+        """Whoever works reading orders out for this client."""
+        with self._lock:
+            if self._refits is None:
+                from ..reading_order.order_refits import OrderRefits
+
+                beside = isinstance(self.waiting, BesideLoop)
+                self._refits = OrderRefits(self.engine, self.settings.database, beside=beside)
+            return self._refits
 
     def retry(
         self,
@@ -480,6 +499,9 @@ class Client:
         with self._lock:
             made, self._made = self._made, None
             calls, self._calls = self._calls, None
+            refits, self._refits = self._refits, None
+        if refits is not None:
+            refits.close()
         if calls is not None:
             calls.close()
         self.engine.dispose()
@@ -500,10 +522,11 @@ class Client:
 
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
-        theirs = (self.engine.pool, self._calls, self._made, None if self._made is None else self._made.forget())
+        made = None if self._made is None else self._made.forget()
+        theirs = (self.engine.pool, self._calls, self._refits, self._made, made)
         self.engine.dispose(close=False)
         self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
-        self._calls = None
+        self._calls, self._refits = None, None
         return theirs
 
     def _connect(self) -> Engine:

@@ -6,7 +6,6 @@ record a decision is of then depends on how that file is read, so such a project
 """
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -30,6 +29,8 @@ _OLD = (
 
 def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[ForeignRow]:
     """The records of a project that have a label. Raises `InputError` where it is none that is read here."""
+    import sqlite3  # a megabyte of memory, which who reads no project does not take
+
     try:
         project: Any = json.loads(archive.read(PROJECT))
         version = project.get("project_file_version", 1)
@@ -53,6 +54,8 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
 
 
 def _query(archive: ZipFile, member: str, copy: Path, statement: str, max_bytes: int) -> list[tuple[Any, ...]]:
+    import sqlite3
+
     if archive.getinfo(member).file_size > max_bytes:
         raise ValueError(f"{member} has more than {max_bytes:,} bytes, the most that is read")
     copy.write_bytes(archive.read(member))

@@ -18,6 +18,7 @@ from tamis_schemas import (
     Judge,
     Judgement,
     Operation,
+    PanelResult,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.penalties import QUOTE_PENALTY, after_quotes, milder_band
@@ -40,7 +41,7 @@ def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
         case ItemStatus.CANCELLED:
             return (Because(sets="outcome", text="cancelled with its batch before there was a result"),)
         case ItemStatus.DECIDED if result.result is not None:
-            return tuple(_decided(operation, result))
+            return (*_decided(operation, result), *_beside(result))
         case _:
             return ()
 
@@ -65,16 +66,35 @@ def _kept_out(result: ItemResult) -> Iterator[Because]:
 
 def _decided(operation: Operation, result: ItemResult) -> Iterator[Because]:
     if result.decision is not None and isinstance(operation, Inclusion):
-        yield from _of_inclusion(operation, result.decision)
+        if result.panel is None:
+            yield from _of_inclusion(operation, result.decision)
+            yield Because(sets="confidence", text=_after_quotes(result.decision))
+        else:
+            yield from _of_panel(result.panel, result.decision.confidence)
+            yield from _of_inclusion(operation, result.decision)
         return
     confidence = 0.0 if result.result is None else result.result.confidence
-    if isinstance(operation, Judge) and result.detail is not None:
+    if result.panel is not None:
+        yield from _of_panel(result.panel, confidence)
+    elif isinstance(operation, Judge) and result.detail is not None:
         yield from _of_judgement(operation, Judgement.model_validate(result.detail))
     elif isinstance(operation, Answer):
         text = f"{_n(confidence)}, the evaluator's score of the final answer"
         yield Because(sets="confidence", text=text)
     else:
         yield Because(sets="confidence", text=f"{_n(confidence)}, as the model gave it")
+
+
+def _beside(result: ItemResult) -> Iterator[Because]:
+    """What else is known of how sure the model was."""
+    if result.probability is not None:
+        text = (
+            f"{_n(result.probability)} that the record is included, as the answer's tokens weigh what else might have "
+            "stood there; the confidence is what the model says of itself"
+        )
+        yield Because(sets="probability", text=text)
+    if result.relevance is not None:
+        yield Because(sets="relevance", text=f"{result.relevance} of 100, as the model graded it")
 
 
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[Because]:
@@ -95,7 +115,17 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
         yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {but}")
     yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
     yield Because(sets="status", text=f"policy for exclusions that no quote verifies: {operation.unverified.value}")
-    yield Because(sets="confidence", text=_after_quotes(decision))
+
+
+def _of_panel(panel: PanelResult, confidence: float) -> Iterator[Because]:
+    yield Because(sets="outcome", text=f"policy of the panel: {panel.policy}; {panel.words}")
+    if panel.sent_on is not None:
+        sent = "sent on to the last model: the others doubt" if panel.sent_on else "not sent on: nobody doubts"
+        yield Because(sets="outcome", text=sent)
+    scores = [one.score for one in panel.verdicts if one.score is not None]
+    shown = f"({' + '.join(_n(score) for score in scores)}) / {len(scores)}"
+    score = f"score for inclusion {shown} = {_n(panel.score or 0.0)}"
+    yield Because(sets="confidence", text=f"{_n(confidence)}, the models' mean support for the decision: {score}")
 
 
 def _deciding(criterion: Criterion, verdict: CriterionVerdict) -> str:

@@ -52,7 +52,7 @@ class ExplainedVerdict(Frozen):
 class Because(Frozen):
     """A rule or a formula that set a part of the result, with the numbers filled in."""
 
-    sets: str  # status, value, confidence, outcome
+    sets: str  # status, value, confidence, outcome, probability, relevance
     text: str
 
 

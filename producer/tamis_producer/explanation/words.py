@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from tamis_schemas import HumanStage, Provenance, QuoteState, dollars, tier_name
+from tamis_schemas import HumanStage, PanelResult, Provenance, QuoteState, dollars, tier_name
 from tamis_schemas.records.item import shown_fields, shown_text
 
 from .call_words import INDENT, call_lines, foreign
@@ -53,6 +53,8 @@ def _sections(explanation: Explanation) -> Iterator[Section]:
     if origin := tuple(origin_lines(explanation)):
         yield Section("Source", origin)
     yield Section("Decision", tuple(_decision(explanation)))
+    if explanation.record.panel is not None:
+        yield Section("Panel", tuple(_panel(explanation.record.panel)))
     if explanation.verdicts:
         yield Section("Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one)))
     if explanation.humans or explanation.audits:
@@ -114,6 +116,18 @@ def _decision(explanation: Explanation) -> Iterator[str]:
         yield from foreign(json.dumps(record.detail, ensure_ascii=False))
     if record.evaluation_words is not None:
         yield f"metrics: {record.evaluation_words}"
+
+
+def _panel(panel: PanelResult) -> Iterator[str]:
+    for one in panel.verdicts:
+        price = "no known price" if one.cost is None else dollars(one.cost)
+        paid = "from the cache" if one.cached else f"{one.usage.total_tokens:,} tokens, {price}"
+        yield f"{one.words} ({paid})"
+        criteria = ", ".join(f"{label} {verdict.verdict.value}" for label, verdict in one.verdicts.items())
+        if criteria:
+            yield INDENT + criteria
+        if text := one.error or one.reasoning:
+            yield from foreign(text)
 
 
 def _reasons(reasons: Iterable[Because]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Checks of a key before it spends; the ledger keeps to its amount when the batch is written."""
 
-from tamis_schemas import NotAllowed
+from tamis_schemas import NotAllowed, Operation
+from tamis_schemas.operations import models_of
 
 from ..client.batch import Batch
 from ..config.settings import ProducerSettings
@@ -8,12 +9,12 @@ from ..submission.budget import budget_of
 from .api_keys import ApiKey
 
 
-def check_price(key: ApiKey, model: str | None, settings: ProducerSettings) -> None:
-    """Raises `InvalidParameters` where the key bounds money, and the model's price is not known.
+def check_price(key: ApiKey, operation: Operation, model: str | None, settings: ProducerSettings) -> None:
+    """Raises `InvalidParameters` where the key bounds money, and the price of a model is not known.
 
     Its batch would get a budget, which the workers could not keep to: they would pause it before its first call.
     """
-    budget_of(key.monthly_cost, model or settings.batch_model, settings.prices)
+    budget_of(key.monthly_cost, models_of(operation, model or settings.batch_model), settings.prices)
 
 
 def check_spending(key: ApiKey, batch: Batch) -> None:

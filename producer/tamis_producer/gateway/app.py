@@ -22,6 +22,7 @@ from . import (
     batches,
     explanations,
     files,
+    next_route,
     override_routes,
     overview,
     page,
@@ -29,6 +30,7 @@ from . import (
     records,
     remark_routes,
     services,
+    stop_routes,
 )
 from .compression import Compressed
 from .description import SERVERS, Described
@@ -87,8 +89,10 @@ def create_app(
     app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)
+    app.include_router(next_route.router)
     app.include_router(override_routes.router)
     app.include_router(remark_routes.router)
+    app.include_router(stop_routes.router)
     app.include_router(services.router)
     app.include_router(page.router)
 

@@ -18,14 +18,16 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tamis_schemas.ledger import audit_decisions, audits, batches, overrides, remarks
+from tamis_schemas.ledger import audit_decisions, audits, batches, overrides, reading_orders, remarks, stop_samples
 
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
 from .access import Of, Reader
 from .description import BatchId
 
-Humans = tuple[int, int, int, int]  # the last override, decision of an audit and remark, and how many audits there are
+# The last override, decision of an audit and remark; how many audits there are; a number that grows whenever a sample
+# of the stop rule does; and the last override that the reading order knows.
+Humans = tuple[int, ...]
 
 
 def tag_of(view: BatchView, humans: Humans, target: str) -> str:
@@ -86,5 +88,10 @@ def _humans(connection: Connection, batch_id: UUID) -> Humans:
     decision = select(func.coalesce(func.max(audit_decisions.c.id), 0)).where(audit_decisions.c.audit_id.in_(of_batch))
     remark = select(func.coalesce(func.max(remarks.c.id), 0)).where(remarks.c.batch_id.in_(stages))
     drawn = select(func.count()).select_from(of_batch.subquery())
-    row = connection.execute(select(*(one.scalar_subquery() for one in (override, decision, remark, drawn)))).one()
-    return row[0], row[1], row[2], row[3]
+    steps = stop_samples.c.drawn + func.num_nonnulls(stop_samples.c.id, stop_samples.c.closed_at)
+    samples = select(func.coalesce(func.sum(steps), 0)).where(stop_samples.c.batch_id.in_(stages))
+    order = select(func.coalesce(func.max(reading_orders.c.last_override), 0)).where(
+        reading_orders.c.batch_id.in_(stages)
+    )
+    marks = (override, decision, remark, drawn, samples, order)
+    return tuple(connection.execute(select(*(one.scalar_subquery() for one in marks))).one())

@@ -20,7 +20,7 @@ router = APIRouter(tags=["page"])
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = (
     *("main.js", "api.js", "words.js", "overview.js", "submission.js"),
-    *("batch.js", "deciding.js", "explaining.js", "flow.js"),
+    *("batch.js", "deciding.js", "explaining.js", "flow.js", "reading.js"),
 )
 FILES = {
     "report.css": REPORT_ASSETS / "page.css",

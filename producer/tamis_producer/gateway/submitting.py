@@ -43,7 +43,7 @@ def submit_terms(
     source: Sequence[Source] = (),
 ) -> BatchStatusView:
     """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do."""
-    check_price(key, terms.model, client.settings)
+    check_price(key, terms.operation, terms.model, client.settings)
     batch = client.submit(
         terms.operation,
         items,

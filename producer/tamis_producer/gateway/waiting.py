@@ -102,7 +102,7 @@ class WaitingRequest:
 
         Raises what `Client.submit` raises.
         """
-        check_price(self._key, model, self._client.settings)
+        check_price(self._key, operation, model, self._client.settings)
         submit = partial(
             self._client.submit,
             operation,

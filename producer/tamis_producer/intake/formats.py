@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from .bibtex import read_bibtex
 from .bibtex_writing import write_bibtex
 from .delimited import read_delimited
 from .delimited_writing import write_csv, write_tsv
@@ -22,10 +21,18 @@ from .wos import read_wos
 Reader = Callable[[str, Path, Notes], list[dict[str, Any]]]
 Writer = Callable[[Iterable[Mapping[str, Any]], TextIO], None]
 
+
+def _read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """Read BibTeX; its parser takes two megabytes of memory, which who reads none does not take."""
+    from .bibtex import read_bibtex
+
+    return read_bibtex(text, path, notes)
+
+
 READERS: Mapping[Format, Reader] = {
     Format.RIS: read_ris,
     Format.NBIB: read_nbib,
-    Format.BIBTEX: read_bibtex,
+    Format.BIBTEX: _read_bibtex,
     Format.ENDNOTE_XML: read_endnote_xml,
     Format.WOS_TAGGED: read_wos,
     Format.ENDNOTE_TAGGED: read_enw,

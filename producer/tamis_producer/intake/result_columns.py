@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tamis_schemas import InclusionDecision, ItemResult, Provenance
-from tamis_schemas.operations import OperationKind
+from tamis_schemas import InclusionDecision, ItemResult, PanelVerdict, Provenance
+from tamis_schemas.operations import OperationKind, panel_of
 from tamis_schemas.records.item import shown_text
 
 
@@ -58,6 +58,9 @@ RESULT_COLUMNS = (
     ResultColumn("status", str, lambda row: row.status),
     ResultColumn("value", None, lambda row: row.value),
     ResultColumn("confidence", float, _confidence),
+    # Of inclusion, from the tokens of the answer; missing: the endpoint gives none, or the operation does not decide.
+    ResultColumn("probability", float, lambda row: row.probability),
+    ResultColumn("relevance", int, lambda row: row.relevance),  # 0 to 100, as the model graded it: `--graded`
     ResultColumn("reasoning", str, lambda row: row.result and row.result.reasoning),
     ResultColumn("deciding_criteria", str, _decided(lambda decision: " | ".join(decision.criteria) or None)),
     ResultColumn("exclusion_reason", str, lambda row: row.exclusion_reason),
@@ -74,6 +77,9 @@ RESULT_COLUMNS = (
     ResultColumn("error_kind", str, lambda row: row.error_kind and row.error_kind.value),
     ResultColumn("error", str, lambda row: row.error),
     ResultColumn("model", str, _called(lambda provenance: provenance.model)),
+    # Of a panel: each model's word, and the share of pairs of models that say different things.
+    ResultColumn("panel", str, lambda row: row.panel and row.panel.words),
+    ResultColumn("disagreement", float, lambda row: row.panel and row.panel.disagreement),
     ResultColumn("prompt_tokens", int, _called(lambda provenance: provenance.usage.prompt_tokens)),
     ResultColumn("completion_tokens", int, _called(lambda provenance: provenance.usage.completion_tokens)),
     # Dollars, failed calls included; missing: no price is known. As a float exact to the nanodollar below a million.
@@ -92,3 +98,40 @@ RESULT_COLUMNS = (
     # The database, register or other search that the record is from; missing: the batch has one source, or none.
     ResultColumn("source", str, lambda row: row.source),
 )
+
+
+def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
+    """`RESULT_COLUMNS`, and behind them two for each model of the operation's panel: its word, and its confidence.
+
+    The word is include, exclude or uncertain, of a model that failed the kind of its error.
+    """
+    panel = None if operation is None else panel_of(operation)
+    if panel is None:
+        return RESULT_COLUMNS
+    names = [name if panel.repeat == 1 else f"{name} {place + 1}" for place, name in enumerate(panel.members)]
+    return RESULT_COLUMNS + tuple(
+        column
+        for place, name in enumerate(names)
+        for column in (
+            ResultColumn(name, str, _word_of(place)),
+            ResultColumn(f"{name}: confidence", float, _confidence_of(place)),
+        )
+    )
+
+
+def _member(row: ItemResult, place: int) -> PanelVerdict | None:
+    there = () if row.panel is None else row.panel.verdicts
+    return there[place] if place < len(there) else None
+
+
+def _word_of(place: int) -> Callable[[ItemResult], Any]:
+    def word(row: ItemResult) -> str | None:
+        one = _member(row, place)
+        said = None if one is None else one.status or one.error_kind
+        return None if said is None else said.value
+
+    return word
+
+
+def _confidence_of(place: int) -> Callable[[ItemResult], Any]:
+    return lambda row: None if (one := _member(row, place)) is None else one.confidence

@@ -9,7 +9,7 @@ from tamis_schemas import ConfigurationError, InvalidParameters, ItemResult
 from tamis_schemas.extras import needs
 from tamis_schemas.operations import OperationKind
 
-from .result_columns import RESULT_COLUMNS, typed
+from .result_columns import columns_of, typed
 
 FrameLibrary = Literal["pandas", "polars", "arrow"]
 Columns = Mapping[str, list[Any]]
@@ -32,7 +32,7 @@ def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: F
     make = _maker(library)  # first, so that nothing is read in vain
     types = _types(operation)
     columns: dict[str, list[Any]] = {name: [] for name in types}
-    for portion in _portions(results, types):
+    for portion in _portions(results, operation):
         for name, values in portion.items():
             columns[name] += values
     return make(columns, types)
@@ -48,7 +48,7 @@ def write_parquet(results: Iterable[ItemResult], operation: OperationKind, strea
     types = _types(operation)
     schema, rows = _arrow_schema(types), 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
-        for portion in _portions(results, types):
+        for portion in _portions(results, operation):
             table = Table.from_pydict(portion, schema=schema)
             writer.write_table(table)
             rows += table.num_rows
@@ -56,14 +56,14 @@ def write_parquet(results: Iterable[ItemResult], operation: OperationKind, strea
 
 
 def _types(operation: OperationKind) -> Types:
-    return {column.name: column.type_for(operation) for column in RESULT_COLUMNS}
+    return {column.name: column.type_for(operation) for column in columns_of(operation)}
 
 
-def _portions(results: Iterable[ItemResult], types: Types) -> Iterator[Columns]:
+def _portions(results: Iterable[ItemResult], operation: OperationKind) -> Iterator[Columns]:
     """Yield the columns of so many results at a time; of each result nothing else is kept."""
-    remaining = iter(results)
+    remaining, columns, types = iter(results), columns_of(operation), _types(operation)
     while rows := list(islice(remaining, ROW_GROUP)):
-        yield {column.name: [typed(column.value(row), types[column.name]) for row in rows] for column in RESULT_COLUMNS}
+        yield {column.name: [typed(column.value(row), types[column.name]) for row in rows] for column in columns}
 
 
 def _maker(library: str | None) -> Callable[[Columns, Types], Any]:

@@ -12,31 +12,36 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from tamis_schemas import InputError, ItemResult
+from tamis_schemas.operations import OperationKind
 
 from .formula_guard import guarded
-from .result_columns import RESULT_COLUMNS, ResultColumn
+from .result_columns import RESULT_COLUMNS, ResultColumn, columns_of
 
 COLUMNS = tuple(column.name for column in RESULT_COLUMNS)
 
 
-def write_csv(results: Iterable[ItemResult], stream: TextIO) -> int:
-    """One row per item under `COLUMNS`; how many. Several deciding criteria are separated by ` | `."""
+def write_csv(results: Iterable[ItemResult], stream: TextIO, operation: OperationKind | None = None) -> int:
+    """One row per item under `COLUMNS`, and those of the operation's panel; how many.
+
+    Several deciding criteria are separated by ` | `.
+    """
     rows = 0
-    for rows, line in enumerate(csv_lines(results)):  # noqa: B007 - the last number is the answer
+    for rows, line in enumerate(csv_lines(results, operation)):  # noqa: B007 - the last number is the answer
         stream.write(line)
     return rows
 
 
-def csv_lines(results: Iterable[ItemResult]) -> Iterator[str]:
+def csv_lines(results: Iterable[ItemResult], operation: OperationKind | None = None) -> Iterator[str]:
     """The names of the columns, then each row, as soon as its result is there."""
     one = io.StringIO()
     writer = csv.writer(one)  # lines end as RFC 4180 has them; then a bare carriage return in a cell is quoted too
-    writer.writerow(COLUMNS)
+    columns = columns_of(operation)
+    writer.writerow([column.name for column in columns])
     yield one.getvalue()
     for result in results:
         one.seek(0)
         one.truncate()
-        writer.writerow([_cell(column, result) for column in RESULT_COLUMNS])
+        writer.writerow([_cell(column, result) for column in columns])
         yield one.getvalue()
 
 

@@ -5,6 +5,7 @@ is left of the month is the amount less what its ended batches cost, and less th
 use them up. A batch counts in the month (UTC) in which it was submitted, whenever its calls are paid.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,6 +16,7 @@ from sqlalchemy import Connection, Row, case, func, select
 
 from tamis_schemas import AllowanceSpent, NotAllowed, dollars
 from tamis_schemas.ledger import api_keys, batches, results, spending
+from tamis_schemas.operations import models_in
 
 from ..submission.budget import has_none
 from ..submission.new_batch import NewBatch
@@ -62,13 +64,13 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     Of two submissions with one key the second waits here until the first is committed.
 
     Raises:
-        NotAllowed: the key may not ask this model.
+        NotAllowed: the key may not ask this model, or one of the panel's.
         AllowanceSpent: the key has nothing left this month.
     """
     key = _key(connection, batch.api_key_id)
     if key is None:
         return batch
-    _check_model(key, batch.model)
+    _check_models(key, models_in(batch.params, batch.model))
     if key.monthly_cost is None:
         return batch
     allowance = _allowance(connection, key, key.monthly_cost, connection.execute(select(func.now())).scalar_one())
@@ -104,7 +106,7 @@ def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal 
     key, wanted = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
         return requested
-    _check_model(key, batch.model)
+    _check_models(key, models_in(batch.params, batch.model))
     if key.monthly_cost is None:
         return requested
     if wanted is None:
@@ -124,10 +126,11 @@ def _key(connection: Connection, key_id: str | None) -> _Key | None:
     return None if row is None else _Key(*row)
 
 
-def _check_model(key: _Key, model: str | None) -> None:
-    if key.models is None or model in key.models:
+def _check_models(key: _Key, models: Sequence[str | None]) -> None:
+    refused = [] if key.models is None else [model for model in models if model not in key.models]
+    if key.models is None or not refused:
         return
-    named = "a batch that names no model" if model is None else f"the model {model!r}"
+    named = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
     raise NotAllowed(f"the key {key.id} may not submit {named}: name one of {', '.join(key.models)}")
 
 

@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from tamis_schemas import (
     InclusionDecision,
     ItemResult,
     ItemStatus,
+    PanelResult,
     Provenance,
     Usage,
 )
@@ -36,6 +37,7 @@ from .sources import source_name
 
 PLACES = 10_000  # fetched at once where nothing else of the items is
 PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
+PANEL = "panel"  # the name in a result's detail under which the words of a panel's models stand
 BEHIND_ALL = 2**31 - 1  # the largest number that a column of places holds
 _ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
 
@@ -164,6 +166,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         )
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
+    detail, panel = apart(row.detail)
     return ItemResult(
         index=row.idx,
         item_id=row.item_id,
@@ -172,8 +175,11 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         status=row.state,
         item=row.payload,
         result=result_of(row) if ended else None,
-        decision=_decision(row) if inclusion and row.detail else None,
-        detail=None if inclusion else row.detail,
+        probability=row.probability if ended else None,
+        relevance=row.relevance if ended else None,
+        decision=_decision(detail, row.excluded_because) if inclusion and detail else None,
+        detail=None if inclusion else detail,
+        panel=panel if ended else None,
         evaluations=evaluations_of(row.measured, list(row.value) if isinstance(row.value, dict) else ())
         if ended
         else [],
@@ -203,9 +209,17 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
     )
 
 
-def _decision(row: Row[Any]) -> InclusionDecision:
-    decision = InclusionDecision.model_validate(row.detail)
-    return decision.model_copy(update={"exclusion_reason": row.excluded_because})
+def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
+    """What stands behind a value, and the words of the panel that was asked; None for what there is not."""
+    if detail is None or PANEL not in detail:
+        return None if detail is None else dict(detail), None
+    rest = {name: value for name, value in detail.items() if name != PANEL}
+    return rest or None, PanelResult.model_validate(detail[PANEL])
+
+
+def _decision(detail: Mapping[str, Any], excluded_because: str | None) -> InclusionDecision:
+    decision = InclusionDecision.model_validate(detail)
+    return decision.model_copy(update={"exclusion_reason": excluded_because})
 
 
 def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:

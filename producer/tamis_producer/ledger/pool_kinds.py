@@ -42,3 +42,5 @@ GATEWAY = PoolKind("tamis gateway", statement_within=120, idle_within=60, kept=3
 # Between two statements the items of a whole batch may be made ready.
 DISPATCH = PoolKind("tamis dispatch", statement_within=120, idle_within=30)
 LISTENER = PoolKind("tamis listener", statement_within=60, idle_within=60, kept=2, most=12)  # one listens
+# An order is worked out in one transaction, with a lock that others wait for.
+READING_ORDERS = PoolKind("tamis reading orders", statement_within=120, idle_within=300, kept=1, most=2)

@@ -69,14 +69,14 @@ def _quantile(share: float, a: float, b: float) -> float:
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        if _beta_below(middle, a, b) < share:
+        if beta_below(middle, a, b) < share:
             low = middle
         else:
             high = middle
     return (low + high) / 2
 
 
-def _beta_below(x: float, a: float, b: float) -> float:
+def beta_below(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function: the share of a beta distribution that lies below x.
 
     Source: NIST Digital Library of Mathematical Functions, 8.17.4 (symmetry) and 8.17.22 (the continued fraction).
@@ -84,7 +84,7 @@ def _beta_below(x: float, a: float, b: float) -> float:
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
     if x > (a + 1) / (a + b + 2):  # beyond it the fraction of the mirrored distribution is the one that converges fast
-        return 1.0 - _beta_below(1.0 - x, b, a)
+        return 1.0 - beta_below(1.0 - x, b, a)
     weight = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     return weight * _fraction(x, a, b)
 

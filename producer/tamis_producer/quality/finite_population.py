@@ -43,17 +43,24 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
     return low
 
 
-def probability_up_to(found: int, sample: int, population: int, kind: int) -> float:
+def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """P(X <= found; population, kind, sample) as a number: quick for populations of any size.
 
-    Exact but for the rounding of the logarithms of factorials, which is about 1e-10 of the probability.
+    Exact but for the rounding of the logarithms of factorials, which is about 1e-10 of the probability. Where it is
+    known to reach `above` it may be any number from there on.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:
         return float(found >= most)
     if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode: the other tail is the short one
         return 1 - _tail(found + 1, most, 1, sample, population, kind)
-    return _tail(found, fewest, -1, sample, population, kind)
+    return _tail(found, fewest, -1, sample, population, kind, above)
+
+
+def log_probability(found: int, sample: int, population: int, kind: int) -> float:
+    """The logarithm of P(X = found; population, kind, sample), for a number that can be found."""
+    others = population - kind
+    return log_comb(kind, found) + log_comb(others, sample - found) - log_comb(population, sample)
 
 
 def log_comb(n: int, k: int) -> float:
@@ -61,10 +68,10 @@ def log_comb(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
-def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int) -> float:
+def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """The sum of the probabilities from `first` away from the mode to `last`, as far as they count."""
     others = population - kind
-    term = exp(log_comb(kind, first) + log_comb(others, sample - first) - log_comb(population, sample))
+    term = exp(log_probability(first, sample, population, kind))
     total = term
     for i in range(first, last, step):
         if step > 0:
@@ -72,7 +79,7 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
         else:
             term *= i * (others - sample + i) / ((kind - i + 1) * (sample - i + 1))
         total += term
-        if term < total * 1e-17:
+        if term < total * 1e-17 or total >= above:
             break
     return min(1.0, total)
 

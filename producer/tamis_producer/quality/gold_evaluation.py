@@ -7,14 +7,17 @@ from tamis_schemas import InvalidRequest, ItemResult
 from tamis_schemas.values.frozen import Frozen
 
 from .agreement import Agreement, agreement
+from .calibrated_score import CalibratedScore, calibrated
 from .calibration_curve import Reliability, reliability
 from .confusion import Matrix, f1, mcc, precision, sensitivity, specificity
 from .design import Design
 from .discrimination import auc, wss
 from .figure import Figure, proportion
 from .gold_labels import GoldLabels
+from .inclusion_score import ScoreBasis
 from .judged import Judged, Stand
 from .matching import Matched, Matching, match
+from .panel_figures import PanelFigures
 from .sampling import Sampling, examine
 
 HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
@@ -85,8 +88,12 @@ class GoldEvaluation(Frozen):
     wss_95: Figure  # work saved over sampling at 95 % recall, in the order of the scores
     lost: tuple[Lost, ...]
     auc: Figure  # of the model's score for inclusion
+    score: ScoreBasis  # what the score for inclusion is
     reliability: Reliability  # of the model's confidence in its decisions
+    probability: Reliability | None  # of the probability from the tokens: `right` are included; None: there is none
+    calibration: CalibratedScore  # of the score, by the labels, cross-fitted
     agreement: Agreement  # of the system's decisions with the human's
+    panel: PanelFigures | None = None  # of a batch that asks several models
 
 
 def evaluate(rows: Iterable[ItemResult], labels: GoldLabels | Mapping[str, bool]) -> GoldEvaluation:
@@ -148,6 +155,9 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
             by_model,
             _right,
         ),
+        score=matched.score,
+        probability=_of_probability(records, design),
+        calibration=calibrated([one for one in by_model if one.score is not None], design),
         reliability=reliability(
             [(one.confidence, _right(one)) for one in sure if one.confidence is not None],
             lambda places: design.level([sure[place] for place in places], _right),
@@ -162,6 +172,21 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
             _right,
         ),
     )
+
+
+def _of_probability(records: Sequence[Judged], design: Design) -> Reliability | None:
+    """The curve of the probability that a record is included, uncertain ones among them, by whether it is."""
+    weighed = [one for one in records if one.probability is not None]
+    if not weighed:
+        return None
+    return reliability(
+        [(one.probability, bool(one.human)) for one in weighed if one.probability is not None],
+        lambda places: design.level([weighed[place] for place in places], _included),
+    )
+
+
+def _included(record: Judged) -> bool:
+    return bool(record.human)
 
 
 def _stands(records: Sequence[Judged], *, human: bool) -> Stands:

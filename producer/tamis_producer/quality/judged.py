@@ -9,8 +9,7 @@ from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.operations import verdict
 
 from ..intake.databases import database_of
-
-DIGITS = 12  # of a score: 1 - 0.9 is to tie with 0.1
+from .inclusion_score import ScoreScale, inclusion_score
 
 
 class Stand(StrEnum):
@@ -36,23 +35,34 @@ class Judged:
     copy_of: int | None = None  # the place of that one
     human: bool | None = None  # True: a human included it; None: no label
     database: str | None = None  # that the record comes from; None: it names none
+    probability: float | None = None  # of inclusion, from the tokens of the answer
+    relevance: int | None = None  # 0 to 100, as the model graded it
+    scale: ScoreScale = ScoreScale.CONFIDENCE  # of the batch's scores
 
     @property
     def score(self) -> float | None:
-        """The model's support for inclusion, 0 to 1; None where it decided neither way.
-
-        The confidence of an inclusion; of an exclusion what is left to 1.
-        """
+        """The model's support for inclusion, 0 to 1; None where it decided neither way, or the scale has none."""
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None
-        return self.confidence if self.stand is Stand.INCLUDE else round(1 - self.confidence, DIGITS)
+        return inclusion_score(
+            self.stand is Stand.INCLUDE,
+            self.confidence,
+            scale=self.scale,
+            probability=self.probability,
+            relevance=self.relevance,
+        )
 
     @property
     def rank(self) -> float:
-        """The order of reading, the highest first: referred records, then by score, last what rules exclude."""
+        """The order of reading, the highest first: referred records, then by score, last what rules exclude.
+
+        A decided record without a score is read with the referred ones.
+        """
         if self.stand is Stand.REFERRED:
             return inf
-        return -inf if self.score is None else self.score
+        if self.confidence is None:
+            return -inf
+        return inf if self.score is None else self.score
 
 
 def judged(row: ItemResult) -> Judged:
@@ -74,6 +84,8 @@ def judged(row: ItemResult) -> Judged:
         copy=copy,
         copy_of=kept_out.duplicate_of if copy and kept_out is not None else None,
         database=database_of(row.item),
+        probability=row.probability,
+        relevance=row.relevance,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tamis_schemas import InvalidRequest, ItemResult
@@ -12,7 +12,8 @@ from tamis_schemas.records.random_order import sample
 from tamis_schemas.values.frozen import Frozen
 
 from .gold_labels import GoldLabel, GoldLabels
-from .judged import Judged, judged
+from .inclusion_score import ScoreBasis
+from .judged import Judged, Stand, judged
 
 NAMED = 10  # ids of what did not match, of each kind
 
@@ -41,6 +42,7 @@ class Matched:
     others: tuple[Judged, ...]  # without one
     matching: Matching
     seed: int | None = None  # where `tamis pilot` drew the labelled records, and these alone
+    score: ScoreBasis = field(default_factory=ScoreBasis)  # of the whole batch
 
 
 def check_decides(batch_id: str, operation: str) -> None:
@@ -62,7 +64,7 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     Raises `InvalidRequest`: no label has a record; two labels of one id contradict each other; or a label is of an id
     that several records share.
     """
-    everything = [judged(row) for row in rows]
+    everything, score = _on_one_scale([judged(row) for row in rows])
     indices = _indices(everything, gold)
     by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in gold.labels]
     if by_place:
@@ -107,7 +109,18 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
             ),
         ),
         gold.seed if _drawn(records, gold.seed) else None,
+        score,
     )
+
+
+def _on_one_scale(records: Sequence[Judged]) -> tuple[list[Judged], ScoreBasis]:
+    """The records with the scale that the whole batch has, labelled or not."""
+    basis = ScoreBasis.of(
+        (one.probability, one.relevance)
+        for one in records
+        if one.confidence is not None and one.stand is not Stand.REFERRED
+    )
+    return [replace(one, scale=basis.scale) for one in records], basis
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:

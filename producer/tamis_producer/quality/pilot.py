@@ -8,6 +8,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from .design_effect import mean_block
 from .figure import Figure, proportion
+from .inclusion_score import ScoreBasis
 from .judged import Judged
 from .matching import Matched, Matching
 from .sampling import Lie, Sampling, examine
@@ -21,6 +22,7 @@ class Calibration(Frozen):
 
     matching: Matching
     sampling: Sampling  # how the labelled records lie in the batch; selected ones give no threshold
+    score: ScoreBasis  # the scale that the threshold is on
     threshold: Threshold
     saved: Figure  # the share of the pilot's records below the threshold, which nobody reads
     below: int  # records of the whole batch below it, labelled or not
@@ -79,6 +81,7 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
         Calibration(
             matching=matched.matching,
             sampling=sampling,
+            score=matched.score,
             threshold=threshold,
             saved=Figure(reason=nothing) if limit is None else proportion(pilot_below, len(matched.records), nothing),
             below=0 if limit is None else sum(one.rank < limit for one in records),

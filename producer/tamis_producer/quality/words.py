@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 from .agreement import Agreement
+from .calibrated_score import CalibratedScore
 from .figure import Figure
 from .gold_evaluation import GoldEvaluation, Stands
+from .inclusion_score import ScoreBasis, ScoreScale
 from .matching import Matching
 from .sampling import Lie, Sampling
+from .score_calibration import Method
 
 REFERRED = (
     "What the system does not decide (uncertain, failed, cancelled, not asked yet) is referred to a human: it counts "
@@ -79,12 +82,60 @@ def more(evaluation: GoldEvaluation) -> list[FigureRow]:
             "AUC", (shown(evaluation.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"
         ),
         FigureRow("ECE", (shown(evaluation.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
+        *_of_probability(evaluation),
         FigureRow(
             "Cohen's kappa", (_agreed(evaluation.agreement, "kappa"),), "with the human, where the system decided"
         ),
         FigureRow(
             "Gwet's AC1", (_agreed(evaluation.agreement, "ac1"),), "the same, hardly moved by how rare includes are"
         ),
+    ]
+
+
+def _of_probability(evaluation: GoldEvaluation) -> list[FigureRow]:
+    """The errors of the probability, and of the score as the labels calibrate it, where there are any."""
+    rows = []
+    if evaluation.probability is not None:
+        about = "the same of the probability of inclusion, from the answers' tokens"
+        rows.append(FigureRow("ECE, probability", (shown(evaluation.probability.ece),), about))
+    after = evaluation.calibration.after
+    if after is not None:
+        before = shown(evaluation.calibration.before.ece)
+        about = f"of the score for inclusion ({before}) once the labels calibrate it, each record by the others' labels"
+        rows.append(FigureRow("ECE, calibrated", (shown(after.ece),), about))
+    return rows
+
+
+def score_remark(score: ScoreBasis) -> str:
+    """What the score for inclusion of this batch is, and what it is not."""
+    lacking = (
+        f"{score.without:,} of {score.decided:,} decided records have none, and are read by a person whatever the "
+    )
+    others = f"; {lacking}score of the others" if score.without else ""
+    match score.scale:
+        case ScoreScale.PROBABILITY:
+            return f"the score for inclusion is the probability from the answers' tokens{others}"
+        case ScoreScale.RELEVANCE:
+            return f"the score for inclusion is the model's grade of relevance{others}"
+    words = "the score for inclusion is taken from the stated confidence"
+    for n, name in ((score.with_probability, "a probability"), (score.with_relevance, "a grade of relevance")):
+        if n:
+            return f"{words}: only {n:,} of {score.decided:,} decided records have {name}, and two scales are not mixed"
+    return words
+
+
+def calibration_sentences(calibration: CalibratedScore) -> list[str]:
+    """What the labels make of the score, in sentences."""
+    if calibration.after is None:
+        return [f"the labels do not calibrate it: {calibration.reason}"]
+    fitted = "Platt's sigmoid" if calibration.method is Method.PLATT else "isotonic regression"
+    decided = calibration.includes + calibration.excludes
+    before, after = shown(calibration.before.ece), shown(calibration.after.ece)
+    return [
+        f"the labels calibrate it by {fitted}, over {decided:,} records, {calibration.includes:,} of them included: "
+        "the share of records with such a score that a human includes",
+        f"its expected calibration error is {before} as it is, and {after} calibrated, each record by the labels of "
+        f"the other {calibration.folds - 1} of {calibration.folds} parts",
     ]
 
 

@@ -14,7 +14,7 @@ GAP = 6  # between two columns
 def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> str:
     """Columns of records by confidence, a tenth each, stacked by outcome; `names` says how an outcome is called."""
     totals = [sum(one.bins[place] for one in series) for place in range(BINS)]
-    step = _step(max(totals, default=0))
+    step = grid_step(max(totals, default=0))
     top = max(step, -(-max(totals, default=0) // step) * step)
     plot = HEIGHT - TOP - BOTTOM
     slot = (WIDTH - LEFT) / BINS
@@ -83,7 +83,7 @@ def _range(place: int) -> str:
     return f"{place / BINS:.1f} to {(place + 1) / BINS:.1f}"
 
 
-def _step(most: int) -> int:
+def grid_step(most: int) -> int:
     """The distance of grid lines: 1, 2 or 5 times a power of ten, so that there are at most five."""
     step = 1
     while most > 5 * step:

@@ -17,6 +17,7 @@ from tamis_schemas import (
     RetryBias,
     SearchCriteria,
     Source,
+    StopAnswer,
     dollars,
     wilson,
 )
@@ -26,6 +27,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audit_verdict import AuditVerdict
 from ..decisions.human_agreement import AgreementFigures
+from ..quality.panel_figures import PanelFigures
 from .report_rows import ReportRow
 from .subject import SubjectKind
 
@@ -133,6 +135,37 @@ class HumanFigures(Frozen):
         return self.reversed + self.settled
 
 
+class FindingFigures(Frozen):
+    """The curve of finding: what people read, in the order in which they first decided, and what they included."""
+
+    records: int  # of the batch, copies of others left out
+    read: int  # of these, records on which people's decision counts
+    finds: tuple[int, ...] = ()  # of each record that they included: how many they had read with it
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
+    @property
+    def found(self) -> int:
+        """The number of records that people included."""
+        return len(self.finds)
+
+
+class OrderFigures(Frozen):
+    """The reading order that was last worked out."""
+
+    seed: int
+    explore: float  # the share of places that went to records that chance drew
+    decided: int  # records that people had decided about, when it was
+    text_weight: float  # of the text model, 0 to 1; the rest is the model's score
+
+
+class ReadingFigures(Frozen):
+    """How people read: in which order, what they found, and by which rule they stop."""
+
+    finding: FindingFigures
+    order: OrderFigures | None = None  # None: none is kept
+    stop: StopAnswer | None = None  # None: no sample was drawn; without its price list
+
+
 class BatchFigures(Frozen):
     """One batch in numbers; all of them from one snapshot of the ledger."""
 
@@ -157,6 +190,8 @@ class BatchFigures(Frozen):
     pass_rate: Proportion  # the model's: of decided records; of none where the operation does not decide
     final_pass_rate: Proportion = wilson(0, 0)  # the same in the end, with what humans decided
     humans: HumanFigures = HumanFigures()
+    panel: PanelFigures | None = None  # of a batch that asks several models
+    reading: ReadingFigures | None = None  # None: people read neither in an order of Tamis nor by its stop rule
     exclusions: tuple[Tally, ...]  # before any model was asked, by rule
     reasons: tuple[Tally, ...]  # records that the model excluded, by reason
     errors: tuple[Tally, ...]  # failed records by kind

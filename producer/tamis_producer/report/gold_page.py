@@ -11,7 +11,8 @@ from markupsafe import Markup
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
 from .page import ASSETS as REPORT_ASSETS
-from .reliability_svg import draw_reliability
+from .panels import MEMBERS, PAIRS, panel_part
+from .reliability_svg import OF_PROBABILITY, draw_reliability
 from .templates import template
 
 ASSETS = Path(__file__).parent / "assets"
@@ -30,6 +31,7 @@ def write_gold_page(
         labels: where the labels are from.
         written: when the batch was read.
     """
+    weighed = evaluation.probability
     css = (REPORT_ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
     page = template(ASSETS / "gold.html.jinja").render(
         found=evaluation,
@@ -44,8 +46,15 @@ def write_gold_page(
         sampling=words.sampling_remark(evaluation.sampling),
         sampled_by=None if evaluation.sampling.promises else words.proper_sample(batch_id),
         referred=words.REFERRED,
+        panels=() if evaluation.panel is None else (panel_part(evaluation.panel),),
+        panel_heads=(MEMBERS, PAIRS),
         # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
         picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
+        picture_of_probability=None
+        if weighed is None
+        else Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
+        score=words.score_remark(evaluation.score),
+        calibration=words.calibration_sentences(evaluation.calibration),
         css=Markup(css),  # noqa: S704
         css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
     )

@@ -7,6 +7,7 @@ from .boxes import Box
 from .figures import Figures
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
+from .panels import MEMBERS, PAIRS, PanelPart, panel_parts
 from .report_rows import ReportRow
 from .round_failures import ABOUT, RoundPart, round_parts
 from .source_rows import SourceRow, source_rows
@@ -42,7 +43,9 @@ def write_markdown(figures: Figures) -> str:
             f"In the end, with human decisions: {final.count:,} of {final.total:,} ({final.estimate:.1%}, "
             f"{final.level:.0%} interval {final.low:.1%} to {final.high:.1%}, Wilson).",
         ]
+    lines += _panels(panel_parts(figures))
     lines += _humans(human_parts(figures))
+    lines += _readings(figures)
     lines += _rounds(round_parts(figures))
     lines += ["", "## Methods", ""]
     for part in methods(figures):
@@ -83,6 +86,20 @@ def _reports(rows: tuple[ReportRow, ...]) -> list[str]:
     ]
 
 
+def _panels(parts: tuple[PanelPart, ...]) -> list[str]:
+    lines = ["", "## Panel of models"] if parts else []
+    for part in parts:
+        if part.heading:
+            lines += ["", f"**{part.heading}.**"]
+        for sentence in part.sentences:
+            lines += ["", escaped(sentence)]
+        for head, rows in ((MEMBERS, part.members), (PAIRS, part.pairs)):
+            if rows:
+                lines += ["", f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
+                lines += [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
+    return lines
+
+
 def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
     lines = ["", "## Human decisions"] if parts else []
     for part in parts:
@@ -102,6 +119,20 @@ def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
                 for row in part.agreement
             ]
             lines += ["", *[SELECTED] * bool(part.counts), *[DRAWN] * bool(part.audits)]
+    return lines
+
+
+def _readings(figures: Figures) -> list[str]:
+    lines = []
+    for number, batch in enumerate(figures.batches, 1):
+        stop = None if batch.reading is None else batch.reading.stop
+        if stop is not None:
+            stage = f" of stage {number}" if len(figures.batches) > 1 else ""
+            lines += ["", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**", ""]
+            lines += ["| figure | value | what it says for the review |", "|---|---|---|"]
+            lines += [
+                f"| {escaped(one.name)} | {escaped(one.value)} | {escaped(one.meaning)} |" for one in stop.figures
+            ]
     return lines
 
 

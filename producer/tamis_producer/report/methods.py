@@ -9,6 +9,7 @@ from .figures import Figures
 from .identification_methods import before_screening, identification, search_strategies
 from .paragraph import Paragraph
 from .people_methods import disclosure, full_texts
+from .reading_methods import reading_paragraphs
 from .stage_methods import stage_paragraphs
 from .wording import have, moment
 
@@ -23,6 +24,7 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
         identification(figures),
         before_screening(figures),
         *(part for number, batch in stages for part in stage_paragraphs(figures, batch, number)),
+        *reading_paragraphs(figures),
         *full_texts(figures),
         Paragraph("Use of AI and automation", disclosure(figures)),
         Paragraph("Software", _software(figures)),

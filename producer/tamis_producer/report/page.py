@@ -17,10 +17,12 @@ from ..decisions.final_outcome import Outcome
 from ..decisions.human_agreement import DRAWN, SELECTED
 from .charts import histogram, interval
 from .error_words import error_words
-from .figures import BatchFigures, Figures
+from .figures import BatchFigures, Figures, ReadingFigures
+from .finding_svg import draw_finding
 from .flow_svg import draw
 from .humans import human_parts
 from .methods import methods, warnings
+from .panels import MEMBERS, PAIRS, panel_parts
 from .record import Row
 from .round_failures import ABOUT as ROUNDS
 from .round_failures import round_parts
@@ -100,6 +102,9 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "spending_rows": SPENDING_ROWS,
         "rounds": round_parts(figures),
         "humans": human_parts(figures),
+        "panels": panel_parts(figures),
+        "panel_heads": (MEMBERS, PAIRS),
+        "readings": _readings(figures),
         "about_overrides": SELECTED,
         "about_audits": DRAWN,
         "about_rounds": ROUNDS,
@@ -182,6 +187,20 @@ def _headline(figures: Figures) -> list[Headline]:
     if stage.open + stage.cancelled:
         numbers.append(Headline("without a result", stage.open + stage.cancelled))
     return numbers
+
+
+def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
+    """Of each stage that people read by order or stop rule: its heading, its figures, and the curve of finding."""
+    many = len(figures.batches) > 1
+    return [
+        (
+            f"Stage {number}" if many else "",
+            batch.reading,
+            Markup(draw_finding(batch.reading.finding, f"finding-{number}")),  # noqa: S704 - our own drawing
+        )
+        for number, batch in enumerate(figures.batches, 1)
+        if batch.reading is not None
+    ]
 
 
 def _separated(rows: Iterable[Row]) -> Iterator[Markup]:

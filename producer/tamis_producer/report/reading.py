@@ -15,6 +15,7 @@ from tamis_schemas.ledger import results
 from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
+from ..decisions.panel_reading import read_panel
 from ..ledger import ledger_errors, read_reviewers
 from ..ledger.aggregates import count_values, read_counts, read_totals
 from ..ledger.sources import read_sources
@@ -28,6 +29,7 @@ from .figures import (
     Prompts,
     Quotes,
 )
+from .finding_reading import read_reading_figures
 from .flow_reading import read_flow
 from .human_reading import read_human_figures
 from .report_reading import read_report_rows
@@ -101,6 +103,8 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         pass_rate=wilson(counted.system(Outcome.PASSED), decided) if deciding else wilson(0, 0),
         final_pass_rate=wilson(counted.n(Outcome.PASSED), in_the_end) if deciding else wilson(0, 0),
         humans=read_human_figures(connection, batch),
+        panel=read_panel(connection, batch.id),
+        reading=read_reading_figures(connection, batch),
         exclusions=counted.removed_by,
         reasons=counted.tallies(Outcome.EXCLUDED),
         errors=counted.system_tallies(Outcome.FAILED),

@@ -1,5 +1,6 @@
 """The reliability curve as an SVG: what the decisions of each confidence came to, over how many there are."""
 
+from dataclasses import dataclass
 from html import escape
 
 from ..quality.calibration_curve import Bin, Reliability
@@ -10,6 +11,33 @@ LEFT, RIGHT = 56, 540
 TOP, BOTTOM = 36, 376  # of the curve
 FOOT, COLUMNS = 476, 64  # of the columns below it, and their height
 GAP = 6  # between two columns
+
+
+@dataclass(frozen=True)
+class CurveWords:
+    """The words of a curve: what is said, of what, and what came of it."""
+
+    said: str  # under the axis
+    counted: str
+    title: str
+    caption: str
+    shared: str  # before a share
+
+
+OF_CONFIDENCE = CurveWords(
+    said="confidence",
+    counted="decisions",
+    title="Confidence, and the share of decisions that the human shares",
+    caption="Decisions that the human shares, by confidence",
+    shared="shared by the human",
+)
+OF_PROBABILITY = CurveWords(
+    said="probability of inclusion",
+    counted="records",
+    title="Probability of inclusion, and the share of records that the human included",
+    caption="Records that the human included, by probability",
+    shared="included by the human",
+)
 
 # Alone the drawing brings its colours; in a page, the page's style sheet has them.
 STYLE = """
@@ -24,14 +52,13 @@ svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#5662
 """
 
 
-def draw_reliability(reliability: Reliability, *, standalone: bool = True) -> str:
+def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
     """An SVG document; not `standalone`, an element for a page whose style sheet knows its classes."""
     used = [one for one in reliability.bins if one.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
-    drawn += [*_axes(), *_curve(used), *_columns(used), _caption(reliability)]
-    words = "; ".join(map(_words, used)) or "no decision has a label"
-    title = "Confidence, and the share of decisions that the human shares"
-    element = svg_element("reliability", title, words, WIDTH, HEIGHT, drawn)
+    drawn += [*_axes(words), *_curve(used, words), *_columns(used, words), _caption(reliability, words)]
+    described = "; ".join(_words(one, words) for one in used) or "no decision has a label"
+    element = svg_element("reliability", words.title, described, WIDTH, HEIGHT, drawn)
     if not standalone:
         return element
     return element.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
@@ -45,7 +72,7 @@ def _y(share: float) -> float:
     return BOTTOM - (BOTTOM - TOP) * share
 
 
-def _axes() -> list[str]:
+def _axes(words: CurveWords) -> list[str]:
     drawn = []
     for tenth in range(0, 11, 2):
         x, y = _x(tenth / 10), _y(tenth / 10)
@@ -58,12 +85,12 @@ def _axes() -> list[str]:
         *drawn,
         f'<line class="ideal" x1="{_x(0):g}" x2="{_x(1):g}" y1="{_y(0):g}" y2="{_y(1):g}"/>',
         f'<line class="axis" x1="{LEFT}" x2="{RIGHT}" y1="{FOOT}" y2="{FOOT}"/>',
-        f'<text class="tick" x="{(LEFT + RIGHT) / 2:g}" y="{FOOT + 38}" text-anchor="middle">confidence</text>',
-        f'<text class="tick" x="{LEFT}" y="{BOTTOM + 22}">decisions</text>',
+        f'<text class="tick" x="{(LEFT + RIGHT) / 2:g}" y="{FOOT + 38}" text-anchor="middle">{words.said}</text>',
+        f'<text class="tick" x="{LEFT}" y="{BOTTOM + 15}">{words.counted}</text>',
     ]
 
 
-def _curve(used: list[Bin]) -> list[str]:
+def _curve(used: list[Bin], words: CurveWords) -> list[str]:
     """A point for each bin at the mean of its confidences, with the interval of its share."""
     places: list[str] = []
     drawn: list[str] = []
@@ -76,41 +103,39 @@ def _curve(used: list[Bin]) -> list[str]:
         if share.low is not None and share.high is not None:
             ends = f'y1="{_y(share.low):.1f}" y2="{_y(share.high):.1f}"'
             drawn.append(f'<line class="whisker" x1="{x:.1f}" x2="{x:.1f}" {ends}/>')
-        drawn.append(
-            f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{escape(_words(one))}</title></circle>'
-        )
+        about = escape(_words(one, words))
+        drawn.append(f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="4.5"><title>{about}</title></circle>')
     return [f'<polyline class="curve" points="{" ".join(places)}"/>', *drawn]
 
 
-def _columns(used: list[Bin]) -> list[str]:
+def _columns(used: list[Bin], words: CurveWords) -> list[str]:
     most = max((one.n for one in used), default=1)
     drawn = []
     for one in used:
         left, right, height = _x(one.low), _x(one.high), COLUMNS * one.n / most
         drawn += [
             f'<rect class="bar" x="{left + GAP / 2:.1f}" y="{FOOT - height:.1f}" width="{right - left - GAP:.1f}" '
-            f'height="{height:.1f}"><title>{escape(_words(one))}</title></rect>',
+            f'height="{height:.1f}"><title>{escape(_words(one, words))}</title></rect>',
             f'<text class="tick" x="{(left + right) / 2:.1f}" y="{FOOT - height - 4:.1f}" '
             f'text-anchor="middle">{one.n:,}</text>',
         ]
     return drawn
 
 
-def _caption(reliability: Reliability) -> str:
+def _caption(reliability: Reliability, words: CurveWords) -> str:
     caption = "no decision has a label"
     if reliability.ece.value is not None:
-        caption = (
-            f"Decisions that the human shares, by confidence; expected calibration error {reliability.ece.value:.3f}"
-        )
+        caption = f"{words.caption}; expected calibration error {reliability.ece.value:.3f}"
     return f'<text class="caption" x="{LEFT}" y="20">{caption}</text>'
 
 
-def _words(one: Bin) -> str:
+def _words(one: Bin, words: CurveWords) -> str:
     share = one.right
     if one.confidence is None or share.estimate is None:
-        return f"confidence {one.low:.1f} to {one.high:.1f}: no decisions"
+        return f"{words.said} {one.low:.1f} to {one.high:.1f}: no {words.counted}"
     between = "" if share.low is None or share.high is None else f" ({share.low:.1%} to {share.high:.1%})"
+    mean = f"mean {words.said} {one.confidence:.2f}"
     return (
-        f"confidence {one.low:.1f} to {one.high:.1f}: {one.n:,} decisions, mean confidence {one.confidence:.2f}, "
-        f"shared by the human {share.estimate:.1%}{between}"
+        f"{words.said} {one.low:.1f} to {one.high:.1f}: {one.n:,} {words.counted}, {mean}, "
+        f"{words.shared} {share.estimate:.1%}{between}"
     )

@@ -4,10 +4,13 @@ Prompts are rendered where they are sent from, on the worker's floor; a producer
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, Steering
+from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, PanelPolicy, Steering
+from tamis_schemas.operations import panel_of
+
+from ..submission.asked_models import batch_model
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,21 @@ class Planned:
     model: str | None  # None: the workers' own
     use_cache: bool = True
     steering: Steering = NO_STEERING
+
+    @property
+    def by_model(self) -> tuple["Planned", ...]:
+        """The same for each model of the operation's panel alone; itself, where it asks one.
+
+        Raises `InvalidParameters`: one model is named beside a panel.
+        """
+        panel = panel_of(self.operation)
+        if panel is None:
+            return (self,)
+        batch_model(self.operation, self.model, None)
+        if panel.repeat > 1:
+            return (replace(self, model=panel.models[0]),)
+        alone = self.operation.model_copy(update={"panel": None})
+        return tuple(replace(self, operation=alone, model=model) for model in panel.models)
 
 
 @dataclass(frozen=True)
@@ -92,3 +110,41 @@ class Rehearsal:
     def calls(self) -> int:
         """The questions of the first round that the cache does not answer."""
         return self.questions - (self.cached or 0)
+
+
+@dataclass(frozen=True)
+class PanelRehearsal:
+    """A panel's questions, model by model. Of a cascade the last model's are those of all records: it gets fewer."""
+
+    policy: PanelPolicy
+    models: tuple[Rehearsal, ...]
+
+    @property
+    def _first(self) -> tuple[Rehearsal, ...]:
+        """The models that are asked about every record."""
+        return self.models[:-1] if self.policy is PanelPolicy.CASCADE else self.models
+
+    @property
+    def calls(self) -> int:
+        """The calls that are made in any case."""
+        return sum(one.calls for one in self._first)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Dollars, about, of the calls that are made in any case; None: a price is not known."""
+        return _sum([one.cost for one in self._first])
+
+    @property
+    def cost_of_all(self) -> Decimal | None:
+        """Dollars, about, of all models; of a cascade with every record sent on."""
+        return _sum([one.cost for one in self.models])
+
+    @property
+    def most_cost(self) -> Decimal | None:
+        """Dollars with answers as long as they may be, of a cascade with every record sent on."""
+        return _sum([one.most_cost for one in self.models])
+
+
+def _sum(costs: Sequence[Decimal | None]) -> Decimal | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Decimal(0)) if len(known) == len(costs) else None

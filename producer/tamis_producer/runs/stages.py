@@ -101,7 +101,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
         NewBatch(
             operation=params["operation"],
             params=params,
-            model=stage.model,
+            model=stage.asked_of,
             items=rows,
             shard_size=done.shard_size,
             window=done.window_size,

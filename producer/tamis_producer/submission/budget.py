@@ -1,5 +1,6 @@
 """A batch's budget, before it is one: an amount that makes sense, for a model whose price is known."""
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -32,11 +33,11 @@ def has_none(batch_id: object) -> InvalidParameters:
     )
 
 
-def budget_of(max_cost: object | None, model: str | None, own_prices: Path | None) -> Decimal | None:
-    """The budget of a batch that asks `model`; None: it has none.
+def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices: Path | None) -> Decimal | None:
+    """The budget of a batch that asks these models; None: it has none.
 
-    A batch that names no model asks the workers' own, whose price only they can look up: they pause it before its
-    first call where they know none.
+    None among the models is the workers' own, whose price only they can look up: they pause the batch before its first
+    call where they know none.
 
     Raises:
         InvalidParameters: no amount, or a model without a known price, whose cost no budget could bound.
@@ -45,9 +46,10 @@ def budget_of(max_cost: object | None, model: str | None, own_prices: Path | Non
     if max_cost is None:
         return None
     amount = amount_of(max_cost)
-    if model is not None and not known_prices(own_prices).knows(model):
-        raise InvalidParameters(
-            f"max_cost: no price is known of the model {model!r}, so nothing could keep to a budget; state its price "
-            "in a file and name that file in TAMIS_PRICES, for the workers too"
-        )
+    for model in models:
+        if model is not None and not known_prices(own_prices).knows(model):
+            raise InvalidParameters(
+                f"max_cost: no price is known of the model {model!r}, so nothing could keep to a budget; state its "
+                "price in a file and name that file in TAMIS_PRICES, for the workers too"
+            )
     return amount

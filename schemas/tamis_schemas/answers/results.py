@@ -1,10 +1,11 @@
 """Results: what an item ended with."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from pydantic import Field, computed_field, model_validator
 
@@ -73,6 +74,7 @@ class UncertainReason(StrEnum):
     UNVERIFIED = "no verified quote"  # no criterion that would exclude it stands on words that the record holds
     CONTRADICTED = "its verdicts contradict it"
     UNCLEAR = "an unclear verdict is referred"
+    PANEL = "the models of the panel disagree"
 
 
 class Cut(NamedTuple):
@@ -217,6 +219,68 @@ class Provenance(Frozen):
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were read
 
 
+class PanelVerdict(Frozen):
+    """The word of one model of a panel on one record, or why it gave none; its bill in either case."""
+
+    model: str  # as the panel names it
+    status: InclusionStatus | None = None  # of a filter `include` for yes, `exclude` for no; None: it failed
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # in this status; None: it failed
+    reasoning: str | None = None
+    probability: float | None = None  # of inclusion, from the tokens of the answer; None: they say none
+    relevance: int | None = None  # 0 to 100, as the model graded it; None: it was not asked to
+    verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # of an inclusion, by label
+    exclusion_reason: str | None = None
+    answered_by: str | None = None  # the model as the endpoint names it in its answer
+    usage: Usage = Usage()
+    cost: Cost | None = None  # dollars; None: its price is not known
+    cached: bool = False  # the answer was kept from an earlier call
+    error_kind: ErrorKind | None = None
+    error: str | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The model's support for inclusion, 0 to 1: of `uncertain` one half; None where it failed."""
+        if self.status is None or self.confidence is None:
+            return None
+        if self.status is InclusionStatus.UNCERTAIN:
+            return 0.5
+        return self.confidence if self.status is InclusionStatus.INCLUDE else 1 - self.confidence
+
+    @property
+    def words(self) -> str:
+        """The model with its word, for people: `small: include 0.90`."""
+        if self.status is None:
+            return f"{self.model}: {'failed' if self.error_kind is None else self.error_kind.value}"
+        return f"{self.model}: {self.status.value} {self.confidence or 0.0:.2f}"
+
+
+class PanelResult(Frozen):
+    """The words of a panel's models on one record, in the panel's order, and how far they are apart."""
+
+    policy: str  # a `PanelPolicy`
+    verdicts: tuple[PanelVerdict, ...]  # of the models that were asked
+    score: float | None = None  # for inclusion: the mean over the models that answered; None: none did
+    disagreement: float | None = None  # the share of pairs of models that say different things; None: no pair
+    sent_on: bool | None = None  # of a cascade: the last model was asked, because the others doubted
+
+    @property
+    def answered_by(self) -> str | None:
+        """The models as the endpoint names them in its answers, each once; None: it names none."""
+        return ", ".join(dict.fromkeys(one.answered_by for one in self.verdicts if one.answered_by)) or None
+
+    @property
+    def words(self) -> str:
+        """Each model's word, for people: `small: include 0.90; large: timeout`."""
+        return "; ".join(one.words for one in self.verdicts)
+
+    def redacted(self, redact: Callable[[str], str]) -> Self:
+        """The same, with every error message as `redact` gives it."""
+        verdicts = [
+            one if one.error is None else one.model_copy(update={"error": redact(one.error)}) for one in self.verdicts
+        ]
+        return self.model_copy(update={"verdicts": tuple(verdicts)})
+
+
 class ItemResult(CheckedGeneric[V_co], Frozen):
     """One row of a batch's results: the item, its result, how it came about.
 
@@ -230,8 +294,11 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     status: str  # an ItemStatus
     result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
     exclusion: Exclusion | None = None  # of an item that was kept out before any model was asked
+    probability: float | None = None  # of inclusion, from the tokens of the answer; None: they say none
+    relevance: int | None = None  # 0 to 100, as the model graded it; None: it was not asked to
     decision: InclusionDecision | None = None  # of an inclusion
     detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
+    panel: PanelResult | None = None  # each model's word, of a failed item too; None: no panel was asked
     evaluations: list[Evaluation] = Field(default_factory=list)  # what the metrics say of an extraction from chunks
     error_kind: ErrorKind | None = None
     cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were too long to be sent whole; empty: all were

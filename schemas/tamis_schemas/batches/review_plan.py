@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from ..answers.results import InclusionStatus, ItemResult
-from ..operations import Judge, Operation, as_asked_for, operation_name
+from ..operations import Judge, Operation, as_asked_for, operation_name, panel_of
 from ..values.frozen import Frozen
 from ..values.money import Cost
 from ..values.words import Words
@@ -35,6 +35,8 @@ class ReviewStage(Frozen):
         for field, whose in _BELONG.items():
             if field != own and getattr(self, field) != type(self).model_fields[field].default:
                 raise ValueError(f"{field} belongs to {whose}, not to {self.name}")
+        if self.model is not None and panel_of(self.operation) is not None:
+            raise ValueError("model: it stands beside a panel; name it among the panel's models")
         if InclusionStatus.EXCLUDE in self.passes or not self.passes:
             raise ValueError("passes names include, uncertain or both: what is excluded does not go on")
         return self
@@ -43,6 +45,12 @@ class ReviewStage(Frozen):
     def name(self) -> str:
         """The operation's name: inclusion, extract_fields, ..."""
         return operation_name(type(self.operation))
+
+    @property
+    def asked_of(self) -> str | None:
+        """The model as the stage's batch names it: of a panel its models in one line; None: the workers' own."""
+        panel = panel_of(self.operation)
+        return self.model if panel is None else panel.words
 
     def lets_pass(self, row: ItemResult) -> bool:
         """True where a record goes on to the next stage. An error never does: what is not decided did not pass.
@@ -68,7 +76,7 @@ class ReviewPlan(Frozen):
 
     def asking(self, model: str | None) -> Self:
         """The same plan, with this model in every stage that names none."""
-        stages = [stage if stage.model else stage.model_copy(update={"model": model}) for stage in self.stages]
+        stages = [stage if stage.asked_of else stage.model_copy(update={"model": model}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:

@@ -14,12 +14,14 @@ from .tables import overrides as overrides
 from .tables import past_failures as past_failures
 from .tables import payloads as payloads
 from .tables import prompts as prompts
+from .tables import reading_orders as reading_orders
 from .tables import remarks as remarks
 from .tables import repairs as repairs
 from .tables import results as results
 from .tables import reviews as reviews
 from .tables import shards as shards
 from .tables import spending as spending
+from .tables import stop_samples as stop_samples
 from .tables import summaries as summaries
 from .tables import tallies as tallies
 from .tables import transcripts as transcripts

@@ -6,7 +6,9 @@ All times are the database's: no clock of a worker or a producer is ever written
 from enum import StrEnum
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
+    REAL,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -98,7 +100,7 @@ batches = Table(
     Column("label", Text),  # what people call it: a file's name
     Column("operation", Text, nullable=False),
     Column("params", JSON, nullable=False),  # JSON, not JSONB: the order of names is the caller's
-    Column("model", Text),  # None: the worker's own
+    Column("model", Text),  # None: the worker's own; of a panel its models in one line, for people: `params` has them
     Column("state", Text, nullable=False, server_default=BatchStatus.PENDING.value),
     Column("n_items", Integer, nullable=False),
     Column("shard_size", Integer, nullable=False),
@@ -252,12 +254,16 @@ results = Table(
     Column("latency_ms", Integer),
     Column("cut", JSON),  # of the item's fields, what was too long to be sent: name -> [characters sent, of]
     Column("deviations", JSON),  # what was harmlessly otherwise in the answers: a list of texts
+    Column("probability", Double),  # of inclusion, from the tokens of the answer; None: they say none
+    Column("relevance", SmallInteger),  # 0 to 100, as the model graded it; None: it was not asked to
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("error_kind", ErrorKind),
     CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name="error_has_kind"),
     CheckConstraint("error_kind IS NULL OR value IS NULL", name="error_no_decision"),
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
+    CheckConstraint("probability BETWEEN 0 AND 1", name="probability_range"),
+    CheckConstraint("relevance BETWEEN 0 AND 100", name="relevance_range"),
     Index("ix_results_failed", "batch_id", "idx", postgresql_where=text("error_kind IS NOT NULL")),
 )
 
@@ -405,6 +411,45 @@ audit_decisions = Table(  # what people said of the records of a sample; the las
     Index("ix_audit_decisions_item", "audit_id", "idx", "id"),
 )
 
+stop_samples = Table(  # sampling frames of the stop rule: what nobody had read, in a random order, read from its begin
+    "stop_samples",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),  # among the batch's, from 1
+    Column("seed", BigInteger, nullable=False),
+    Column("recall", Double, nullable=False),  # that it was last drawn for
+    Column("confidence", Double, nullable=False),  # of that promise
+    Column("records", ARRAY(Integer), nullable=False),  # the whole frame, in the order in which it is drawn
+    Column("drawn", Integer, nullable=False, server_default="0"),  # of these, so many are to be read
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("closed_at", _INSTANT),  # None: the only one of its batch that is open
+    UniqueConstraint("batch_id", "number", name="uq_stop_samples_batch_id_number"),
+    CheckConstraint("recall > 0 AND recall <= 1", name="recall_range"),
+    CheckConstraint("confidence > 0 AND confidence < 1", name="confidence_range"),
+    CheckConstraint("drawn BETWEEN 0 AND cardinality(records)", name="drawn_range"),
+    Index("uq_stop_samples_open", "batch_id", unique=True, postgresql_where=text("closed_at IS NULL")),
+)
+
+# The order in which people read a batch, as it was last worked out: what is decided by now is skipped when it is read.
+# The arrays have a value for each record but the copies, best first.
+reading_orders = Table(
+    "reading_orders",
+    metadata,
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("seed", BigInteger, nullable=False),
+    Column("explore", Double, nullable=False),  # the share of places that chance draws a record for
+    Column("last_override", BigInteger, nullable=False),  # the newest row of `overrides` that it knows; 0: none
+    Column("answered", BigInteger, nullable=False),  # items that a model had decided about
+    Column("decided", Integer, nullable=False),  # records that people had decided on
+    Column("included", Integer, nullable=False),  # of these
+    Column("text_weight", Double, nullable=False),  # of the text model, 0 to 1; the rest is the model's score
+    Column("made_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("places", ARRAY(Integer), nullable=False),
+    Column("reasons", ARRAY(Text), nullable=False),  # a `ReadingReason` each
+    Column("probabilities", ARRAY(REAL), nullable=False),  # that people include it; NULL: too few decisions
+)
+
 api_keys = Table(  # of the HTTP gateway; what is kept of a key cannot be used as one
     "api_keys",
     metadata,
@@ -464,6 +509,7 @@ llm_cache = Table(
     Column("prompt_tokens", Integer, nullable=False),  # what it cost the first time
     Column("completion_tokens", Integer, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    Column("probability", Double),  # of inclusion, from the tokens of this answer; None: they said none
     Index("ix_llm_cache_created_at", "created_at"),
 )
 

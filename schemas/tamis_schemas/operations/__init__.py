@@ -12,6 +12,7 @@ from .filter import Filter
 from .inclusion import Inclusion, UnclearPolicy, UnverifiedPolicy, as_asked_for
 from .judge import Judge
 from .kind import OperationKind, TypedOperation, operation_name
+from .panel import Panel, PanelPolicy, models_in, models_of, panel_of
 from .score import Score
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "NamedOperation",
     "Operation",
     "OperationKind",
+    "Panel",
+    "PanelPolicy",
     "Score",
     "TypedOperation",
     "UnclearPolicy",
@@ -32,7 +35,10 @@ __all__ = [
     "as_asked_for",
     "first_complaint",
     "kind_of",
+    "models_in",
+    "models_of",
     "operation_name",
+    "panel_of",
     "parse_operation",
     "verdict",
 ]

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from ..values.words import Words
+from ..values.written import without_empty
 from .kind import OperationKind
+from .panel import Panel
 
 
 class Filter(OperationKind):
@@ -18,6 +20,10 @@ class Filter(OperationKind):
     operation: Literal["filter"] = "filter"
     criteria: Words
     include_reasoning: bool = True
+    graded: bool = False  # the model grades the relevance of the item, too, from 0 to 100
+    panel: Panel | None = None  # the models that are asked; None: the batch's one
+
+    _written = without_empty("graded", "panel")
 
     def value_type(self) -> type[bool]:
         """Return the type of its values."""

@@ -9,6 +9,7 @@ from ..values.words import Words
 from ..values.written import without_empty
 from .criteria import SearchCriteria
 from .kind import OperationKind
+from .panel import Panel
 
 
 class UnclearPolicy(StrEnum):
@@ -40,8 +41,10 @@ class Inclusion(OperationKind):
     unverified: UnverifiedPolicy = UnverifiedPolicy.REFER
     # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
     examples_from: Words | None = None
+    graded: bool = False  # the model grades the relevance of the record, too, from 0 to 100
+    panel: Panel | None = None  # the models that are asked; None: the batch's one
 
-    _written = without_empty("examples_from")
+    _written = without_empty("examples_from", "graded", "panel")
 
     def value_type(self) -> type[str]:
         """Return the type of its values: `include`, `exclude` or `uncertain`."""

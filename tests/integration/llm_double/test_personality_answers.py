@@ -1,6 +1,7 @@
 """What an openai client reads in the answer of each personality."""
 
 import json
+import os
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -15,7 +16,11 @@ from llm_double.strictness import follows
 from stage.asking import SCHEMA, ask
 
 WRITTEN_OUT = f"Answer with an object that follows {json.dumps(SCHEMA)}"
-NEEDED: dict[str, dict[str, Any]] = {"asks_for_header": {"header": "x-a"}, "asks_for_field": {"field": "user"}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "asks_for_header": {"header": "x-a"},
+    "asks_for_field": {"field": "user"},
+    "recorded": {"file": os.devnull},
+}
 
 
 @pytest.fixture

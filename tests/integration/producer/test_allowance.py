@@ -12,7 +12,7 @@ from stage import abstracts
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
-from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed
+from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed, Panel
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 LAST_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - interval '1 second'"
@@ -68,6 +68,10 @@ def test_a_key_may_ask_its_models_alone(client: Client) -> None:
     with Client(client.settings.model_copy(update={"model": "double-1"})) as of_a_default:
         assert of_a_default.submit(ONCOLOGY, abstracts(1), api_key_id=key).status().model == "double-1"
     assert client.submit(ONCOLOGY, abstracts(1), model="other-1").status().submitted_by is None
+    panel = Panel(models=("double-1", "double-2"))
+    assert client.submit(ONCOLOGY, abstracts(1), panel=panel, api_key_id=key).status().model == "double-1, double-2"
+    with pytest.raises(NotAllowed, match=r"the model 'other-1': name one of double-1, double-2"):
+        client.submit(ONCOLOGY, abstracts(1), panel=Panel(models=("double-1", "other-1")), api_key_id=key)
 
 
 def test_the_batches_of_a_month_never_cost_more_than_the_key_may_spend(client: Client) -> None:

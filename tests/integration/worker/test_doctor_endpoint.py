@@ -59,7 +59,7 @@ def test_each_operation_asks_one_question_and_is_told_with_what_all_cost(
     assert said["answers"][0].what.startswith("filter, score, extract, extract_fields, judge, inclusion, answer: their")
     # The double counts a token for each four characters of prompt and answer; $0.25 and $2.00 per million.
     assert said["bill"][0].what.startswith(f"{paid} calls cost $0.00")
-    assert set(said) == {"LLM", "answers", "shape", "parameters", "model", "limits", "bill", "LLM key"}
+    assert set(said) == {"LLM", "answers", "shape", "parameters", "model", "limits", "probability", "bill", "LLM key"}
 
 
 def test_without_a_call_nothing_is_paid_and_key_and_model_are_checked_by_the_list(

@@ -16,11 +16,13 @@ from .ignores_format import IgnoresFormat
 from .percent_confidence import PercentConfidence
 from .prefix_cache import PrefixCache
 from .reasons import Reasons, ReasonsOnly
+from .recorded import Recorded
 from .refuses_format import AsksForTheWord, FailsItsFormat, RefusesFormat
 from .streams import BlankLines, RunsToWhitespace, Streams
 from .strict import Strict
 from .talks import Talks
 from .thinks import LeaksChannels, Thinks
+from .token_probabilities import RefusesTokenProbabilities, TokenProbabilities
 from .tool_calls import ToolCalls
 from .usage import UsageAbsurd, UsageMissing, UsageNullDetails, UsageZero
 
@@ -51,12 +53,15 @@ _BEHAVIOURS: dict[str, Callable[..., Behaviour]] = {
     "deviates": Deviates,
     **{way: partial(Deviates, ways=(way,)) for way in WAYS},
     "percent_confidence": PercentConfidence,
+    "recorded": Recorded,
     # where the answer stands
     "reasoning_content": Reasons,
     "reasoning": partial(Reasons, field="reasoning"),
     "reasoning_only": ReasonsOnly,
     "tool_calls": ToolCalls,
     "content_parts": ContentParts,
+    "logprobs": TokenProbabilities,
+    "refuses_logprobs": RefusesTokenProbabilities,
     "error_in_200": ErrorIn200,
     "error_in_choice": ErrorInChoice,
     "html": Html,

@@ -12,12 +12,14 @@ from tamis_producer.gateway import (
     batches,
     explanations,
     files,
+    next_route,
     override_routes,
     overview,
     page,
     records,
     remark_routes,
     services,
+    stop_routes,
 )
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
@@ -50,7 +52,10 @@ def test_the_document_names_every_route_and_its_scope() -> None:
         app = create_app(client)
     routers = [
         one.router
-        for one in (batches, explanations, files, override_routes, overview, page, records, remark_routes, services)
+        for one in (
+            *(batches, explanations, files, next_route, override_routes, overview),
+            *(page, records, remark_routes, services, stop_routes),
+        )
     ]
     routes = {
         (method, route.path, scope_of(route))

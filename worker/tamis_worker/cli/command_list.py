@@ -93,6 +93,10 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
             "calibrate": "Find, from a labelled random sample, the score from which on records are kept, with a "
             "guaranteed recall.",
         },
+        "next_records": {
+            "next": "List the records to read next, best first: by the model's score, and by texts like those "
+            "included so far.",
+        },
         "override": {
             "override": "Decide about a record yourself. The model's result stays, beside yours; reports and "
             "exports follow yours.",
@@ -116,6 +120,9 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
         "pilot": {
             "pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` "
             "and `evaluate`.",
+        },
+        "stop": {
+            "stop": "Say whether you may stop reading, with a promise that can be checked, and what it costs.",
         },
         "audit": {"audit": "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one."},
     },

@@ -1,6 +1,7 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,11 +12,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.runs.dry_run import Planned, Rehearsal, Sample
+from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal, Sample
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
-from tamis_schemas import dollars
+from tamis_schemas import PanelPolicy, dollars
 from tamis_schemas.extras import needs
+from tamis_schemas.operations import panel_of
 from tamis_schemas.values.printable import printable
 
 from ..config.settings import WorkerSettings
@@ -30,14 +32,33 @@ def dry_run(
     """Rehearse a batch and show it; raises as `rehearsed` does."""
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
-    else:
-        show(rehearsed(planned), out, max_cost=max_cost, note=note)
+        return
+    rehearsals = [rehearsed(one) for one in planned.by_model]
+    for place, rehearsal in enumerate(rehearsals):
+        shown = replace(rehearsal, samples=()) if place else rehearsal  # every model gets the same prompts
+        show(shown, out, max_cost=None if len(rehearsals) > 1 else max_cost, note=note)
+    if len(rehearsals) > 1:
+        _show_panel(_panel(planned, rehearsals), max_cost)
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
-    """A rehearsal for programs; raises as `rehearsed` does."""
-    rehearsal = rehearsed(planned)
-    return {**asdict(rehearsal), "calls": rehearsal.calls, "max_cost": max_cost}
+    """A rehearsal for programs, of a panel one for each model; raises as `rehearsed` does."""
+    rehearsals = [rehearsed(one) for one in planned.by_model]
+    if len(rehearsals) == 1:
+        return _facts(rehearsals[0]) | {"max_cost": max_cost}
+    panel = _panel(planned, rehearsals)
+    sums = {"calls": panel.calls, "cost": panel.cost, "most_cost": panel.most_cost, "max_cost": max_cost}
+    return {"panel": [_facts(one) for one in rehearsals], "policy": panel.policy, **sums}
+
+
+def _facts(rehearsal: Rehearsal) -> dict[str, Any]:
+    return {**asdict(rehearsal), "calls": rehearsal.calls}
+
+
+def _panel(planned: Planned, rehearsals: Sequence[Rehearsal]) -> PanelRehearsal:
+    panel = panel_of(planned.operation)
+    assert panel is not None  # noqa: S101 - one model alone has one rehearsal
+    return PanelRehearsal(panel.policy, tuple(rehearsals))
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
@@ -63,6 +84,22 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
     if note:
         console.print(f"[dim]{escape(note)}[/]")
     console.print(facts_by_name(_figures(rehearsal, max_cost).items()))
+
+
+def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
+    """Print what the models of a panel take together."""
+    cascade = panel.policy is PanelPolicy.CASCADE
+    further = f", and at most {panel.models[-1].calls:,} of the last, where the others doubt" if cascade else ""
+    rows = {"policy": panel.policy.value, "calls": f"{panel.calls:,}{further}"}
+    if panel.cost is None or panel.most_cost is None:
+        rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"
+    else:
+        without = " without the last model" if cascade else ""
+        rows["cost"] = f"[bold]about {dollars(panel.cost)}[/]{without}, at most {dollars(panel.most_cost)}"
+        if max_cost is not None and panel.cost_of_all is not None:
+            rows["budget"] = _budget(max_cost, panel.cost_of_all)
+    out.rule(f"[bold]the panel of {len(panel.models)} models together[/]", style="dim")
+    out.print(facts_by_name(rows.items()))
 
 
 def _show_sample(sample: Sample, title: str, console: Console, system_shown: str | None) -> str:

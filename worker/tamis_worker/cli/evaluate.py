@@ -16,9 +16,11 @@ from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.quality import words
 from tamis_producer.quality.gold_evaluation import GoldEvaluation
 from tamis_producer.quality.matching import Matching
+from tamis_producer.quality.panel_figures import PanelFigures
 from tamis_producer.quality.pilot import Calibrated
 from tamis_producer.quality.sampling import Lie, Sampling
 from tamis_producer.report.gold_page import write_gold_page
+from tamis_producer.report.panels import MEMBERS, PAIRS, panel_part
 from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
 
@@ -153,7 +155,10 @@ def _print(found: GoldEvaluation, view: BatchView) -> None:
     for line in words.more(found):
         rest.add_row(line.name, escape(line.values[0]), f"[dim]{escape(line.about)}[/]")
     out.print(rest)
+    out.say(f"[dim]{escape(words.score_remark(found.score))}[/]")
     _print_lost(found)
+    if found.panel is not None:
+        _print_panel(found.panel)
 
 
 def _print_lost(found: GoldEvaluation) -> None:
@@ -166,6 +171,20 @@ def _print_lost(found: GoldEvaluation) -> None:
         out.say(f"  {escape(record.item_id)}: {escape(record.title)} [dim]({escape(record.reason)})[/]{sure}")
     if len(found.lost) > LISTED:
         out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
+
+
+def _print_panel(panel: PanelFigures) -> None:
+    part = panel_part(panel)
+    for head, rows in ((MEMBERS, part.members), (PAIRS, part.pairs)):
+        if rows:
+            table = listing(head[0], numbers=head[1:])
+            for row in rows:
+                table.add_row(*(escape(cell) for cell in row))
+            out.print()
+            out.print(table)
+    out.print()
+    for sentence in part.sentences:
+        out.say(escape(sentence))
 
 
 def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> None:
@@ -198,6 +217,7 @@ def _print_threshold(found: Calibrated, view: BatchView) -> None:
         rows["pilot"] += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
     out.print(facts_by_name(rows.items()))
     out.say(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]")
+    out.say(f"[dim]{escape(words.score_remark(calibration.score))}[/]")
 
 
 def _basis(sampling: Sampling) -> str:

@@ -60,7 +60,7 @@ def results(
 
 
 def _write_text(form: str, batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
-    write = write_jsonl if form == "jsonl" else write_csv
+    write = write_jsonl if form == "jsonl" else partial(write_csv, operation=batch.operation())
     stdout = for_data(typer.get_text_stream("stdout"))
     with nullcontext(stdout) if output is None else replacing(output) as stream:
         return write(batch.results(places), stream)

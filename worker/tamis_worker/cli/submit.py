@@ -42,6 +42,7 @@ from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import batch_facts
 from .intake import say_what_was_read, sources_of
 from .json_document import print_json
+from .panel import PanelModels, Policy, Repeat, Sure, panel_of_options
 from .progress import say_paused, watch
 from .render import print_summary
 from .rounds import say_failed
@@ -59,6 +60,9 @@ Sources = Annotated[
         help="The database or register that one of the files is from, where it does not tell itself. Repeatable.",
     ),
 ]
+Graded = Annotated[
+    bool, typer.Option("--graded", help="Have the model grade the relevance of each record, too, from 0 to 100.")
+]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
 
@@ -66,6 +70,7 @@ Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every
     examples=(
         "tamis screen citations.ris --criteria criteria.yaml --dry-run",
         "tamis screen citations.ris --criteria criteria.yaml --max-cost 5",
+        "tamis screen citations.ris --criteria criteria.yaml --panel gpt-5-mini,deepseek-flash --policy any",
         "tamis screen citations.ris --criteria criteria.yaml --detach --json",
     ),
 )
@@ -91,11 +96,25 @@ def screen(
             help="Show the model records that people decided about in this earlier batch of the review.",
         ),
     ] = None,
+    panel: PanelModels = None,
+    policy: Policy = None,
+    sure: Sure = None,
+    repeat: Repeat = None,
+    graded: Graded = False,
     source: Sources = None,
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
-    operation = made(Inclusion, criteria=read, unclear=unclear, unverified=unverified, examples_from=examples_from)
+    asked, submission = panel_of_options(submission, panel, policy, sure, repeat)
+    operation = made(
+        Inclusion,
+        criteria=read,
+        unclear=unclear,
+        unverified=unverified,
+        examples_from=examples_from,
+        graded=graded,
+        panel=asked,
+    )
     submit(operation, sources_of(files, source or ()), submission, initial_filter=read if initial_filter else None)
 
 
@@ -106,10 +125,16 @@ def filter_(
     files: Files,
     criteria: Annotated[str, typer.Option(help="The question, for example 'Is this about oncology?'")],
     reasoning: Reasoning = True,
+    graded: Graded = False,
+    panel: PanelModels = None,
+    policy: Policy = None,
+    sure: Sure = None,
+    repeat: Repeat = None,
     source: Sources = None,
 ) -> None:
     """Ask one yes/no question of every record."""
-    operation = made(Filter, criteria=criteria, include_reasoning=reasoning)
+    asked, submission = panel_of_options(submission, panel, policy, sure, repeat)
+    operation = made(Filter, criteria=criteria, include_reasoning=reasoning, graded=graded, panel=asked)
     submit(operation, sources_of(files, source or ()), submission)
 
 

@@ -66,7 +66,7 @@ class WorkerSettings(ProducerSettings):
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
     recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # under it a model is asked
     cache_breakpoint: Breakpoint | None = None  # how an endpoint is told what to keep of a prompt; unset: not at all
-    max_answer_bytes: int = Field(default=4_000_000, ge=10_000)  # of one HTTP answer; more is not read
+    max_answer_bytes: int = Field(default=8_000_000, ge=10_000)  # of one HTTP answer; more is not read
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
     item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
     reasoning_effort: Effort | None = None  # unset: none is sent
@@ -76,6 +76,7 @@ class WorkerSettings(ProducerSettings):
     tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
     tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then
     flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
+    logprobs: bool = True  # ask for the probabilities of an answer's tokens, where it includes or excludes
     bounded_schema: bool = False  # send every bound from the first call on: to servers that compile grammars
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
     unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused

@@ -10,6 +10,7 @@ from ..llm.chat import Answer, CallError
 from ..llm.dialect import NEWER_BUDGET, OLDER_BUDGET
 from ..llm.prompt_cache import KEY
 from ..llm.rung import WITH_SCHEMA, Rung
+from ..llm.token_probability import PARAMETERS as OF_TOKENS
 from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, Call
@@ -26,7 +27,7 @@ SHAPE_BY_RUNG = {
 }
 
 # Parameters that are sent without having been asked for, and what becomes of answers without them.
-OWN = {"temperature": " (answers vary as the model likes)", KEY: ""}
+OWN = {"temperature": " (answers vary as the model likes)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
 
 # Of a harmless question: how bad it is, and what to do.
 OF_ONE_QUESTION = {
@@ -55,6 +56,7 @@ def judge_answers(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> lis
         *findings,
         *_shape(questions),
         *_parameters(questions, answers),
+        *_probabilities(questions),
         _model(endpoint, answers),
         _limits(questions),
     ]
@@ -133,6 +135,21 @@ def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> 
     for name in sorted(refused - set(OWN)):
         mend = "take it out of the settings, or name an endpoint and a model that know it"
         yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
+
+
+def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+    """What the tokens of the decisions say, where their probabilities were asked for."""
+    deciding = [one for one in questions if one.last.read and one.decision and OF_TOKENS[0] in one.optional]
+    if not deciding:
+        return
+    weighed = [one for one in deciding if one.probability is not None]
+    if weighed:
+        yield ok("probability", f"{_named(weighed)}: the tokens of the answer give the decision a probability")
+        return
+    refused = any(OF_TOKENS[0] in one.last.dialect.left_out for one in deciding)
+    came = any(isinstance(one.last.reply, Answer) and one.last.reply.tokens for one in deciding)
+    why = "it refuses those of tokens" if refused else "those of its tokens are no use" if came else "it gives none"
+    yield ok("probability", f"none: {why}; records are put in order by the stated confidence, or by a grade (--graded)")
 
 
 def _model(endpoint: Endpoint, answers: Sequence[Call]) -> Finding:

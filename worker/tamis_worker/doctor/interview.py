@@ -16,6 +16,7 @@ from ..llm.chat import Answer, CallError, Reply
 from ..llm.dialect import Dialect
 from ..llm.json_answer import Malformed
 from ..llm.llm import Llm
+from ..llm.token_probability import DecisionField, probability_of
 from ..operations import InvalidAnswer
 from .endpoint import out_of_reach
 from .sample_questions import SampleQuestion
@@ -45,6 +46,15 @@ class AskedQuestion:
     operation: str
     calls: tuple[Call, ...]
     optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can do without
+    decision: DecisionField | None = None  # of its answer; None: it includes and excludes nothing
+
+    @property
+    def probability(self) -> float | None:
+        """The probability that the tokens of the answer give its decision; None: they give none."""
+        reply = self.last.reply
+        if self.decision is None or not isinstance(reply, Answer):
+            return None
+        return probability_of(reply.content, reply.tokens, self.decision)
 
     @property
     def last(self) -> Call:
@@ -85,7 +95,7 @@ async def _asked(llm: Llm, question: SampleQuestion, until: float) -> AskedQuest
         calls.append(Call(llm.dialect_of(request), CallError(ErrorKind.TIMEOUT, "no answer in time")))
     parameters = {"temperature": request.temperature, **request.options}
     optional = {name: value for name, value in parameters.items() if value is not None}
-    return AskedQuestion(question.operation, tuple(calls), optional)
+    return AskedQuestion(question.operation, tuple(calls), optional, request.decision)
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:

@@ -69,6 +69,7 @@ class Done(Generic[T]):
 
     value: T
     answer: Answer
+    probability: float | None = None  # of inclusion, from the answer's tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class Attempt(Generic[T]):
         error = outcome.read
         if not isinstance(error, CallError):
             self._count(outcome)
-            return Done(error.read.value, error.answer)
+            return Done(error.read.value, error.answer, error.read.probability)
         if not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
             self._count(outcome)
         decision = decide(

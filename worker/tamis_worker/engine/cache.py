@@ -12,12 +12,15 @@ from ..ledger.answers import KeptAnswer, find_answers, keep_answers
 from ..ledger.refusals import refusal_words
 from ..llm.chat import Answer, ChatRequest
 from ..llm.prompt_cache import PARAMETERS
+from ..llm.token_probability import PARAMETERS as OF_TOKENS
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .capacity import SERVICE_TIER
 from .group_commit import GATHER, GroupCommit
 
-SAME_ANSWER = frozenset({SERVICE_TIER}) | PARAMETERS  # options that change what an answer costs, not the answer
+# Options that change what an answer costs or what comes beside it, not the answer: whoever asks for the probabilities
+# of its tokens finds the answers that were kept before, without one.
+SAME_ANSWER = frozenset({SERVICE_TIER, *OF_TOKENS}) | PARAMETERS
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +63,13 @@ class Cache:
         """The answer kept under a key, or None."""
         return await self._finds.submit(key)
 
-    async def keep(self, key: str, answer: Answer) -> None:
-        """Return once the answer is committed, in the place of an older one. What the ledger refuses is not kept."""
+    async def keep(self, key: str, answer: Answer, probability: float | None = None) -> None:
+        """Return once the answer is committed, in the place of an older one. What the ledger refuses is not kept.
+
+        `probability` is that of inclusion, from the answer's tokens, which are not kept themselves.
+        """
         usage = answer.usage
-        kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens)
+        kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)
         try:
             await self._keeps.submit(Keep(key, kept))
         except Exception as error:  # the item goes on: its answer is good, and is paid for again where it is asked for

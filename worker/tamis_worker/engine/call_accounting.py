@@ -6,6 +6,7 @@ from decimal import Decimal
 from tamis_schemas import Usage
 
 from ..llm.chat import Answer, Reply
+from ..operations.question_bill import QuestionBill
 from ..telemetry.chat import ChatSpan
 from .budget import is_unanswered
 from .capacity import Waited
@@ -34,6 +35,35 @@ class CallAccounting:
     rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the account ends it
     retried: Retried = untold
 
+    def of_question(self) -> "CallAccounting":
+        """An account for one more question, which `add` puts on this one; its seconds count from this one's."""
+        return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
+
+    def add(self, question: "CallAccounting") -> None:
+        """Put the account of a question on this one."""
+        self.calls += question.calls
+        self.unanswered += question.unanswered
+        self.cached += question.cached
+        self.usage += question.usage
+        self.cost = None if self.cost is None or question.cost is None else self.cost + question.cost
+        self.model = question.model or self.model
+        self.longest = max(self.longest, question.longest)
+        self._deviate(question.deviations)
+        if question.calls:
+            self.latency_ms = question.latency_ms
+        if question.tier is not None or (question.calls and question.model is not None):
+            self.tier = question.tier
+        if not self.answers:
+            self.rated = question.rated
+        elif question.rated is not None:
+            question.rated.end()  # only that of the first answer is left open
+        self.answers += question.answers
+
+    @property
+    def bill(self) -> QuestionBill:
+        """The bill of one question."""
+        return QuestionBill(self.model, self.usage, self.cost, cached=self.cached > 0)
+
     def end_round(self) -> None:
         """The questions asked side by side are answered; they took as long as the longest of them."""
         self.worked, self.longest = self.worked + self.longest, 0.0
@@ -41,8 +71,7 @@ class CallAccounting:
     def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
         """There is a valid answer, read with these deviations; None: from the cache."""
         self.answers += 1
-        if deviations:
-            self.deviations = tuple(dict.fromkeys(self.deviations + deviations))[:MOST_DEVIATIONS]
+        self._deviate(deviations)
         if self.answers == 1 and by is not None:
             self.rated = by.keep()
 
@@ -57,3 +86,7 @@ class CallAccounting:
             self.model = reply.model
         if isinstance(reply, Answer) or reply.tier is not None:
             self.tier = reply.tier
+
+    def _deviate(self, deviations: tuple[str, ...]) -> None:
+        if deviations:
+            self.deviations = tuple(dict.fromkeys(self.deviations + deviations))[:MOST_DEVIATIONS]

@@ -19,6 +19,7 @@ class CallPolicy:
     max_prompt_chars: int = 100_000  # of an item's fields
     recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
     flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
+    logprobs: bool = True  # the probabilities of the tokens are asked for, where an answer decides
     cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
 
     @classmethod
@@ -31,5 +32,6 @@ class CallPolicy:
             max_prompt_chars=settings.max_prompt_chars,
             recall_threshold=settings.recall_threshold,
             flex_timeout=settings.flex_call_timeout,
+            logprobs=settings.logprobs,
             cache_breakpoint=settings.cache_breakpoint,
         )

@@ -10,6 +10,7 @@ from ..ledger.batches import BatchTerms
 from ..ledger.transcripts import CallsOfClaim
 from ..llm.chat import ChatRequest
 from ..llm.prompt_cache import cache_options
+from ..llm.token_probability import options as token_options
 from ..operations import Decided, Failure
 from ..operations.program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered
 from ..telemetry.chat import ChatSpan
@@ -53,7 +54,7 @@ class Conversation:
             evaluation: Decided = ended.value
             return evaluation
         except EvaluationFailed as ended:
-            return Failure(ended.kind, ended.message)
+            return Failure(ended.kind, ended.message, ended.panel)
         finally:
             program.close()
 
@@ -104,22 +105,28 @@ class Conversation:
                     task.exception()  # of several that were halted, one is told
 
     async def _result(self, question: Question[Any]) -> QuestionResult:
-        request = chat_request(question, self._model, self._policy, self._terms.steering)
+        request = chat_request(question, question.model or self._model, self._policy, self._terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         transcript = None
         if self._transcript is not None:
             transcript = self._transcript.question(request.schema_name, question.sample, key)
-        value = await self._runner.ask(
-            request,
-            question.parse,
-            self._accounting,
-            self._terms,
-            key=key,
-            fresh=not self._terms.use_cache,
-            transcript=transcript,
-        )
-        return Unanswered(value.kind, value.message) if isinstance(value, Failure) else Answered(value)
+        accounting = self._accounting.of_question()
+        try:
+            value = await self._runner.ask(
+                request,
+                question.parse,
+                accounting,
+                self._terms,
+                key=key,
+                fresh=not self._terms.use_cache,
+                transcript=transcript,
+            )
+        finally:
+            self._accounting.add(accounting)
+        if isinstance(value, Failure):
+            return Unanswered(value.kind, value.message, accounting.bill)
+        return Answered(value, accounting.bill)
 
 
 def chat_request(
@@ -128,6 +135,9 @@ def chat_request(
     """A question as it is put to a model: what determines its answer, and so its key in the cache."""
     usual = policy.temperature
     temperature = usual if question.temperature is None or usual is None else question.temperature
+    own = cache_options(model, question.messages, question.schema, policy.cache_breakpoint)
+    if policy.logprobs and question.decision is not None:
+        own |= token_options(steering.options)
     return ChatRequest(
         model=model,
         messages=question.messages,
@@ -135,7 +145,8 @@ def chat_request(
         schema=question.schema,
         temperature=temperature,
         max_tokens=max(policy.max_output_tokens, question.tokens),
-        options=cache_options(model, question.messages, question.schema, policy.cache_breakpoint) | steering.options,
+        options=own | steering.options,
         headers=steering.extra_headers,
         timeout=policy.flex_timeout if steering.tier is Tier.FLEX else None,
+        decision=question.decision,
     )

@@ -209,6 +209,8 @@ class Evaluator:
             ended = await conversation.run(program)
             if isinstance(ended, Failure):  # an endpoint may say back what it was sent
                 ended = replace(ended, message=self._redact(ended.message))
+            if ended.panel is not None:
+                ended = replace(ended, panel=ended.panel.redacted(self._redact))
             if isinstance(ended, Decided) and ended.evaluations:
                 submission.submit(ended.evaluations, conversation.rated or span)
         except Halted:
@@ -217,7 +219,10 @@ class Evaluator:
         finally:
             if conversation.rated is not None:
                 conversation.rated.end()
-        return Outcome(claim, ended, conversation.provenance(), fitted.cut, conversation.transcript)
+        provenance = conversation.provenance()
+        if ended.panel is not None:
+            provenance = provenance.model_copy(update={"model": ended.panel.answered_by})
+        return Outcome(claim, ended, provenance, fitted.cut, conversation.transcript)
 
 
 def _end(outcome: Outcome, terms: BatchTerms | None) -> Decision | ErrorKind:

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TypeVar
 
-from tamis_schemas import ErrorKind, Prices, Usage
+from tamis_schemas import ErrorKind, Pause, Prices, Usage
+from tamis_schemas.operations import panel_of
 
 from ..ledger.batches import BatchTerms
 from ..limiter.limits import Limiters
@@ -130,9 +131,9 @@ class QuestionRunner:
                     with self._interrupts.interruptible(terms.batch_id):
                         await limiter.block(seconds)
                     step = following
-                case Done(value, answer):
+                case Done(value, answer, probability):
                     if key is not None:
-                        await self._cache.keep(key, answer)
+                        await self._cache.keep(key, answer, probability)
                     return value
                 case Fail(failure):
                     return failure
@@ -158,7 +159,7 @@ class QuestionRunner:
         accounting.model = kept.model
         if transcript is not None:
             transcript.found(request, kept.content, kept.model, read.deviations)
-        return read
+        return read.weighed(kept.probability)
 
     async def _next_step(
         self,
@@ -183,7 +184,7 @@ class QuestionRunner:
             refusals = admission.record(reply)
             cost = cost_of(self._prices, request.model, reply)
             accounting.note(reply, cost)
-            read = read_reply(reply, request.schema, parse)
+            read = read_reply(reply, request.schema, parse, request.decision)
             error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
             if error is None:
                 accounting.answered(deviations, traced)
@@ -207,7 +208,7 @@ class QuestionRunner:
             accounting.longest = max(accounting.longest, attempt.took)
             if isinstance(step, Halt):
                 # Before the admission is left: whoever waits for one must not burn a call of its own.
-                await self._interrupts.pause(terms.batch_id, step.pause)
+                await self._interrupts.pause(terms.batch_id, _pause_of(step.pause, request.model, terms))
                 raise Halted
             if error is not None and not isinstance(step, Fail):
                 accounting.retried(error.kind)
@@ -315,3 +316,10 @@ class QuestionRunner:
         except CutOff:  # to the endpoint it is a client that hung up: nobody knows whether it will be billed
             took = round(1000 * (perf_counter() - began))
             return CallError(ErrorKind.CONNECTION, "cut off: the item was cancelled", latency_ms=took)
+
+
+def _pause_of(pause: Pause, model: str, terms: BatchTerms) -> Pause:
+    """The pause; of a panel it says which model it is about."""
+    if panel_of(terms.operation) is None or model in (pause.message or ""):
+        return pause
+    return pause.model_copy(update={"message": f"{model}: {pause.message}"})

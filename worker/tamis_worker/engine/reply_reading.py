@@ -1,13 +1,14 @@
 """The value that an operation makes of a reply, or why it makes none. Pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..llm.answer_reading import read_answer
 from ..llm.chat import Answer, CallError, Reply, Schema
 from ..llm.json_answer import Malformed
-from ..operations import InvalidAnswer
+from ..llm.token_probability import DecisionField, probability_of
+from ..operations import Decided, InvalidAnswer
 from .repair import unusable
 
 T = TypeVar("T")
@@ -19,6 +20,14 @@ class ReadContent(Generic[T]):
 
     value: T
     deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in them
+    probability: float | None = None  # of inclusion, from the tokens; None: they say none. The value has it, too
+
+    def weighed(self, probability: float | None) -> "ReadContent[T]":
+        """The same with the probability of its decision."""
+        if probability is None:
+            return self
+        value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
+        return replace(self, value=value, probability=probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +38,18 @@ class UsableAnswer(Generic[T]):
     read: ReadContent[T]
 
 
-def read_reply(reply: Reply, schema: Schema, parse: Callable[[object], T]) -> UsableAnswer[T] | CallError:
-    """The value that `parse` makes of a reply, or why there is none."""
+def read_reply(
+    reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
+) -> UsableAnswer[T] | CallError:
+    """The value that `parse` makes of a reply, or why there is none; with the probability of its decision."""
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)
-    return read if isinstance(read, CallError) else UsableAnswer(reply, read)
+    if isinstance(read, CallError):
+        return read
+    if decision is not None and reply.tokens is not None:
+        read = read.weighed(probability_of(reply.content, reply.tokens, decision))
+    return UsableAnswer(reply, read)
 
 
 def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> ReadContent[T] | CallError:

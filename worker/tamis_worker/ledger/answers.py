@@ -20,21 +20,22 @@ class KeptAnswer:
     model: str
     prompt_tokens: int
     completion_tokens: int
+    probability: float | None = None  # of inclusion, from the tokens of this answer; None: they said none
 
 
 # Arrays, not rows: a statement whose text does not depend on how many there are is compiled and prepared once.
 _FIND = text("""
-SELECT key, content, model, prompt_tokens, completion_tokens FROM llm_cache
+SELECT key, content, model, prompt_tokens, completion_tokens, probability FROM llm_cache
 WHERE key = ANY(CAST(:keys AS text[]))
   AND (CAST(:days AS int) IS NULL OR created_at > now() - make_interval(days => CAST(:days AS int)))
 """)
 _KEEP = text("""
-INSERT INTO llm_cache (key, content, model, prompt_tokens, completion_tokens)
+INSERT INTO llm_cache (key, content, model, prompt_tokens, completion_tokens, probability)
 SELECT * FROM unnest(CAST(:keys AS text[]), CAST(:contents AS text[]), CAST(:models AS text[]),
-                     CAST(:prompt_tokens AS int[]), CAST(:completion_tokens AS int[]))
+                     CAST(:prompt_tokens AS int[]), CAST(:completion_tokens AS int[]), CAST(:probabilities AS float8[]))
 ON CONFLICT (key) DO UPDATE SET
     content = EXCLUDED.content, model = EXCLUDED.model, prompt_tokens = EXCLUDED.prompt_tokens,
-    completion_tokens = EXCLUDED.completion_tokens, created_at = now()
+    completion_tokens = EXCLUDED.completion_tokens, probability = EXCLUDED.probability, created_at = now()
 """)
 
 
@@ -42,7 +43,10 @@ async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | Non
     """The answers kept under these keys, those older than so many days left out. Raises `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         rows = (await connection.execute(_FIND, {"keys": list(keys), "days": days})).all()
-    return {row.key: KeptAnswer(row.content, row.model, row.prompt_tokens, row.completion_tokens) for row in rows}
+    return {
+        row.key: KeptAnswer(row.content, row.model, row.prompt_tokens, row.completion_tokens, row.probability)
+        for row in rows
+    }
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
@@ -54,6 +58,7 @@ async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -
         "models": [storable(answer.model) for _, answer in ordered],
         "prompt_tokens": [min(answer.prompt_tokens, LARGEST_COUNT) for _, answer in ordered],
         "completion_tokens": [min(answer.completion_tokens, LARGEST_COUNT) for _, answer in ordered],
+        "probabilities": [answer.probability for _, answer in ordered],
     }
     async with transaction(engine) as connection:
         await connection.execute(_KEEP, columns)

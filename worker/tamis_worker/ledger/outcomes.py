@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tamis_schemas import Cut, ErrorKind, FieldsResult, ItemStatus, Provenance
+from tamis_schemas import Cut, ErrorKind, FieldsResult, ItemStatus, PanelResult, Provenance
 
 from ..operations import Decided, Failure
 from .claims import Claim
@@ -50,7 +51,7 @@ WITH given AS (
         reasoning text, error_kind text, error text, model text, prompt_sha256 text,
         prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, cache_write_tokens bigint,
         reasoning_tokens bigint, tier text, cost numeric, calls int, unanswered int, cached bool, latency_ms int,
-        cut json, deviations json)
+        cut json, deviations json, probability float8, relevance smallint)
 ), accepted AS (
     UPDATE item_states i SET state = given.state, worker = NULL
     FROM given
@@ -80,12 +81,13 @@ WITH given AS (
 )
 INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, error_kind, error, model,
                      prompt_sha256, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
-                     reasoning_tokens, tier, cost, calls, unanswered, cached, latency_ms, cut, deviations)
+                     reasoning_tokens, tier, cost, calls, unanswered, cached, latency_ms, cut, deviations,
+                     probability, relevance)
 SELECT given.batch_id, given.idx, given.fence, b.round, given.value, given.detail, given.confidence,
        given.reasoning, given.error_kind, given.error, given.model, given.prompt_sha256,
        given.prompt_tokens, given.completion_tokens, given.cached_tokens, given.cache_write_tokens,
        given.reasoning_tokens, given.tier, given.cost, given.calls, given.unanswered, given.cached, given.latency_ms,
-       given.cut, given.deviations
+       given.cut, given.deviations, given.probability, given.relevance
 FROM given JOIN accepted USING (batch_id, idx, fence) JOIN batches b ON b.id = given.batch_id
 ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure of the last one, but not its bill
     fence = EXCLUDED.fence, round = EXCLUDED.round, value = EXCLUDED.value, detail = EXCLUDED.detail,
@@ -107,6 +109,8 @@ ON CONFLICT (batch_id, idx) DO UPDATE SET  -- a new round replaces the failure o
     latency_ms = EXCLUDED.latency_ms,
     cut = EXCLUDED.cut,
     deviations = EXCLUDED.deviations,
+    probability = EXCLUDED.probability,
+    relevance = EXCLUDED.relevance,
     created_at = now()
 RETURNING batch_id, idx
 """)
@@ -170,17 +174,27 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "deviations": storable(list(provenance.deviations)) or None,
     }
     match outcome.ended:
-        case Failure(kind, message):
-            row |= {"error_kind": kind.value, "error": storable(message)}
-        case Decided(result, detail):
+        case Failure(kind, message, panel):
+            row |= {"error_kind": kind.value, "error": storable(message), "detail": _detail(None, panel)}
+        case Decided(result, detail, panel=panel, probability=probability, relevance=relevance):
             value = result.fields if isinstance(result, FieldsResult) else result.value
             row |= {
                 "value": storable(value),
                 "confidence": result.confidence,
                 "reasoning": storable(result.reasoning),
-                "detail": None if detail is None else storable(detail.model_dump(mode="json")),
+                "detail": _detail(detail, panel),
+                "probability": probability,
+                "relevance": relevance,
             }
     return row
+
+
+def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
+    """What stands behind a value, and under `panel` the words of a panel's models; of a failure those alone."""
+    written = None if detail is None else detail.model_dump(mode="json")
+    if panel is not None:
+        written = {**(written or {}), "panel": panel.model_dump(mode="json")}
+    return storable(written)
 
 
 def _evaluations(outcome: Outcome) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from tamis_schemas import ErrorKind, Usage
 
 from ..limiter.rate_headers import RateHeaders
 from .rung import Rung
+from .token_probability import DecisionField
 
 Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any keyword
 
@@ -36,6 +37,7 @@ class ChatRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)  # of HTTP, beside the usual ones
     timeout: float | None = None  # seconds from first to last; None: as the worker is set
+    decision: DecisionField | None = None  # of the answer; None: it includes and excludes nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Answer:
     tier: str | None = None  # that the answer is billed at, as the endpoint names it
     rung: Rung | None = None  # on which it was asked for
     thoughts: int = 0  # characters of reasoning that came beside it
+    tokens: object = field(default=None, repr=False, compare=False)  # `logprobs.content`, as it came
     body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request, as it was sent
 
 

@@ -110,7 +110,8 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
         return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", content)
     if content.strip():
         thoughts = _thought_characters(message)
-        return Answer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts)
+        told = _tokens(choice.get("logprobs"))
+        return Answer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=told)
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
     what = "only thoughts came, and no answer" if thoughts_alone else "no content"
@@ -167,6 +168,11 @@ def _tool_calls(message: Mapping[str, Any]) -> list[str]:
     return [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in arguments if text]
 
 
+def _tokens(of_choice: object) -> object:
+    """The tokens with their probabilities, unread; None where the endpoint gives none."""
+    return of_choice.get("content") if isinstance(of_choice, dict) else None
+
+
 def _thinks(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     return any(message.get(name) for name in _THOUGHTS) or (isinstance(content, list) and bool(content))
@@ -204,4 +210,15 @@ def _bounded_int(digits: str) -> int | float:
     return int(digits) if len(digits) <= INT_DIGITS else math.copysign(math.inf, -1 if digits[0] == "-" else 1)
 
 
-_load = json.JSONDecoder(parse_int=_bounded_int).decode
+_bounded = json.JSONDecoder(parse_int=_bounded_int).decode
+_plain = json.JSONDecoder().decode
+
+
+def _load(text: str) -> object:
+    """The value of a JSON text. A list of tokens holds thousands of integers, each of which would be a call."""
+    try:
+        return _plain(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer of more digits than Python reads (4,300)
+        return _bounded(text)

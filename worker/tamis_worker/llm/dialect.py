@@ -14,6 +14,7 @@ from .chat import ChatRequest
 from .prompt_cache import marked
 from .rung import WITH_SCHEMA, Rung
 from .schema_dialect import bounded, instruction, portable
+from .token_probability import PARAMETERS as OF_TOKENS
 
 # Where a refused format leads. A refusal costs nothing, so no rung is left out.
 BELOW = {Rung.BOUNDED: Rung.STRICT, Rung.STRICT: Rung.JSON_OBJECT, Rung.JSON_OBJECT: Rung.TEXT}
@@ -29,7 +30,11 @@ REMINDER = (
 )
 
 REFUSING = frozenset({400, 422, 501})  # the statuses with which servers refuse a parameter
+FORBIDDEN = 403  # with which OpenAI refuses the tokens' probabilities of models that think
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
+# Whatever else it says: prompts and schemas have no such word, and an answer is as good without them. In any case,
+# because Google writes it with a capital.
+_OF_TOKENS = re.compile(r"log_?probs?(?![a-z])|log.?probabilit", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|n.t support|not support|not permitted|not allowed|unrecognized|unknown|unexpected|"
     r"extra input|deprecated|only the default|invalid service_tier",
@@ -86,9 +91,12 @@ def after_refusal(dialect: Dialect, refusal: Refusal, optional: Iterable[str] = 
 
     `optional` are the names of the parameters that the request can do without.
     """
+    about = f"{refusal.param or ''} {refusal.message}"
+    asked = set(OF_TOKENS).intersection(optional) - dialect.left_out
+    if asked and refusal.status in REFUSING | {FORBIDDEN} and _OF_TOKENS.search(about):
+        return replace(dialect, left_out=dialect.left_out | asked)
     if refusal.status not in REFUSING:
         return None
-    about = f"{refusal.param or ''} {refusal.message}"
     unsupported = refusal.code in ("unsupported_parameter", "unsupported_value") or _UNSUPPORTED.search(about)
     if unsupported and dialect.budget == OLDER_BUDGET and OLDER_BUDGET in about:
         return replace(dialect, budget=NEWER_BUDGET)

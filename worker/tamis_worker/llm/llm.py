@@ -18,7 +18,7 @@ from .api_key import NO_KEY, FixedKey, KeySource
 from .call_error import cleaned, of_exception, of_redirect
 from .chat import Answer, CallError, ChatRequest, Message, Reply
 from .completion import read_completion
-from .dialect import Dialect, Refusal, after_refusal, body
+from .dialect import FORBIDDEN, Dialect, Refusal, after_refusal, body
 from .error_answer import refusal_of
 from .json_answer import Malformed
 from .key_command import NoKey
@@ -33,7 +33,9 @@ __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
 CONNECT_TIMEOUT = 10.0  # seconds
 # Endpoints that run on uvicorn close idle connections after 5 seconds; a request sent just then is lost.
 KEEPALIVE = 4.0  # seconds
-MAX_ANSWER_BYTES = 4_000_000  # the longest answers of the largest models, with their reasoning, have a quarter of it
+# The longest answers of the largest models, with their reasoning, have a million; some 600 bytes for each token come on
+# top of it where the probabilities of tokens are asked for.
+MAX_ANSWER_BYTES = 8_000_000
 COMPILES_GRAMMARS = "llama.cpp"  # what its server calls itself, in every answer's headers
 SHOWN = 200  # characters of an answer that stands for all of a model's
 
@@ -251,7 +253,7 @@ class Llm:
             rate = _rate(error.response.headers)
             refused = of_exception(error, api_key=key)
             # An error of a known kind is about something else, whatever words it uses.
-            is_refusal = refused.kind is ErrorKind.INVALID_REQUEST
+            is_refusal = refused.kind is ErrorKind.INVALID_REQUEST or error.status_code == FORBIDDEN
             refusal = refusal_of(error.status_code, error.body, error.message) if is_refusal else None
             outcome = _Outcome(refused, refusal)
         except Redirected as error:
@@ -274,7 +276,7 @@ def _no_key(error: NoKey) -> CallError:
 
 def _outcome(reply: Reply) -> _Outcome:
     """The outcome of a 200; gateways refuse a request inside of one."""
-    if isinstance(reply, CallError) and reply.kind is ErrorKind.INVALID_REQUEST:
+    if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, Refusal(reply.status or 400, reply.message))
     return _Outcome(reply)
 

@@ -50,6 +50,7 @@ class _Completion:
         self.choice: dict[str, Any] = {"index": 0, "message": self._message, "finish_reason": None}
         self._texts: dict[str, list[str]] = {}
         self._calls: dict[int, dict[str, Any]] = {}
+        self._tokens: list[object] = []  # with their probabilities
 
     def add(self, chunk: Mapping[str, Any]) -> None:
         """Take what a chunk adds."""
@@ -64,12 +65,16 @@ class _Completion:
             self._message |= piece["message"]
         if isinstance(delta := piece.get("delta"), Mapping):
             self._add_delta(delta)
+        if isinstance(told := piece.get("logprobs"), Mapping) and isinstance(told.get("content"), list):
+            self._tokens += told["content"]
 
     def assembled(self) -> dict[str, Any]:
         """The completion as an endpoint would have answered it whole."""
         self._message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
         if self._calls:
             self._message["tool_calls"] = [{"function": self._calls[place]} for place in sorted(self._calls)]
+        if self._tokens:
+            self.choice["logprobs"] = {"content": self._tokens}
         return {**self.whole, "choices": [self.choice] if self._message or self.choice["finish_reason"] else []}
 
     def _add_delta(self, delta: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score
-from tamis_schemas.operations import OperationKind
+from tamis_schemas.operations import OperationKind, PanelPolicy, panel_of
 from tamis_schemas.records.item import shown_fields
 
 from ..evaluation.recall import RECALL_THRESHOLD
@@ -11,6 +11,7 @@ from . import answer, citing, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .answer_model import Decided, Failure, InvalidAnswer
 from .fitting import Fitted, fitted
+from .panel import panel_program
 from .program import OperationProgram
 
 __all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "fitted", "lacks_content", "may_ask_again", "program_of"]
@@ -38,7 +39,9 @@ def lacks_content(operation: Operation, item: Item) -> bool:
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
     """True where further questions may follow from the first answers."""
-    return isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
+    panel = panel_of(operation)
+    cascade = panel is not None and panel.policy is PanelPolicy.CASCADE
+    return cascade or isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
 
 
 def program_of(
@@ -53,4 +56,10 @@ def program_of(
     if retrieved is not None:
         sent = citing.chunks_as_fields(item, retrieved) if shown is None else shown
         return PROGRAMS_OVER_CHUNKS[type(operation)](operation, retrieved, sent, recall_threshold=recall_threshold)
-    return PROGRAMS[type(operation)](operation, item, shown=item if shown is None else shown)
+    program = PROGRAMS[type(operation)](operation, item, shown=item if shown is None else shown)
+    panel = panel_of(operation)
+    if panel is None:
+        return program
+    (question,) = next(program)  # an operation that takes a panel asks one question
+    program.close()
+    return panel_program(operation, panel, question)

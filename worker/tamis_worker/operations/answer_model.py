@@ -5,7 +5,7 @@ from typing import Annotated, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult
+from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult, PanelResult
 
 from ..llm.chat import Schema
 
@@ -24,6 +24,9 @@ class Decided:
     result: EvaluationResult | FieldsResult
     detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
     evaluations: tuple[Evaluation, ...] = ()  # by the metrics
+    panel: PanelResult | None = None  # each model's word; None: one model was asked
+    probability: float | None = None  # of inclusion, from the tokens of the answer; None: they say none
+    relevance: int | None = None  # 0 to 100, as the model graded it; None: it was not asked to
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Failure:
 
     kind: ErrorKind
     message: str
+    panel: PanelResult | None = None  # the words of the models that did answer; None: one model was asked
 
 
 class InvalidAnswer(ValueError):

@@ -3,9 +3,11 @@
 from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..llm.chat import Message, Schema
+from ..llm.token_probability import DecisionField
 from .answer_model import Decided, StrictAnswer, UnitInterval, explained_schema, explanation, validated
 from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
+from .relevance import Relevance, grade, graded_schema, graded_system
 
 SYSTEM = f"""\
 You are a classification function that answers yes/no questions about data.
@@ -15,30 +17,35 @@ You must provide an answer (True or False) even when uncertain—use low confide
 {SYSTEM_END}"""
 
 
+DECISION = DecisionField("value", {"true": 1.0, "false": 0.0})
+
+
 class _Answer(StrictAnswer):
     reasoning: str | None = None
     value: bool
     confidence: UnitInterval
+    relevance: Relevance | None = None
 
 
 def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
     """System and user message for one item."""
     return (
-        Message("system", SYSTEM),
+        Message("system", graded_system(operation, SYSTEM)),
         Message("user", user_message(source_data(item), f"## Instruction\n{escape_headings(operation.criteria)}")),
     )
 
 
 def response_schema(operation: Filter) -> Schema:
     """The answer's schema."""
-    return explained_schema(operation, {"value": {"type": "boolean"}})
+    return graded_schema(operation, explained_schema(operation, {"value": {"type": "boolean"}}))
 
 
 def parse(operation: Filter, data: object) -> Decided:
     """The result that an answer gives. Raises `InvalidAnswer`."""
     answer = validated(_Answer, data)
     reasoning = explanation(operation, answer.reasoning)
-    return Decided(EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning))
+    result = EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning)
+    return Decided(result, relevance=grade(operation, answer.relevance))
 
 
-program = asks_once(messages, response_schema, parse)
+program = asks_once(messages, response_schema, parse, DECISION)

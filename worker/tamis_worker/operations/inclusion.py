@@ -26,6 +26,7 @@ from tamis_schemas import (
 from tamis_schemas.answers.results import CriterionVerdict
 
 from ..llm.chat import Message, Schema
+from ..llm.token_probability import DecisionField
 from ..quotes.one_line import one_line
 from ..quotes.quotes import QuotedRecord, confidence_after
 from .answer_model import (
@@ -41,6 +42,7 @@ from .answer_model import (
 from .inclusion_status import conclude
 from .program import OperationProgram, single_question
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
+from .relevance import Relevance, grade, graded_schema, graded_system
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
 
@@ -80,6 +82,16 @@ _VERDICT_SCHEMA: Schema = object_schema(
 )
 
 
+DECISION = DecisionField(
+    "status",
+    {
+        InclusionStatus.INCLUDE.value: 1.0,
+        InclusionStatus.EXCLUDE.value: 0.0,
+        InclusionStatus.UNCERTAIN.value: 0.5,
+    },
+)
+
+
 class _Verdict(StrictAnswer):
     quote: str | None = None
     verdict: str
@@ -90,6 +102,7 @@ class _Answer(StrictAnswer):
     verdicts: dict[str, _Verdict]
     status: str
     confidence: UnitInterval
+    relevance: Relevance | None = None
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
@@ -100,19 +113,22 @@ def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgra
         response_schema(operation),
         partial(parse, operation, item),
         tokens=answer_tokens(operation),
+        decision=DECISION,
     )
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
     """System and user message for one record; the system message is the same for all of them."""
     criteria = operation.criteria
-    system = user_message(SYSTEM, f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples))
+    system = user_message(
+        graded_system(operation, SYSTEM), f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples)
+    )
     return (Message("system", system), Message("user", source_data(item)))
 
 
 def response_schema(operation: Inclusion) -> Schema:
     """The answer's schema: rationale, quote and verdict under every criterion's label, then status and confidence."""
-    return object_schema(
+    decision = object_schema(
         {
             "rationale": REASONING_SCHEMA,
             "verdicts": object_schema({c.label: _VERDICT_SCHEMA for c in operation.criteria.labelled()}),
@@ -120,6 +136,7 @@ def response_schema(operation: Inclusion) -> Schema:
             "confidence": CONFIDENCE_SCHEMA,
         }
     )
+    return graded_schema(operation, decision)
 
 
 def answer_tokens(operation: Inclusion) -> int:
@@ -159,7 +176,8 @@ def parse(operation: Inclusion, item: Item, data: object) -> Decided:
         model_confidence=answer.confidence if flagged else None,
         flagged=flagged,
     )
-    return Decided(EvaluationResult(value=status.value, confidence=confidence, reasoning=answer.rationale), decision)
+    result = EvaluationResult(value=status.value, confidence=confidence, reasoning=answer.rationale)
+    return Decided(result, decision, relevance=grade(operation, answer.relevance))
 
 
 def _instruction(criteria: SearchCriteria) -> str:

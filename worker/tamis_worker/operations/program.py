@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tamis_schemas import ErrorKind, Item
+from tamis_schemas import ErrorKind, Item, PanelResult
 from tamis_schemas.operations import OperationKind, operation_name
 
 from ..llm.chat import Message, Schema
+from ..llm.token_probability import DecisionField
 from .answer_model import Decided
+from .question_bill import NO_BILL, QuestionBill
 
 T = TypeVar("T")
 Asking = TypeVar("Asking", bound=OperationKind)
@@ -31,6 +33,8 @@ class Question(Generic[T]):
     temperature: float | None = None  # None: as the worker is set; never sent where the worker sends none
     sample: int = 0  # tells questions apart that are otherwise equal and must not share one cached answer
     tokens: int = 0  # that the answer may need; the worker's own budget holds where it is larger
+    model: str | None = None  # that is asked; None: the batch's
+    decision: DecisionField | None = None  # of an answer that includes or excludes: where, and by which values
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Answered(Generic[T]):
     """The answer as the question's `parse` has read it."""
 
     value: T
+    bill: QuestionBill = NO_BILL
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Unanswered:
 
     kind: ErrorKind
     message: str
+    bill: QuestionBill = NO_BILL
 
 
 QuestionResult: TypeAlias = Answered[Any] | Unanswered  # one program asks questions of several types
@@ -55,9 +61,11 @@ OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Questio
 class EvaluationFailed(Exception):
     """A program ended without an evaluation: the item's error, by its kind."""
 
-    def __init__(self, kind: ErrorKind, message: str) -> None:
+    def __init__(self, kind: ErrorKind, message: str, panel: PanelResult | None = None) -> None:
+        """`panel`: what the models of a panel said that did answer."""
         self.kind = kind
         self.message = message
+        self.panel = panel
         super().__init__(f"{kind}: {message}")
 
 
@@ -90,20 +98,23 @@ def single_question(
     parse: Callable[[object], Decided],
     *,
     tokens: int = 0,
+    decision: DecisionField | None = None,
 ) -> OperationProgram:
     """The program of an operation whose one question gives the evaluation."""
-    return (yield from ask_one(Question(messages, schema_name, schema, parse, tokens=tokens)))
+    question = Question(messages, schema_name, schema, parse, tokens=tokens, decision=decision)
+    return (yield from ask_one(question))
 
 
 def asks_once(
     messages: Callable[[Asking, Item], tuple[Message, ...]],
     response_schema: Callable[[Asking], Schema],
     parse: Callable[[Asking, object], Decided],
+    decision: DecisionField | None = None,
 ) -> Callable[..., OperationProgram]:
     """The program of an operation that asks one question about an item, whose answer is the evaluation."""
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
-        return single_question(messages(operation, shown), name, shape, partial(parse, operation))
+        return single_question(messages(operation, shown), name, shape, partial(parse, operation), decision=decision)
 
     return program

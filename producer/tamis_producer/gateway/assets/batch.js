@@ -3,6 +3,7 @@ import { ask, download, follow } from "/assets/api.js";
 import { decider } from "/assets/deciding.js";
 import { explainer } from "/assets/explaining.js";
 import { showFlow } from "/assets/flow.js";
+import { offerOrder } from "/assets/reading.js";
 import { at, calm, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, tellLost } from "/assets/words.js";
 
 const READ_AGAIN = 3000; // ms at least between two reads of flow and table
@@ -120,6 +121,7 @@ export const showBatch = async (id, scopes) => {
     const explain = explainer(id);
     const below = (row) => make("div", "", ...(deciding ? [deciding.block(row)] : []), explain(row));
     table = decisionTable(found.facts, found.rows, below);
+    if (found.operation === "inclusion" || found.operation === "filter") offerOrder(path, table);
     let later;
     deciding?.whenChanged(() => {
       decisions += 1;

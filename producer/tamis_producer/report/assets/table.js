@@ -58,6 +58,8 @@ const decisionTable = (facts, rows, decide = null) => {
     sure: (row) => (byHand(row) || inConflict(row) ? null : row.sure ?? null),
     reason: (row) => reasonOf(row) || null,
   };
+  let placed = new Map(); // places in an order that somebody gave
+  keys.given = (row) => placed.get(row.i) ?? null;
   const sorted = (list) => {
     if (view.sort === "i") return view.down ? list.slice().reverse() : list;
     const key = keys[view.sort];
@@ -401,5 +403,11 @@ const decisionTable = (facts, rows, decide = null) => {
       refocus(was);
     },
     row: (index) => rows[index],
+    // These records first, in this order, until somebody sorts the table.
+    arrange: (indices) => {
+      placed = new Map(indices.map((index, place) => [index, place]));
+      Object.assign(view, { sort: "given", down: false });
+      update();
+    },
   };
 };

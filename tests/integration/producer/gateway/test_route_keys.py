@@ -25,6 +25,7 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/events"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/next"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/overrides"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/records"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/records/{index}/explanation"): Scope.READ,
@@ -33,6 +34,7 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches/{batch_id}/summary"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/conflicts"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/labels"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/stop"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
@@ -49,6 +51,8 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("DELETE", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
     ("POST", "/v1/batches/{batch_id}/items/{index}/remarks"): Scope.DECIDE,
     ("POST", "/v1/batches/{batch_id}/decisions"): Scope.DECIDE,
+    ("POST", "/v1/batches/{batch_id}/stop-samples"): Scope.DECIDE,
+    ("POST", "/v1/batches/{batch_id}/stop-samples/close"): Scope.DECIDE,
 }
 
 

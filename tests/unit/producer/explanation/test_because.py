@@ -149,3 +149,26 @@ def test_what_was_kept_out_is_told_by_its_rule_and_its_text() -> None:
 
 def test_a_pending_record_has_no_reason_yet() -> None:
     assert because(SCREENING, ItemResult(index=0, item_id="1", status=ItemStatus.PENDING, item={})) == ()
+
+
+def test_a_probability_and_a_grade_are_told_beside_the_confidence() -> None:
+    told = because(
+        Filter(criteria="Is it?"),
+        ItemResult(
+            index=0,
+            item_id="1",
+            status=ItemStatus.DECIDED,
+            result=EvaluationResult(value=False, confidence=0.9),
+            probability=0.12345,
+            relevance=7,
+        ),
+    )
+    assert [(one.sets, one.text) for one in told] == [
+        ("confidence", "0.9, as the model gave it"),
+        (
+            "probability",
+            "0.1235 that the record is included, as the answer's tokens weigh what else might have stood there; the "
+            "confidence is what the model says of itself",
+        ),
+        ("relevance", "7 of 100, as the model graded it"),
+    ]

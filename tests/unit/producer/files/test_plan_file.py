@@ -186,3 +186,18 @@ def test_a_wrong_steering_is_named_with_its_place(folder: Path, given: str, comp
     with pytest.raises(InputError, match=complaint) as wrong:
         read_plan(written(folder, plan))
     assert "plan.yaml" in str(wrong.value)
+
+
+def test_a_stage_asks_a_panel_and_what_makes_none_is_named_with_its_line(folder: Path) -> None:
+    stage = "- inclusion:\n      panel: {models: [a, b, c], policy: any}"
+    text = f"records: export.ris\ncriteria: criteria.yaml\nstages:\n  {stage}\n"
+    (planned,) = read_plan(written(folder, text)).plan.stages
+    assert planned.asked_of == "a, b, c"
+    assert isinstance(planned.operation, Inclusion)
+    assert planned.operation.panel is not None
+    assert planned.operation.panel.policy == "any"
+    for wrong, complaint in (("[a, a]", "'a' stands there twice, which is no panel"), ("[a]", "one model is no panel")):
+        with pytest.raises(InputError, match=rf"plan\.yaml:5: .*{complaint}"):
+            read_plan(written(folder, text.replace("[a, b, c]", wrong)))
+    with pytest.raises(InputError, match="stands beside a panel"):
+        read_plan(written(folder, text.replace("panel:", "model: d\n      panel:")))

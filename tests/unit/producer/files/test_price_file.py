@@ -98,8 +98,8 @@ def test_what_is_no_amount_is_refused(given: object) -> None:
 
 
 def test_a_budget_needs_a_price_where_the_model_is_known() -> None:
-    assert budget_of(None, "unheard-of", None) is None
-    assert budget_of("1", "gpt-5-mini", None) == 1
-    assert budget_of("1", None, None) == 1  # the workers look their own model up
+    assert budget_of(None, ["unheard-of"], None) is None
+    assert budget_of("1", ["gpt-5-mini"], None) == 1
+    assert budget_of("1", [None], None) == 1  # the workers look their own model up
     with pytest.raises(InvalidParameters, match=r"'unheard-of'.*TAMIS_PRICES"):
-        budget_of("1", "unheard-of", None)
+        budget_of("1", ["gpt-5-mini", "unheard-of"], None)

@@ -41,8 +41,8 @@ from tamis_schemas.operations.kind import operation_name
 
 FILTER = Filter(criteria="Is it about walking?")
 INTEGERS, NUMBERS, FLAGS = (
-    {"index", "prompt_tokens", "completion_tokens"},
-    {"confidence", "cost"},
+    {"index", "prompt_tokens", "completion_tokens", "relevance"},
+    {"confidence", "cost", "disagreement", "probability"},
     {"flagged", "overridden", "conflict"},
 )
 BILLED = Provenance(model="m", usage=Usage(10, 2), cost=Decimal("0.000045"), calls=1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_producer.quality import upper_bound
-from tamis_producer.quality.finite_population import most_in_population
+from tamis_producer.quality.finite_population import most_in_population, probability_up_to
 
 
 def probability(found: int, sample: int, population: int, kind: int) -> Fraction:
@@ -104,3 +104,9 @@ def test_what_is_no_sample_is_refused(found: int, sample: int, population: int) 
 def test_a_level_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         most_in_population(0, 5, 10, 1.0)
+
+
+def test_a_probability_that_is_known_to_reach_a_limit_is_not_summed_to_the_end() -> None:
+    exact = probability_up_to(40, 1_000, 20_000, 1_000)
+    assert 0.1 <= probability_up_to(40, 1_000, 20_000, 1_000, above=0.1 * exact) / exact < 0.9
+    assert probability_up_to(40, 1_000, 20_000, 1_000, above=2 * exact) == exact

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tamis_producer.runs.dry_run import Beginning, Duration, Rehearsal, RehearsedMessage, Sample
-from tamis_schemas import ModelPrice
+from tamis_producer.runs.dry_run import Beginning, Duration, Planned, Rehearsal, RehearsedMessage, Sample
+from tamis_schemas import Filter, InvalidParameters, ModelPrice, Panel
 from tamis_worker.cli import dry_run
 
 
@@ -120,3 +120,54 @@ def test_a_price_that_is_not_known_is_never_nothing() -> None:
     unknown = replace(REHEARSAL, price=None, cost=None, most_cost=None)
     assert "$0" not in shown(unknown)
     assert "$0" not in shown(replace(unknown, model=None))
+
+
+def planned(**panel: object) -> Planned:
+    operation = Filter(criteria="Is it?", panel=Panel.model_validate({"models": ["small", "large"], **panel}))
+    return Planned(operation, [{"id": "1", "title": "A trial"}], None)
+
+
+def test_a_panel_is_rehearsed_model_by_model_and_paid_for_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rehearsed(one: Planned) -> Rehearsal:
+        assert isinstance(one.operation, Filter)
+        assert one.operation.panel is None
+        factor = {"small": 1, "large": 10}[one.model or ""]
+        return replace(
+            REHEARSAL,
+            model=one.model,
+            cost=factor * Decimal("0.60"),
+            most_cost=factor * Decimal(2),
+        )
+
+    monkeypatch.setattr(dry_run, "rehearsed", rehearsed)
+    everyone = dry_run.rehearsal_facts(planned(policy="any"), Decimal(9))
+    assert [one["model"] for one in everyone["panel"]] == ["small", "large"]
+    # 900 calls of each; 0.60 + 6.00 dollars, at most 2 + 20
+    assert (everyone["calls"], everyone["cost"], everyone["most_cost"]) == (1800, Decimal("6.60"), Decimal(22))
+    assert everyone["max_cost"] == 9
+
+    cascade = dry_run.rehearsal_facts(planned(policy="cascade"))
+    # The last model is asked about what the others doubt: in any case 0.60, with everything sent on 22 at most.
+    assert (cascade["calls"], cascade["cost"], cascade["most_cost"]) == (900, Decimal("0.60"), Decimal(22))
+
+    dry_run.dry_run(planned(policy="cascade"), max_cost=Decimal(9))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "the panel of 2 models together" in text
+    assert "900, and at most 900 of the last, where the others doubt" in text
+    assert "about $0.60 without the last model, at most $22.00" in text
+    assert "$9.00 is enough for about all of it" in text  # 0.60 + 6.00
+    assert text.count("You judge.") == 1  # every model gets the same prompts
+    dry_run.dry_run(planned(policy="cascade"), max_cost=Decimal("3.30"))
+    assert "$3.30 is enough for about 50% of it" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_beside_a_panel_is_refused_before_anything_is_rehearsed() -> None:
+    with pytest.raises(InvalidParameters, match="'third' stands beside a panel"):
+        dry_run.rehearsal_facts(replace(planned(), model="third"))
+
+
+def test_a_price_that_is_not_known_makes_none_for_the_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_run, "rehearsed", lambda one: replace(REHEARSAL, cost=None if one.model == "large" else 1))
+    assert dry_run.rehearsal_facts(planned())["cost"] is None

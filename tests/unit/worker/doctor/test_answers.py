@@ -1,6 +1,7 @@
 """What the doctor says of the answers of an interview."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from tamis_worker.doctor.interview import AskedQuestion, Call
 from tamis_worker.limiter.rate_headers import RateHeaders
 from tamis_worker.llm.chat import Answer, CallError
 from tamis_worker.llm.dialect import Dialect, Rung
+from tamis_worker.operations.filter import DECISION
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
 ENDPOINT = Endpoint("https://llm.example/v1", "gpt-5-mini")
@@ -157,3 +159,28 @@ def test_limits_that_the_endpoint_says_are_told() -> None:
     said = judged(AskedQuestion("filter", (Call(STRICT, replace(ANSWER, rate=rate)),)))["limits"][0]
     assert said.what.endswith("500 requests and 200,000 tokens")
     assert "says nothing of its limits" in judged(AskedQuestion("filter", (READ,)))["limits"][0].what
+
+
+def test_a_decision_has_a_probability_or_it_is_said_why_not() -> None:
+    listed = [{"token": "true", "logprob": -0.1}, {"token": "false", "logprob": -2.4}]
+    tokens = [
+        {"token": '{"value": ', "logprob": 0.0},
+        {"token": "true", "logprob": -0.1, "top_logprobs": listed},
+        {"token": "}", "logprob": 0.0},
+    ]
+    asked = {"logprobs": True, "top_logprobs": 5}
+
+    def said(call: Call, **more: Any) -> list[str]:
+        question = AskedQuestion("filter", (call,), **{"optional": asked, "decision": DECISION, **more})
+        return [one.what.partition(";")[0] for one in judged(question).get("probability", [])]
+
+    given = Call(STRICT, replace(ANSWER, tokens=tokens))
+    refused = Call(replace(STRICT, left_out=frozenset(asked)), ANSWER)
+    assert said(given) == ["filter: the tokens of the answer give the decision a probability"]
+    assert said(READ) == ["none: it gives none"]
+    assert said(refused) == ["none: it refuses those of tokens"]
+    assert said(Call(STRICT, replace(ANSWER, tokens=tokens[:1]))) == ["none: those of its tokens are no use"]
+    assert said(given, optional={}) == said(given, decision=None) == []
+    (parameters,) = judged(AskedQuestion("filter", (refused,), asked, DECISION))["parameters"]
+    assert parameters.level is OK
+    assert "refused, and done without: logprobs, top_logprobs" in parameters.what

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import log
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,18 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_schemas import ErrorKind, Filter, Pause, PauseKind, Prices, Usage
+from tamis_schemas import ErrorKind, EvaluationResult, Filter, Pause, PauseKind, Prices, Usage
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.call_accounting import MOST_DEVIATIONS, CallAccounting
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
 from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
+from tamis_worker.ledger.answers import KeptAnswer
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
-from tamis_worker.operations import Failure, InvalidAnswer
+from tamis_worker.operations import Decided, Failure, InvalidAnswer
+from tamis_worker.operations.filter import DECISION
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0)
 TERMS = BatchTerms(uuid4(), Filter(criteria="Is it?"), model=None)
@@ -55,7 +58,8 @@ class Endpoint:
         self.permits = 0
         self.slept = 0.0
         self.blocked = 0.0
-        self.kept: Answer | None = None
+        self.kept: KeptAnswer | None = None
+        self.stored: tuple[object, ...] = ()
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         return SharedDialects().turn(request.model)
@@ -89,11 +93,11 @@ class Endpoint:
     async def sleep(self, seconds: float) -> None:
         self.slept += seconds
 
-    async def find(self, key: str) -> Answer | None:
+    async def find(self, key: str) -> KeptAnswer | None:
         return self.kept
 
-    async def keep(self, *_: object) -> None:
-        pass
+    async def keep(self, *kept: object) -> None:
+        self.stored = kept
 
     def give_back(self, reservation: object) -> None:
         """No budget: nothing is reserved."""
@@ -176,7 +180,7 @@ async def test_what_was_harmlessly_otherwise_is_noted_of_the_answer_that_is_used
 
 async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> None:
     asking = Asking([])
-    asking.endpoint.kept = answer('{"value": "true", "more": 1}')
+    asking.endpoint.kept = KeptAnswer('{"value": "true", "more": 1}', "m", 1, 1)
     accounting = CallAccounting()
     assert await asking.asker.ask(SHAPED, parse, accounting, TERMS, key="k") is True
     assert (accounting.cached, accounting.calls) == (1, 0)
@@ -450,3 +454,38 @@ async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_ca
     # "Is it?" has 6 characters and took 15 tokens. In the place of 2 x 10^11 stands the estimate from the call before.
     assert used == [15, 15, 15]
     assert accounting.usage == PAID + absurd + PAID
+
+
+def with_tokens(content: str, probability: float) -> Answer:
+    """An answer of two tokens and a brace, `false` with this probability and `true` with the rest."""
+    listed = [{"token": "false", "logprob": log(probability)}, {"token": "true", "logprob": log(1 - probability)}]
+    decided = {"token": "false", "logprob": log(probability), "top_logprobs": listed}
+    tokens = [{"token": '{"value": ', "logprob": 0.0}, decided, {"token": "}", "logprob": 0.0}]
+    return replace(answer(content), tokens=tokens)
+
+
+def decided(data: object) -> Decided:
+    return Decided(EvaluationResult(value=parse(data)))
+
+
+async def test_the_probability_is_that_of_the_answer_that_is_used() -> None:
+    request = replace(REQUEST, decision=DECISION)
+    first, used = with_tokens('{"value": false', 0.6), with_tokens('{"value": false}', 0.9)
+    asking = Asking([first, used])  # the first one is cut off, and repaired
+    value = await asking.asker.ask(request, decided, CallAccounting(), TERMS, key="k")
+    assert isinstance(value, Decided)
+    assert value.probability == pytest.approx(0.1)
+    assert asking.endpoint.stored == ("k", used, value.probability)
+
+
+async def test_a_kept_answer_keeps_its_own_probability() -> None:
+    asking = Asking([])
+    asking.endpoint.kept = KeptAnswer(USEFUL, "m", 1, 1, 0.7)
+    value = await asking.asker.ask(replace(REQUEST, decision=DECISION), decided, CallAccounting(), TERMS, key="k")
+    assert value == Decided(EvaluationResult(value=True), probability=0.7)
+
+
+async def test_an_answer_that_decides_nothing_has_no_probability() -> None:
+    asking = Asking([with_tokens('{"value": false}', 0.9)])
+    value = await asking.asker.ask(REQUEST, decided, CallAccounting(), TERMS, key="k")
+    assert value == Decided(EvaluationResult(value=False))

@@ -13,6 +13,7 @@ from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
+from tamis_worker.operations.filter import DECISION
 from tamis_worker.operations.program import Question
 
 PATIENCE = CallPolicy(RetryPolicy(5, 900.0), temperature=0.0, max_output_tokens=100, flex_timeout=900.0)
@@ -70,12 +71,24 @@ OTHERWISE: dict[str, list[object]] = {
 }
 
 
-def test_each_field_of_a_question_but_its_timeout_makes_another_key_by_itself() -> None:
-    assert {*OTHERWISE, "timeout"} == {field.name for field in fields(ChatRequest)}
+def test_each_field_of_a_question_that_can_change_its_answer_makes_another_key_by_itself() -> None:
+    assert {*OTHERWISE, "timeout", "decision"} == {field.name for field in fields(ChatRequest)}
     others = [replace(REQUEST, **{name: value}) for name, values in OTHERWISE.items() for value in values]
     keys = {fingerprint(request) for request in [REQUEST, *others]}
     assert len(keys) == 1 + len(others)
-    assert fingerprint(replace(REQUEST, timeout=1.0)) == fingerprint(REQUEST)
+    assert fingerprint(replace(REQUEST, timeout=1.0, decision=DECISION)) == fingerprint(REQUEST)
+
+
+def test_a_question_that_decides_asks_for_its_tokens_and_finds_the_answers_from_before() -> None:
+    decides = replace(QUESTION, decision=DECISION)
+    asked = chat_request(decides, "m", PATIENCE)
+    assert asked.options == {"logprobs": True, "top_logprobs": 5}
+    assert chat_request(QUESTION, "m", PATIENCE).options == {}  # it decides nothing
+    switched_off = chat_request(decides, "m", replace(PATIENCE, logprobs=False))
+    assert switched_off.options == {}
+    assert fingerprint(asked) == fingerprint(switched_off)
+    steered = chat_request(decides, "m", PATIENCE, Steering(extra_body={"logprobs": False}))
+    assert steered.options == {"logprobs": False}
 
 
 def test_whatever_steers_an_answer_makes_another_key() -> None:

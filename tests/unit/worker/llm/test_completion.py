@@ -253,3 +253,10 @@ def test_whatever_bytes_come_are_a_reply(body: bytes) -> None:
     for content_type in ("application/json", "text/event-stream", "text/html"):
         assert isinstance(read(body, content_type), CallError)
         assert isinstance(read(b"data: " + body, content_type), CallError)
+
+
+@pytest.mark.parametrize("told", [None, {}, {"content": None}, [], "x", {"content": [{"token": "a"}]}])
+def test_the_tokens_of_an_answer_are_taken_as_they_come(told: Any) -> None:
+    received = completion({"content": OBJECT})
+    received["choices"][0]["logprobs"] = told
+    assert answered(received).tokens == (told.get("content") if isinstance(told, dict) else None)

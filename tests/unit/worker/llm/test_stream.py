@@ -108,3 +108,14 @@ def test_a_stream_that_holds_no_answer_is_an_error(body: bytes, kind: ErrorKind,
 def test_json_under_the_type_of_a_stream_is_json() -> None:
     body = json.dumps({"choices": [{"message": {"content": OBJECT}}]}).encode()
     assert isinstance(read(body), Answer)
+
+
+def test_the_probabilities_of_tokens_are_put_together_with_the_pieces() -> None:
+    pieces = [chunk({"content": OBJECT[:5]}), chunk({"content": OBJECT[5:]}), chunk({}, "stop")]
+    for piece, tokens in zip(pieces, ([{"token": "a"}], [{"token": "b"}, {"token": "c"}], None), strict=True):
+        piece["choices"][0]["logprobs"] = None if tokens is None else {"content": tokens}
+    reply = read(sent(*pieces))
+    assert isinstance(reply, Answer)
+    assert reply.tokens == [{"token": "a"}, {"token": "b"}, {"token": "c"}]
+    assert isinstance(without := read(sent(*PIECES)), Answer)
+    assert without.tokens is None

@@ -1,0 +1,43 @@
+"""A desk in the real path: a batch in the ledger, its records read in the order of `batch.next`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tamis_schemas import InclusionStatus, StopVerdict
+
+from .reading_team import CONFIDENCE, RECALL, Look
+
+if TYPE_CHECKING:
+    from tamis_producer import Batch
+
+READER = "labels"
+
+
+class LedgerDesk:
+    """The desk of a finished batch of inclusions; `seed` draws what chance decides in the order, and the sample."""
+
+    def __init__(self, batch: "Batch[str]", *, seed: int) -> None:
+        self._batch, self._seed = batch, seed
+        self._open = False
+
+    def next_rows(self, n: int) -> list[int]:
+        return [one.index for one in self._batch.next(n, seed=self._seed, fresh=True).records]
+
+    def decide(self, decisions: Mapping[int, bool]) -> None:
+        from tamis_producer.decisions.record_overrides import HumanDecision
+
+        said = {True: InclusionStatus.INCLUDE.value, False: InclusionStatus.EXCLUDE.value}
+        self._batch.decide([HumanDecision(row, said[included], READER) for row, included in decisions.items()])
+
+    def look(self) -> Look:
+        answer = self._batch.stop(RECALL, CONFIDENCE)
+        return Look(
+            promised=answer.verdict is StopVerdict.ENOUGH,
+            refused=answer.verdict is StopVerdict.IMPOSSIBLE,
+            p=answer.estimate.p,
+            sampled=0 if answer.sample is None else len(answer.sample.waiting),
+        )
+
+    def draw(self) -> None:
+        self._batch.stop_sample(RECALL, CONFIDENCE, seed=None if self._open else self._seed)
+        self._open = True

@@ -1,0 +1,61 @@
+"""Where rules would have stopped a team that reads in an order, and the recall there."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tamis_producer.quality import missed_recall_p
+
+from .reading_curve import ReadingCurve
+from .reading_team import CONFIDENCE, DRY, PAGE, RECALL, Read
+
+Rule: TypeAlias = Callable[[Sequence[bool], int], bool]  # decisions so far, records in all: stop?
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a rule stopped."""
+
+    rule: str
+    read: float  # the share of the records
+    recall: float  # then
+    stopped: bool  # False: everything was read before it did
+
+
+def _estimator(decisions: Sequence[bool], records: int) -> bool:
+    return missed_recall_p(decisions, records, RECALL) < 1 - CONFIDENCE
+
+
+def _dry(decisions: Sequence[bool], records: int) -> bool:
+    return len(decisions) >= DRY and not any(decisions[-DRY:])
+
+
+ESTIMATOR, DRY_RULE, CERTIFICATE = "estimator", f"{DRY} records without an include", "certificate"
+RULES: Mapping[str, Rule] = {DRY_RULE: _dry, ESTIMATOR: _estimator}
+
+
+def stops(read: Read, labels: Sequence[bool], *, page: int = PAGE) -> list[Stop]:
+    """Where the rules that change nothing about the order would have stopped, looked at after each page.
+
+    `read` has found every include: in which order the others come after that makes no difference.
+    """
+    decisions = [labels[row] for row in read.order]
+    decisions += [False] * (len(labels) - len(decisions))
+    return [_stop(name, rule, decisions, read.curve, page) for name, rule in RULES.items()]
+
+
+def certificate_stop(read: Read) -> Stop:
+    """Where the certificate stopped a team that read with it."""
+    promised = any(look.promised for _, look in read.looks)
+    return Stop(CERTIFICATE, len(read.order) / read.curve.records, read.recall, promised)
+
+
+def _stop(name: str, rule: Rule, decisions: Sequence[bool], curve: ReadingCurve, page: int) -> Stop:
+    at = next((at for at in _pages(len(decisions), page) if rule(decisions[:at], len(decisions))), None)
+    read = len(decisions) if at is None else at
+    return Stop(name, read / curve.records, curve.recall_after(read), at is not None)
+
+
+def _pages(records: int, page: int) -> Iterator[int]:
+    """The numbers of records read after which a team looks: the two that it began with, and each page."""
+    yield from range(2, records, page)

@@ -1,0 +1,48 @@
+"""The route of the reading order: what a person should read next."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tamis_schemas import NextRecords, ReadingBy
+
+from ..reading_order.exploration import EXPLORE
+from ..reading_order.next_records import LONGEST_NAME, MOST, USUAL
+from . import problems
+from .access import Of, Reader
+from .description import BatchId
+
+router = APIRouter(
+    prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
+)
+
+LARGEST_SEED = 2**63 - 1
+
+
+@router.get(
+    "/next",
+    operation_id="get_next_records",
+    summary="The records that a person should read next, each with the reason for its place",
+)
+def next_records(
+    batch_id: BatchId,
+    client: Of,
+    _: Reader,
+    n: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
+    reviewer: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=LONGEST_NAME,
+            description="Where people read in pairs: records that this person has not decided on.",
+        ),
+    ] = None,
+    seed: Annotated[int, Query(ge=0, le=LARGEST_SEED, description="Draws what chance decides.")] = 0,
+    explore: Annotated[float, Query(ge=0, le=1, description="The share of places that chance draws.")] = EXPLORE,
+    fresh: Annotated[bool, Query(description="Wait until the order knows every decision.")] = False,
+    by: Annotated[
+        ReadingBy, Query(description="disagreement: first the records on which the models of a panel differ.")
+    ] = ReadingBy.ORDER,
+) -> NextRecords:
+    """At once, from the order that is kept; `current` says whether it knows every decision."""
+    return client.batch(batch_id).next(n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)

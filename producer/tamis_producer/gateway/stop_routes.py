@@ -1,0 +1,74 @@
+"""Routes of the stop rule: whether people may stop reading, and the samples of what nobody has read."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from tamis_schemas import StopAnswer
+from tamis_schemas.records.random_order import LARGEST_SEED
+
+from . import problems
+from .access import Of, Reader, Reviewer
+from .description import BatchId
+
+router = APIRouter(
+    prefix="/v1/batches/{batch_id}",
+    tags=["stop rule"],
+    responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES,
+)
+RECALL = "The share of all includes to be found; left out: what the last sample was drawn for, else 0.95."
+CONFIDENCE = "Of the promise; left out: what the last sample was drawn for, else 0.95."
+HUMAN_ERRORS = "Take in what people overlook, as far as records that two of them read show it."
+
+
+class NewStopSample(BaseModel):
+    """The promise that a sample is to be drawn for; one that is open is extended."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
+
+    recall: float | None = Field(default=None, gt=0, le=1, description=RECALL)
+    confidence: float | None = Field(default=None, gt=0, lt=1, description=CONFIDENCE)
+    seed: StrictInt | None = Field(
+        default=None, ge=0, le=LARGEST_SEED, description="Of a new sample: the same one draws the same; left out: any."
+    )
+    audit: str | None = Field(
+        default=None, max_length=36, description="An audit of all exclusions that a new sample begins with."
+    )
+    human_errors: StrictBool = Field(default=True, description=HUMAN_ERRORS)
+
+
+@router.get(
+    "/stop", operation_id="get_stop_answer", summary="Whether people may stop reading with a promise, and what it costs"
+)
+def stop(
+    batch_id: BatchId,
+    client: Of,
+    _: Reader,
+    recall: Annotated[float | None, Query(gt=0, le=1, description=RECALL)] = None,
+    confidence: Annotated[float | None, Query(gt=0, lt=1, description=CONFIDENCE)] = None,
+    human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
+) -> StopAnswer:
+    return client.batch(batch_id).stop(recall, confidence, human_errors=human_errors)
+
+
+@router.post(
+    "/stop-samples",
+    operation_id="draw_stop_sample",
+    status_code=HTTPStatus.CREATED,
+    summary="Draw as many unread records as the promise needs, or more of the sample that is open",
+)
+def draw(batch_id: BatchId, wanted: NewStopSample, client: Of, _: Reviewer) -> StopAnswer:
+    return client.batch(batch_id).stop_sample(
+        wanted.recall, wanted.confidence, seed=wanted.seed, audit=wanted.audit, human_errors=wanted.human_errors
+    )
+
+
+@router.post(
+    "/stop-samples/close",
+    operation_id="close_stop_sample",
+    summary="Draw nothing more from the sample that is open; the next is another attempt",
+)
+def close(batch_id: BatchId, client: Of, _: Reviewer) -> StopAnswer:
+    return client.batch(batch_id).close_stop_sample()

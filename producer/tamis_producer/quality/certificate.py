@@ -1,0 +1,272 @@
+"""The certificate: a promise of the share of all includes that people have found, from random samples of the unread.
+
+    recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
+
+The promise is wrong in at most the share 1 - confidence of reviews, whatever order people read in and however often
+they look. Each sampling frame gives a bound on T ("sampling_frame"); all of them hold at once, so the smallest counts.
+
+Where records were read twice, the bound takes in what people overlook ("reader_errors"): the doubt that is allowed is
+divided, eight tenths for the samples, one tenth for the miss rate, one tenth for how many includes it hides. The sample
+gets most, because each part of its doubt is paid in records. Without such records the promise is one of the includes
+that the readers would include if they read everything.
+
+Source of the division: Bonferroni's inequality.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+
+from tamis_schemas import InvalidParameters
+from tamis_schemas.values.frozen import Frozen
+
+from .reader_errors import DoubleRead, may_have_been, most_true_includes
+from .sampling_frame import Frame, frame_doubt
+
+SAMPLES, MISS_RATE, HIDDEN = 0.8, 0.1, 0.1  # of the doubt, where a miss rate is measured
+FURTHER = 4  # numbers of further finds for which the price is told: none, one, two, three
+RECALLS = (0.8, 0.9, 0.95, 0.98, 1.0)
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
+
+
+class Verdict(StrEnum):
+    """Whether people may stop reading."""
+
+    NOT_YET = "not yet"
+    ENOUGH = "enough"
+    IMPOSSIBLE = "cannot be promised"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A review as far as people have read it."""
+
+    found: int  # includes by people, wherever they were found
+    unread: int  # records that nobody has decided; copies are none
+    frames: tuple[Frame, ...] = ()  # in the order of opening; the last one is the one that goes on
+    double_read: DoubleRead | None = None  # None: no record was read by two people, or it is not to be counted
+    readers: int = 1  # people who read each record on their own; 2 only where all records were read in pairs
+
+    def __post_init__(self) -> None:
+        if self.found < 0 or self.unread < 0:
+            raise ValueError("a number of records is never negative")
+        if self.readers < 1:
+            raise ValueError(f"{self.readers!r} readers read nothing")
+
+    @property
+    def total(self) -> int:
+        """The includes of people and every record that might be one."""
+        return self.found + self.unread
+
+    def with_new_frame(self) -> "Reading":
+        """The reading with another frame, just opened, of all that is unread: for what a new sample would cost."""
+        return replace(self, frames=(*self.frames, Frame(self.unread, (), self.found)))
+
+
+class Certificate(Frozen):
+    """What can be promised of a review as it stands, and what is missing to what was asked for."""
+
+    verdict: Verdict
+    reason: str | None  # "cannot be promised, because ..."
+    recall: float  # asked for
+    confidence: float
+    found: int  # includes by people
+    unread: int
+    missed: int  # at most so many of the unread are includes to the readers
+    includes: int | None  # at most so many includes there are, those that people overlook counted; None: any number
+    promised: float  # the recall that holds now, with this confidence
+    miss_rate: float | None  # at most; of the reading as it was done. None: not measured
+    needed: tuple[int, ...]  # more records of the sample with none, one, two, three further finds; empty unless not yet
+
+
+class Price(Frozen):
+    """What a promise costs from here."""
+
+    recall: float
+    confidence: float
+    none_found: int | None  # more records of the sample if no further include is in it; None: cannot be promised
+    as_expected: int | None  # with as many further includes as are expected; None: cannot be promised, or none expected
+    finds: int | None  # so many are expected in it
+
+
+def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) -> Certificate:
+    """Whether people may stop reading with this promise.
+
+    Raises:
+        InvalidParameters: not 0 < recall <= 1, or not 0 < confidence < 1.
+    """
+    promise = _Promise(reading, recall, confidence)
+    verdict, reason = Verdict.NOT_YET, promise.refusal()
+    needed: tuple[int, ...] = ()
+    if promise.kept:
+        verdict, reason = Verdict.ENOUGH, None
+    elif reason is not None:
+        verdict = Verdict.IMPOSSIBLE
+    else:
+        needed = tuple(promise.needed(further) for further in range(FURTHER))
+    return Certificate(
+        verdict=verdict,
+        reason=reason,
+        recall=recall,
+        confidence=confidence,
+        found=reading.found,
+        unread=reading.unread,
+        missed=promise.most_seen - reading.found,
+        includes=promise.most_true,
+        promised=_share(reading.found, promise.most_true),
+        miss_rate=promise.miss_rate,
+        needed=needed,
+    )
+
+
+def price_list(
+    reading: Reading,
+    expected: float | None = None,
+    recalls: Sequence[float] = RECALLS,
+    confidences: Sequence[float] = CONFIDENCES,
+) -> tuple[Price, ...]:
+    """What each promise costs: more records of the sample, or of a new one where no frame is open.
+
+    Args:
+        reading: as it stands.
+        expected: includes that are thought to be among the unread.
+        recalls: to be priced, each with each of the confidences.
+        confidences: likewise.
+    """
+    return tuple(
+        _price(_Promise(reading, recall, confidence), expected) for recall in recalls for confidence in confidences
+    )
+
+
+def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
+    """More records of the sample until the promise can be given, if they hold so many further includes.
+
+    Of the open frame, the last one; of a new one where there is none. Never more than the unread: who has read them
+    all has found what there is to find. 0: it can be given now. Raises as `certify` does.
+    """
+    return _Promise(reading, recall, confidence).needed(further)
+
+
+@dataclass(frozen=True)
+class _Promise:
+    """A reading and what is asked of it."""
+
+    reading: Reading
+    recall: float
+    confidence: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.recall <= 1:
+            raise InvalidParameters(f"recall: {self.recall!r} does not lie between 0 and 1")
+        if not 0 < self.confidence < 1:
+            raise InvalidParameters(f"confidence: {self.confidence!r} does not lie between 0 and 1")
+
+    @property
+    def doubt(self) -> float:
+        return 1 - self.confidence
+
+    @property
+    def sample_doubt(self) -> float:
+        return self.doubt * (1 if self.reading.double_read is None else SAMPLES)
+
+    @property
+    def miss_rate(self) -> float | None:
+        measured = self.reading.double_read
+        if measured is None:
+            return None
+        return measured.miss_rate(1 - self.doubt * MISS_RATE, self.reading.readers)
+
+    @cached_property
+    def most_seen(self) -> int:
+        """The includes of the readers, were they to read everything: at most so many."""
+        bounds = [
+            frame.includes(frame_doubt(self.sample_doubt, number))
+            for number, frame in enumerate(self.reading.frames, start=1)
+        ]
+        return max(self.reading.found, min([self.reading.total, *bounds]))
+
+    @cached_property
+    def most_true(self) -> int | None:
+        """The true includes, at most; None: any number."""
+        if self.miss_rate is None:
+            return self.most_seen
+        return most_true_includes(self.most_seen, self.miss_rate, self.doubt * HIDDEN)
+
+    @property
+    def kept(self) -> bool:
+        return self.keeps(self.reading.found, self.most_seen)
+
+    def keeps(self, found: int, seen: int) -> bool:
+        """Return whether so many found keep the promise if the readers would see so many in all."""
+        includes = floor(found / Fraction(str(self.recall)))  # more would break it
+        if self.miss_rate is None:
+            return seen <= includes
+        return seen <= includes and not may_have_been(includes + 1, seen, self.miss_rate, self.doubt * HIDDEN)
+
+    def needed(self, further: int) -> int:
+        if self.kept:
+            return 0
+        reading = self.reading if self.reading.frames else self.reading.with_new_frame()
+        allowed = self._most_allowed(reading.found + further)
+        if allowed is None:
+            return reading.unread
+        frame = reading.frames[-1]
+        most = allowed - frame.found_outside - frame.unread_outside
+        if most < frame.found + further:
+            return reading.unread
+        whole = frame.needed(most, frame_doubt(self.sample_doubt, len(reading.frames)), further)
+        return min(reading.unread, max(whole - frame.read, further))
+
+    def refusal(self) -> str | None:
+        """The reason why finding every include that there may be would not be enough; None where it would."""
+        reading = self.reading
+        measured = reading.double_read
+        if measured is None or self.keeps(self.most_seen, self.most_seen):
+            return None
+        people = "each of the two readers" if reading.readers > 1 else "a reader"
+        return (
+            f"people overlook includes: of {measured.includes:,} includes that two people read, "
+            f"{measured.missed_by_one:,} were missed by one of them, so {people} may overlook up to "
+            f"{measured.miss_rate(1 - self.doubt * MISS_RATE):.1%}; with that a recall of {self.recall:g} is out of "
+            "reach even if every record is read. Let two people read every record, or more of them, so that the miss "
+            "rate is known better; or ask for less"
+        )
+
+    def _most_allowed(self, found: int) -> int | None:
+        """The largest number of includes that the readers might see in all so that the promise is kept; None: none."""
+        if not self.keeps(found, found):
+            return None
+        low, high = found, found + self.reading.unread
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.keeps(found, middle):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def _price(promise: _Promise, expected: float | None) -> Price:
+    reading = promise.reading
+    words = {"recall": promise.recall, "confidence": promise.confidence}
+    if promise.refusal():
+        return Price(**words, none_found=None, as_expected=None, finds=None)
+    if promise.kept:
+        return Price(**words, none_found=0, as_expected=0, finds=0)
+    finds = 0
+    cost = none_found = promise.needed(0)
+    if expected is None or not reading.unread:
+        return Price(**words, none_found=none_found, as_expected=None, finds=None)
+    while finds < round(expected * cost / reading.unread):
+        finds += 1
+        cost = promise.needed(finds)
+    return Price(**words, none_found=none_found, as_expected=cost, finds=finds)
+
+
+def _share(found: int, includes: int | None) -> float:
+    if includes is None:
+        return 0.0
+    return found / includes if includes else 1.0

@@ -1,0 +1,206 @@
+"""Calibration of a score: what it says of inclusion, by the records that people have decided so far. Pure.
+
+A score of 0.9 need not mean that nine of ten such records are included. Decided records show what it means:
+
+| decided so far | what is fitted |
+|---|---|
+| fewer than 20 includes, or fewer than 20 excludes | nothing: the score stays as it is |
+| at least so many | Platt's sigmoid of the score's log-odds: two numbers, which few records bear |
+| at least 200, 50 of them includes and 50 excludes | isotonic regression: any curve that rises, which needs more |
+
+A curve is never judged by the records that it was fitted to: they are dealt into ten folds, and each fold is read by
+the curve of the other nine (cross-fitting).
+
+Sources: Platt, J. (1999), Probabilistic outputs for support vector machines, with the fit of Lin, H.-T., Lin, C.-J.,
+Weng, R. C. (2007), A note on Platt's probabilistic outputs for support vector machines, Machine Learning 68, 267-276;
+Zadrozny, B., Elkan, C. (2002), Transforming classifier scores into accurate multiclass probability estimates, KDD
+(isotonic regression by pooling adjacent violators: Ayer, M., and others, 1955, Annals of Mathematical Statistics 26,
+641-647); Niculescu-Mizil, A., Caruana, R. (2005), Predicting good probabilities with supervised learning, ICML, for how
+many records each needs.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, log
+from typing import Protocol
+
+from tamis_schemas.records.random_order import sample
+
+FEWEST = 20  # includes, and excludes: Platt's sigmoid from here on
+ISOTONIC_FROM = 200  # decided records, with
+ISOTONIC_OF_EACH = 50  # includes and excludes at least
+FOLDS = 10
+SURE = 1e-6  # a score of 0 or 1 counts as this far from it: log-odds know no certainty
+STEPS = 100  # of Newton's method; ten are usual
+CLOSE = 1e-10  # of its slope, in sum
+
+
+class Method(StrEnum):
+    """How a score is calibrated."""
+
+    PLATT = "platt"
+    ISOTONIC = "isotonic"
+
+
+class Calibrator(Protocol):
+    """A rising curve from a score to the probability of inclusion."""
+
+    def probability(self, score: float) -> float:
+        """The probability of inclusion of a record with this score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platt:
+    """Platt's sigmoid: 1 / (1 + exp(-(slope x log-odds of the score + intercept)))."""
+
+    slope: float
+    intercept: float
+
+    def probability(self, score: float) -> float:
+        """See `Calibrator`."""
+        return _sigmoid(self.slope * _log_odds(score) + self.intercept)
+
+
+@dataclass(frozen=True, slots=True)
+class Isotonic:
+    """Blocks of scores with the share of includes in each; between two blocks the line from one to the other."""
+
+    scores: tuple[float, ...]  # the first and the last score of each block, rising
+    shares: tuple[float, ...]  # of the same places
+
+    def probability(self, score: float) -> float:
+        """See `Calibrator`; beyond the first and the last score it is theirs."""
+        after = bisect_right(self.scores, score)
+        if after == 0:
+            return self.shares[0]
+        if after == len(self.scores):
+            return self.shares[-1]
+        low, high = self.scores[after - 1], self.scores[after]
+        between = (score - low) / (high - low)
+        return self.shares[after - 1] + between * (self.shares[after] - self.shares[after - 1])
+
+
+def method_for(labels: Sequence[bool]) -> Method | None:
+    """The method that so many decided records bear; None: there are too few of them."""
+    includes = sum(labels)
+    rarer = min(includes, len(labels) - includes)
+    if rarer < FEWEST:
+        return None
+    return Method.ISOTONIC if len(labels) >= ISOTONIC_FROM and rarer >= ISOTONIC_OF_EACH else Method.PLATT
+
+
+def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
+    """The curve that decided records give: scores from 0 to 1, True for an include. None: there are too few of them."""
+    method = method_for(labels)
+    return None if method is None else _fit(method, scores, labels)
+
+
+def cross_fitted(
+    scores: Sequence[float], labels: Sequence[bool], indices: Sequence[int], *, seed: int = 0
+) -> list[float] | None:
+    """The probability of each decided record, by the curve of the folds that it is not in; None: there are too few.
+
+    Args:
+        scores: from 0 to 1.
+        labels: True for an include.
+        indices: of the records, each once; with the seed they say which fold a record is in.
+        seed: of the folds.
+    """
+    method = method_for(labels)
+    if method is None:
+        return None
+    fold = _folds(labels, indices, seed)
+    probabilities = [0.0] * len(scores)
+    for left_out in range(FOLDS):
+        others = [at for at in range(len(scores)) if fold[at] != left_out]
+        curve = _fit(method, [scores[at] for at in others], [labels[at] for at in others])
+        for at in range(len(scores)):
+            if fold[at] == left_out:
+                probabilities[at] = curve.probability(scores[at])
+    return probabilities
+
+
+def _folds(labels: Sequence[bool], indices: Sequence[int], seed: int) -> list[int]:
+    """The fold of each record: includes and excludes are dealt apart, so that each fold has its share of both."""
+    dealt: dict[int, int] = {}
+    for included in (True, False):
+        members = [index for index, label in zip(indices, labels, strict=True) if label is included]
+        dealt |= {index: place % FOLDS for place, index in enumerate(sample(members, len(members), seed=seed))}
+    return [dealt[index] for index in indices]
+
+
+def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Calibrator:
+    return _isotonic(scores, labels) if method is Method.ISOTONIC else _platt(scores, labels)
+
+
+def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
+    """Pool adjacent violators: equal scores are one block, and a block that does not rise joins the one before it."""
+    tied: dict[float, list[bool]] = {}
+    for score, label in sorted(zip(scores, labels, strict=True)):
+        tied.setdefault(score, []).append(label)
+    blocks: list[tuple[float, float, int, int]] = []  # first score, last score, includes, records
+    for score, members in tied.items():
+        block = (score, score, sum(members), len(members))
+        while blocks and blocks[-1][2] * block[3] >= block[2] * blocks[-1][3]:
+            first, _, includes, records = blocks.pop()
+            block = (first, score, includes + block[2], records + block[3])
+        blocks.append(block)
+    places = [(score, includes / n) for first, last, includes, n in blocks for score in dict.fromkeys((first, last))]
+    return Isotonic(tuple(score for score, _ in places), tuple(share for _, share in places))
+
+
+def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
+    """Newton's method with halved steps, on Platt's softened targets. A score that falls is taken to say nothing."""
+    includes = sum(labels)
+    excludes = len(labels) - includes
+    high, low = (includes + 1) / (includes + 2), 1 / (excludes + 2)
+    odds = [_log_odds(score) for score in scores]
+    targets = [high if label else low for label in labels]
+    slope, intercept = 0.0, log((includes + 1) / (excludes + 1))
+    loss = _loss(odds, targets, slope, intercept)
+    for _ in range(STEPS):
+        by_slope = by_intercept = 0.0
+        slope_twice = both = intercept_twice = 1e-12  # so that the curvature can be divided by
+        for odd, target in zip(odds, targets, strict=True):
+            p = _sigmoid(slope * odd + intercept)
+            by_slope += odd * (p - target)
+            by_intercept += p - target
+            slope_twice += odd * odd * p * (1 - p)
+            both += odd * p * (1 - p)
+            intercept_twice += p * (1 - p)
+        if abs(by_slope) + abs(by_intercept) < CLOSE:
+            break
+        area = slope_twice * intercept_twice - both * both
+        if area <= 0:  # all scores are one
+            break
+        to_slope = (intercept_twice * by_slope - both * by_intercept) / area
+        to_intercept = (slope_twice * by_intercept - both * by_slope) / area
+        step = 1.0
+        while step > CLOSE:
+            tried = _loss(odds, targets, slope - step * to_slope, intercept - step * to_intercept)
+            if tried < loss:
+                break
+            step /= 2
+        else:
+            break
+        slope, intercept, loss = slope - step * to_slope, intercept - step * to_intercept, tried
+    return Platt(slope, intercept) if slope > 0 else Platt(0.0, log((includes + 1) / (excludes + 1)))
+
+
+def _loss(odds: Sequence[float], targets: Sequence[float], slope: float, intercept: float) -> float:
+    total = 0.0
+    for odd, target in zip(odds, targets, strict=True):
+        p = min(1 - 1e-15, max(1e-15, _sigmoid(slope * odd + intercept)))
+        total -= target * log(p) + (1 - target) * log(1 - p)
+    return total
+
+
+def _log_odds(score: float) -> float:
+    bounded = min(1 - SURE, max(SURE, score))
+    return log(bounded / (1 - bounded))
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + exp(-x)) if x >= 0 else exp(x) / (1 + exp(x))

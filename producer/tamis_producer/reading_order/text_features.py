@@ -1,0 +1,104 @@
+"""The words of records as numbers: TF-IDF of words and of pairs of neighbours."""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from tamis_schemas.extras import needs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from scipy.sparse import csr_array
+
+EXTRA = "order"  # brings scikit-learn, and with it numpy and scipy
+WORD = re.compile(r"\w\w+")
+MOST = 0.95  # of the records: a term of nearly all tells none from another
+
+
+@dataclass(frozen=True, eq=False)
+class TextFeatures:
+    """The words of each record and their pairs, weighted by TF-IDF: built once for a batch."""
+
+    matrix: "csr_array"  # one row a record, of length 1 or less, float32
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "TextFeatures":
+        """Return the features of texts, such as title and abstract joined by a line break.
+
+        Terms are words of two characters or more and pairs of neighbours, in small letters, but those of more than a
+        share of `MOST` of the records. A record's weight of a term is (1 + ln f) * (1 + ln((1 + n) / (1 + d))), with f
+        its frequency in the record, n the number of records and d that of the records with the term; each row is
+        divided by its length. Then terms of a single record are dropped: they say nothing of another one, but make its
+        length.
+
+        Raises:
+            ConfigurationError: the extra `order` is not installed.
+        """
+        with needs(EXTRA):
+            import numpy as np
+            from scipy.sparse import csr_array, hstack
+        words, ends = _words(texts)
+        pairs, pair_ends = _pairs(words, ends)
+        parts = [_weighted(words, ends), _weighted(pairs, pair_ends)]
+        length = np.sqrt(np.maximum(sum(square for _, square in parts), np.finfo(np.float32).tiny))
+        matrix = csr_array(hstack([part for part, _ in parts], format="csr"))
+        matrix.data /= np.repeat(length, np.diff(matrix.indptr)).astype(np.float32)
+        return cls(matrix)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+
+def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
+    """Return the number of each word of all texts, one text after the other, and where each text ends, 0 first."""
+    import numpy as np
+
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    words, ends = array("i"), array("i", [0])
+    for text in texts:
+        words.extend(map(numbers.__getitem__, WORD.findall(text.lower())))
+        ends.append(len(words))
+    return np.asarray(words, dtype=np.int32), np.asarray(ends, dtype=np.int32)
+
+
+def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
+    """Return the same of pairs of neighbours within a text."""
+    import numpy as np
+
+    followed = np.ones(len(words), dtype=bool)
+    followed[ends[1:][np.diff(ends) > 0] - 1] = False  # the last word of its text
+    first = np.flatnonzero(followed)
+    keys = words[first].astype(np.int64)
+    keys *= int(words.max(initial=0)) + 1
+    keys += words[first + 1]
+    del first
+    # As `np.unique` numbers them, in half of its memory: of 50,000 abstracts there are twelve million.
+    order = np.argsort(keys)
+    keys = keys[order]
+    pairs = np.empty(len(keys), dtype=np.int32)
+    pairs[order] = np.cumsum(np.concatenate(([False], keys[1:] != keys[:-1]))[: len(keys)], dtype=np.int32)
+    return pairs, np.concatenate(([0], np.cumsum(followed)))[ends].astype(np.int32)
+
+
+def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.ndarray]":
+    """Return the weights of terms in several records, and each record's sum of squared weights of all its terms."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    of, width = len(ends) - 1, int(terms.max(initial=-1)) + 1
+    counts = csr_array((np.ones(len(terms), dtype=np.float32), terms, ends.copy()), shape=(of, width))
+    counts.sum_duplicates()
+    records = np.bincount(counts.indices, minlength=width)
+    rarity = np.where(records <= max(MOST * of, 1), 1 + np.log((1 + of) / (1 + records)), 0).astype(np.float32)
+    data = (1 + np.log(counts.data)) * rarity[counts.indices]
+    sums = np.concatenate(([0.0], np.cumsum(np.square(data, dtype=np.float64))))
+    squares = np.diff(sums[counts.indptr])
+    kept = (records > 1) & (rarity > 0)
+    stays = kept[counts.indices]
+    columns = (np.cumsum(kept, dtype=np.int32) - 1)[counts.indices[stays]]
+    new_ends = np.concatenate(([0], np.cumsum(stays)))[counts.indptr].astype(np.int32)
+    return csr_array((data[stays], columns, new_ends), shape=(of, int(kept.sum()))), squares

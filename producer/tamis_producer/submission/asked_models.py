@@ -1,0 +1,33 @@
+"""The models that a batch asks: one, or those of its operation's panel."""
+
+from tamis_schemas import Filter, Inclusion, InvalidParameters, Operation
+from tamis_schemas.operations import Panel, panel_of
+
+
+def with_panel(operation: Operation, panel: Panel | None) -> Operation:
+    """The operation, asked of this panel; None: as it is.
+
+    Raises `InvalidParameters`: its values decide nothing that a panel could vote on, or it has another panel already.
+    """
+    if panel is None:
+        return operation
+    if not isinstance(operation, Inclusion | Filter):
+        raise InvalidParameters(
+            f"panel: {type(operation).__name__} takes none: a panel votes on decisions, which Inclusion and Filter make"
+        )
+    if panel_of(operation) not in (None, panel):
+        raise InvalidParameters("panel: the operation has one of its own; of the two a batch has one")
+    return operation.model_copy(update={"panel": panel})
+
+
+def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
+    """The model as the batch names it: of a panel its models in one line; None: the workers' own.
+
+    Raises `InvalidParameters`: one model is named beside a panel.
+    """
+    panel = panel_of(operation)
+    if panel is None:
+        return model or usual
+    if model is not None:
+        raise InvalidParameters(f"model: {model!r} stands beside a panel; name it among the panel's models")
+    return panel.words

@@ -1,0 +1,199 @@
+"""A panel: several models that are asked about each record, and the policy that makes one decision of their words.
+
+| policy | what becomes of a record |
+|---|---|
+| `any` | included where any model includes it; else what more than half of the models say, else uncertain |
+| `majority` | what more than half of the models say; else uncertain |
+| `mean` | by the mean of the models' scores for inclusion: included above 0.5, excluded below, uncertain at 0.5 |
+| `unanimous-exclude` | excluded where all models exclude it; included where any includes it; else uncertain |
+| `cascade` | what all models but the last say, where they agree and are sure enough; else what the last one says |
+
+A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 where it is
+uncertain. A model that failed has no vote, and no failure is a decision: there is one only where every vote that the
+missing models could have cast comes to the same.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations, product
+from typing import Any, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from ..answers.results import InclusionStatus
+from ..values.frozen import Frozen
+from ..values.words import Words
+
+MOST_MODELS = 7
+MOST_REPEATS = 20
+SURE = 0.7  # confidence; the rubric of the prompts calls what is below it weak inference or ambiguous evidence
+HALF = 0.5
+DIGITS = 12  # of a score: the mean of 0.9 and 1 - 0.9 is 0.5
+
+
+class PanelPolicy(StrEnum):
+    """The way from the models' words to the panel's decision."""
+
+    ANY = "any"
+    MAJORITY = "majority"
+    MEAN = "mean"
+    UNANIMOUS_EXCLUDE = "unanimous-exclude"
+    CASCADE = "cascade"
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One model's word on a record."""
+
+    status: InclusionStatus
+    score: float  # for inclusion
+
+
+# What a missing model could have said, at its most extreme: every policy is monotone in a score between them.
+POSSIBLE = (
+    Vote(InclusionStatus.INCLUDE, 1.0),
+    Vote(InclusionStatus.EXCLUDE, 0.0),
+    Vote(InclusionStatus.UNCERTAIN, HALF),
+)
+
+
+class Panel(Frozen):
+    """The models that are asked about every record of a batch, and how one decision is made of their words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    models: tuple[Words, ...] = Field(min_length=1, max_length=MOST_MODELS)  # of a cascade: the last is asked last
+    policy: PanelPolicy = PanelPolicy.UNANIMOUS_EXCLUDE
+    sure: float = Field(default=SURE, ge=0.0, le=1.0)  # of a cascade: a lower confidence is a doubt
+    repeat: int = Field(default=1, ge=1, le=MOST_REPEATS)  # how often one model is asked, to see how stable it is
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        twice = [model for model, count in Counter(self.models).items() if count > 1]
+        if twice:
+            raise ValueError(
+                f"models: {twice[0]!r} stands there twice, which is no panel: a model shares its errors with itself. "
+                "Name different models; how stable one model is, `repeat` measures"
+            )
+        if self.repeat > 1:
+            if len(self.models) > 1:
+                raise ValueError("repeat: it measures how stable one model is; name one model, or leave it out")
+            if self.policy is PanelPolicy.CASCADE:
+                raise ValueError("policy: a cascade needs several models; with repeat take majority")
+        elif len(self.models) == 1:
+            raise ValueError("models: one model is no panel; name several, or leave the panel out")
+        if self.policy is not PanelPolicy.CASCADE and self.sure != SURE:
+            raise ValueError(f"sure: it belongs to the policy cascade, not to {self.policy.value}")
+        return self
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The model of each vote: of a repeated model the same one several times."""
+        return self.models * self.repeat
+
+    @property
+    def words(self) -> str:
+        """The models in one line, for people and in the place of one model's name."""
+        return f"{self.models[0]} ({self.repeat} times)" if self.repeat > 1 else ", ".join(self.models)
+
+    @property
+    def asked_at_once(self) -> int:
+        """How many of the members are asked first, side by side; of a cascade all but the last."""
+        return len(self.members) - (self.policy is PanelPolicy.CASCADE)
+
+    def doubts(self, votes: Sequence[Vote | None]) -> bool:
+        """True where those that a cascade asks first send the record on to the last; None: that model failed.
+
+        They are uncertain, disagree, or one of them is less sure than `sure`. Whether a model that failed would have
+        been sure nobody knows: it is no doubt.
+        """
+        there = [vote for vote in votes if vote is not None]
+        return len({vote.status for vote in there}) > 1 or any(
+            vote.status is InclusionStatus.UNCERTAIN or round(max(vote.score, 1 - vote.score), DIGITS) < self.sure
+            for vote in there
+        )
+
+    def decide(self, votes: Sequence[Vote | None]) -> InclusionStatus | None:
+        """The decision that the votes of the members come to, in their order; None: a missing one could change it.
+
+        Of a cascade the last vote may be left out where the others do not doubt.
+        """
+        if self.policy is PanelPolicy.CASCADE:
+            return self._of_cascade(votes)
+        return decision(self.policy, votes)
+
+    def _of_cascade(self, votes: Sequence[Vote | None]) -> InclusionStatus | None:
+        first, last = votes[: self.asked_at_once], votes[self.asked_at_once :]
+        if self.doubts(first):
+            return None if not last or last[0] is None else last[0].status
+        return None if None in first or first[0] is None else first[0].status
+
+
+def decision(policy: PanelPolicy, votes: Sequence[Vote | None]) -> InclusionStatus | None:
+    """The decision that votes come to under any policy but a cascade's; None: a missing one could change it."""
+    missing = sum(vote is None for vote in votes)
+    there = [vote for vote in votes if vote is not None]
+    possible = {_decision(policy, [*there, *others]) for others in product(POSSIBLE, repeat=missing)}
+    return possible.pop() if len(possible) == 1 else None
+
+
+def _decision(policy: PanelPolicy, votes: Sequence[Vote]) -> InclusionStatus:
+    statuses = Counter(vote.status for vote in votes)
+    includes = statuses[InclusionStatus.INCLUDE] > 0
+    match policy:
+        case PanelPolicy.MEAN:
+            mean = mean_score(votes)
+            if mean == HALF:
+                return InclusionStatus.UNCERTAIN
+            return InclusionStatus.INCLUDE if mean > HALF else InclusionStatus.EXCLUDE
+        case PanelPolicy.UNANIMOUS_EXCLUDE if not includes:
+            unanimous = statuses[InclusionStatus.EXCLUDE] == len(votes)
+            return InclusionStatus.EXCLUDE if unanimous else InclusionStatus.UNCERTAIN
+        case PanelPolicy.ANY | PanelPolicy.UNANIMOUS_EXCLUDE if includes:
+            return InclusionStatus.INCLUDE
+    ((most, count),) = statuses.most_common(1)
+    return most if 2 * count > len(votes) else InclusionStatus.UNCERTAIN
+
+
+def mean_score(votes: Sequence[Vote]) -> float:
+    """The panel's score for inclusion: the mean over its models."""
+    return round(sum(vote.score for vote in votes) / len(votes), DIGITS)
+
+
+def confidence_in(status: InclusionStatus, score: float) -> float:
+    """A panel's confidence in its decision, by its score for inclusion: the mean of the models' support for it.
+
+    Of `uncertain` it is how evenly the models are divided: 1 where the score is one half, 0 at either end.
+    """
+    match status:
+        case InclusionStatus.INCLUDE:
+            return score
+        case InclusionStatus.EXCLUDE:
+            return round(1 - score, DIGITS)
+    return round(1 - abs(2 * score - 1), DIGITS)
+
+
+def disagreement(statuses: Sequence[InclusionStatus]) -> float | None:
+    """The share of pairs of models that say different things, 0 to 1; None where there is no pair."""
+    pairs = list(combinations(statuses, 2))
+    return sum(one is not other for one, other in pairs) / len(pairs) if pairs else None
+
+
+def panel_of(operation: object) -> Panel | None:
+    """The panel that an operation is asked of; None: one model."""
+    panel = getattr(operation, "panel", None)
+    return panel if isinstance(panel, Panel) else None
+
+
+def models_of(operation: object, model: str | None) -> tuple[str | None, ...]:
+    """The models that a batch asks; None: the workers' own."""
+    panel = panel_of(operation)
+    return (model,) if panel is None else panel.models
+
+
+def models_in(params: Mapping[str, Any], model: str | None) -> tuple[str | None, ...]:
+    """The same, of an operation's parameters as the ledger keeps them."""
+    panel = params.get("panel")
+    return (model,) if panel is None else tuple(panel["models"])

@@ -1,0 +1,46 @@
+"""A screening of which people have read what the model included, and nothing of what it excluded."""
+
+from collections.abc import Iterable, Sequence
+
+from tamis_producer import Batch, Client
+from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_schemas import Exclusion, InclusionDecision
+
+from .screened import Ledgered, decided, kept_out, write_batch
+
+INCLUDES = frozenset(range(40))  # what people include, whatever the model said
+
+
+def record(n: int) -> dict[str, object]:
+    return {"id": f"r{n}", "title": f"=Title {n}", "abstract": f"Abstract {n}"}
+
+
+def said(status: str) -> InclusionDecision:
+    return InclusionDecision.model_validate({"status": status, "confidence": 0.8, "rationale": "because"})
+
+
+# 400 records and a copy; of the 400 a rule excluded 30, and the model the others but the first 60.
+ROWS = [
+    *(decided(record(n), said("include")) for n in range(60)),
+    *(decided(record(n), said("exclude")) for n in range(60, 370)),
+    *(kept_out(record(n), Exclusion(rule="title_pattern", reason="in rats")) for n in range(370, 400)),
+    kept_out(record(400), Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=0)),
+]
+
+
+def written(client: Client, rows: Sequence[Ledgered] = ROWS, **more: object) -> Batch:
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, rows, **more)  # type: ignore[arg-type]  # as they were given
+    return client.batch(str(batch_id))
+
+
+def read(batch: Batch, places: Iterable[int], reviewer: str = "Reviewer A") -> None:
+    values = {True: "include", False: "exclude"}
+    batch.decide([HumanDecision(place, values[place in INCLUDES], reviewer) for place in places])
+
+
+def half_read(client: Client) -> Batch:
+    """The records above, of which the 60 that the model included are read; people include 40 of these."""
+    batch = written(client)
+    read(batch, range(60))
+    return batch

@@ -1,0 +1,76 @@
+"""Simulated teams that stop by the certificate: a short form of a thousand reviews of each kind."""
+
+import random
+from pathlib import Path
+
+import pytest
+from benchmarks import simulated_reviews
+from benchmarks.certificates import refused_alone, simulate
+from benchmarks.simulated_reviews import KINDS, Review
+from benchmarks.simulated_team import CONFIDENCE, RECALL, Team
+
+from tamis_producer.quality import records_needed
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulated_reviews, "RECORDS", 1_000)
+
+
+def test_there_are_eight_kinds_and_the_page_has_a_line_of_each() -> None:
+    assert len(KINDS) == 8
+    page = (Path(__file__).parents[3] / "docs" / "quality.md").read_text("utf-8")
+    lines = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
+    rows = {cells[1].strip(): cells[2:-1] for cells in lines if cells[1].strip() in KINDS}
+    assert rows.keys() == KINDS.keys()
+    assert all(float(cells[0].strip().removesuffix("%")) >= 95 for cells in rows.values())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_recall_is_kept_or_refused(name: str) -> None:
+    row = simulate(name, 12)
+    # Were the promise broken in one review of twenty, it would be in four of twelve or more with probability 0.002.
+    assert row.kept >= 9 / 12
+    assert row.refused == 0 or name == "human misses 5 %"  # fifty includes are too few for what two people overlook
+    assert 0 < row.read <= 1
+    assert row.recall >= 0.95
+
+
+def test_a_single_reader_who_overlooks_one_include_in_twenty_is_refused() -> None:
+    assert refused_alone(3) == 1.0
+
+
+def test_a_team_that_looked_after_every_record_would_not_have_stopped_earlier() -> None:
+    for number in range(6):
+        review = KINDS["prevalence 20 %"](random.Random(number), number)
+        looks: list[bool] = []
+        team = _Looking(review, random.Random(number), looks)
+        assert team.read_with_certificate().promised
+        assert not any(looks[:-1])
+
+
+class _Looking(Team):
+    """A team that also looks after every record, and writes down whether it might have stopped."""
+
+    def __init__(self, review: Review, draw: random.Random, looks: list[bool]) -> None:
+        super().__init__(review, draw)
+        self._looks = looks
+
+    def _decide(self, place: int) -> bool:
+        include = super()._decide(place)
+        reading = self._reading()
+        nearly_all_read = reading.found >= RECALL * reading.total
+        self._looks.append(not nearly_all_read and not records_needed(reading, RECALL, CONFIDENCE))
+        return include
+
+
+def test_without_the_samples_the_promise_would_be_broken() -> None:
+    """A team that stops after fifty records without an include misses the recall in most reviews of some kinds."""
+    missed = 0
+    for number in range(20):
+        review = KINDS["drift"](random.Random(number), number)
+        team = Team(review, random.Random(number))
+        while any(team.decisions[-50:]) or len(team.decisions) < 50:
+            team._decide(team._best())
+        missed += team._stop(promised=True).recall < 0.95
+    assert missed > 5

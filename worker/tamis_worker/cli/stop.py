@@ -1,0 +1,147 @@
+"""`tamis stop`: whether people may stop reading with a promise, and the random samples that it takes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.decisions.sample_file import write_stop_sample
+from tamis_producer.intake.results_file import replacing
+from tamis_schemas import InvalidRequest, StopAnswer, StopPrice, StopSample, StopVerdict
+from tamis_schemas.batches.wire import SHORT_ID
+
+from .app import app, err, out
+from .arguments import BatchId
+from .json_document import AsJson, print_json
+from .override import batch_of
+from .tables import facts_by_name, listing
+
+
+@app.command(
+    examples=(
+        "tamis stop 3f2a91c0 --recall 0.95 --confidence 0.95",
+        "tamis stop 3f2a91c0 --draw --seed 1 -o sample.csv",
+        "tamis stop 3f2a91c0 --close",
+    ),
+)
+def stop(
+    batch_id: BatchId,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="The share of all includes to be found.  [default: what the sample was drawn for, or 0.95]"),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Of the promise.  [default: what the sample was drawn for, or 0.95]")
+    ] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Draw as many unread records as the promise needs, or more of them.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of a new sample: the same one draws the same.  [default: a new one]")
+    ] = None,
+    audit: Annotated[
+        str | None,
+        typer.Option(metavar="AUDIT", help="Begin a new sample with this audit, where it is of all that is unread."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the records to read as a table to fill in.")
+    ] = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="End the sample and go back to reading in order; the next is a new attempt.")
+    ] = False,
+    human_errors: Annotated[
+        bool, typer.Option(help="Take in what people overlook, where two of them read the same records.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether you may stop reading, with a promise that can be checked, and what it costs."""
+    if close and (draw or output is not None):
+        raise InvalidRequest("--close ends a sample: give neither --draw nor --output with it")
+    if not draw and (seed is not None or audit is not None):
+        raise InvalidRequest("--seed and --audit are of a new sample: say --draw, too")
+    if output is not None and output.exists():
+        raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        if close:
+            answer = batch.close_stop_sample()
+        elif draw:
+            answer = batch.stop_sample(recall, confidence, seed=seed, audit=audit, human_errors=human_errors)
+        else:
+            answer = batch.stop(recall, confidence, human_errors=human_errors)
+        if output is not None:
+            _write(batch, answer.sample, output)
+    if as_json:
+        print_json(answer.model_dump(mode="json") | {"written_to": output})
+        return
+    _print(answer)
+    if output is not None:
+        err.say(
+            f"Fill in the column decision of {escape(str(output))} with include or exclude, from the top, then: "
+            f"[bold]tamis override {batch.id[:SHORT_ID]} --file {escape(str(output))} --reviewer NAME[/]"
+        )
+
+
+def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
+    if sample is None:
+        raise InvalidRequest(f"no sample is open, so there is nothing to write to {path}: say --draw")
+    rows = batch.results([one.index for one in sample.waiting])
+    with replacing(path) as stream:
+        stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
+        write_stop_sample(sample, rows, stream)
+
+
+def _print(answer: StopAnswer) -> None:
+    colour = {StopVerdict.ENOUGH: "green", StopVerdict.IMPOSSIBLE: "red"}.get(answer.verdict, "yellow")
+    out.say(f"[bold {colour}]{escape(answer.headline)}[/]")
+    table = facts_by_name()
+    for figure in answer.figures:
+        table.add_row(figure.name, f"{escape(figure.value)}\n[dim]{escape(figure.meaning)}[/]")
+    out.print(table)
+    if answer.verdict is StopVerdict.NOT_YET:
+        _print_next(answer)
+    _print_prices(answer)
+    if answer.methods is not None:
+        out.say("And here is the sentence for your methods section:")
+        out.say(answer.methods, markup=False)
+
+
+def _print_next(answer: StopAnswer) -> None:
+    """Say which records are next, and which command draws the ones that are missing."""
+    draw = f"[bold]tamis stop {answer.batch_id[:SHORT_ID]} --draw -o FILE[/]"
+    waiting = () if answer.sample is None else answer.sample.waiting
+    if waiting:
+        first = ", ".join(f"{one.index} ({escape(one.item_id)})" for one in waiting[:5])
+        more = f" and {len(waiting) - 5:,} more" if len(waiting) > 5 else ""
+        out.say(f"To read next, in this order: {first}{more}. -o FILE writes them as a table.")
+    if answer.sample is None:
+        out.say(f"{draw} draws the sample, and writes it as a table to fill in.")
+    elif answer.needed[0] > len(waiting):
+        out.say(f"{draw} draws the {answer.needed[0] - len(waiting):,} more that the promise takes now.")
+
+
+def _print_prices(answer: StopAnswer) -> None:
+    if not answer.unread:
+        return
+    by_confidence = sorted({one.confidence for one in answer.prices})
+    of = {(one.recall, one.confidence): one for one in answer.prices}
+    table = listing("recall", numbers=tuple(f"{confidence:.0%} sure" for confidence in by_confidence))
+    for recall in sorted({one.recall for one in answer.prices}):
+        table.add_row(f"{recall:.0%}", *(_price(of[recall, confidence]) for confidence in by_confidence))
+    out.say(
+        "The price list: records of the sample to read from here for each promise if none of them is an include; in "
+        "brackets with as many as are expected by now."
+    )
+    out.print(table)
+
+
+def _price(price: StopPrice) -> str:
+    if price.none_found is None:
+        return "not to be had"
+    if price.none_found == 0:
+        return "kept"
+    more = price.as_expected
+    return f"{price.none_found:,}" + (f" ({more:,})" if more is not None and more != price.none_found else "")

@@ -1,0 +1,161 @@
+"""The program of a panel: every model is asked the operation's own question, and their words make one decision.
+
+A model's word is what the operation reads from its answer, with verified quotes and all, as if it had been asked alone.
+The rationale, the verdicts and the reason of the panel's decision are those of the first model that says the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tamis_schemas import (
+    EvaluationResult,
+    Filter,
+    InclusionDecision,
+    InclusionStatus,
+    Operation,
+    PanelResult,
+    PanelVerdict,
+    UncertainReason,
+)
+from tamis_schemas.operations.panel import Panel, PanelPolicy, Vote, confidence_in, disagreement, mean_score
+
+from .answer_model import Decided
+from .program import Answered, EvaluationFailed, OperationProgram, Question, Unanswered, ask
+
+REPEAT_TEMPERATURE = 0.7  # of a model that is asked several times: at 0 it would say the same again
+
+Result = Answered[Decided] | Unanswered
+
+
+def panel_program(operation: Operation, panel: Panel, question: Question[Decided]) -> OperationProgram:
+    """Ask all models `question`, of a cascade the last one only where the others doubt; return the panel's decision.
+
+    Raises `EvaluationFailed`, with what the other models said, where the word of a model that failed could change it.
+    """
+    asked = [_of_member(question, panel, place) for place in range(len(panel.members))]
+    results = list((yield from ask(*asked[: panel.asked_at_once])))
+    sent_on = None
+    if panel.policy is PanelPolicy.CASCADE:
+        sent_on = panel.doubts(_votes(results))
+        if sent_on:
+            results += yield from ask(asked[-1])
+    votes = _votes(results)
+    words = _panel_result(panel, results, votes, sent_on=sent_on)
+    status = panel.decide(votes)
+    if status is None:
+        raise _failed(panel, results, words)
+    return _decided(operation, status, results, words)
+
+
+def _of_member(question: Question[Decided], panel: Panel, place: int) -> Question[Decided]:
+    if panel.repeat == 1:
+        return replace(question, model=panel.models[place])
+    return replace(question, model=panel.models[0], sample=place, temperature=REPEAT_TEMPERATURE)
+
+
+def _status(decided: Decided) -> InclusionStatus:
+    result = decided.result
+    assert isinstance(result, EvaluationResult)  # noqa: S101 - a panel is asked for a decision, never for fields
+    if isinstance(result.value, bool):
+        return InclusionStatus.INCLUDE if result.value else InclusionStatus.EXCLUDE
+    return InclusionStatus(str(result.value))
+
+
+def _verdict(model: str, result: Result) -> PanelVerdict:
+    bill = result.bill
+    common = {"model": model, "usage": bill.usage, "cost": bill.cost, "cached": bill.cached, "answered_by": bill.model}
+    match result:
+        case Unanswered(kind=kind, message=message):
+            return PanelVerdict(**common, error_kind=kind, error=message)
+        case Answered(value=decided):
+            detail = decided.detail
+            of_criteria = (
+                {"verdicts": detail.verdicts, "exclusion_reason": detail.exclusion_reason}
+                if isinstance(detail, InclusionDecision)
+                else {}
+            )
+            said = {
+                "confidence": decided.result.confidence,
+                "reasoning": decided.result.reasoning,
+                "probability": decided.probability,
+                "relevance": decided.relevance,
+            }
+            return PanelVerdict(**common, **of_criteria, **said, status=_status(decided))
+
+
+def _votes(results: Sequence[Result]) -> list[Vote | None]:
+    votes: list[Vote | None] = []
+    for result in results:
+        verdict = _verdict("", result)
+        cast = None if verdict.status is None or verdict.score is None else Vote(verdict.status, verdict.score)
+        votes.append(cast)
+    return votes
+
+
+def _panel_result(
+    panel: Panel, results: Sequence[Result], votes: Sequence[Vote | None], *, sent_on: bool | None
+) -> PanelResult:
+    there = [vote for vote in votes if vote is not None]
+    return PanelResult(
+        policy=panel.policy.value,
+        verdicts=tuple(_verdict(model, result) for model, result in zip(panel.members, results, strict=False)),
+        score=mean_score(there) if there else None,
+        disagreement=disagreement([vote.status for vote in there]),
+        sent_on=sent_on,
+    )
+
+
+def _failed(panel: Panel, results: Sequence[Result], words: PanelResult) -> EvaluationFailed:
+    place, failure = next((place, one) for place, one in enumerate(results) if isinstance(one, Unanswered))
+    return EvaluationFailed(failure.kind, f"{panel.members[place]}: {failure.message}", words)
+
+
+def _decided(operation: Operation, status: InclusionStatus, results: Sequence[Result], words: PanelResult) -> Decided:
+    if isinstance(operation, Filter) and status is InclusionStatus.UNCERTAIN:
+        status = InclusionStatus.INCLUDE  # a filter has no third value: what is not clearly left out goes on
+    assert words.score is not None  # noqa: S101 - nothing is decided without a vote
+    confidence = confidence_in(status, words.score)
+    answers = [result.value for result in results if isinstance(result, Answered)]
+    speaker = next((one for one in answers if _status(one) is status), None)
+    reasoning = words.words if speaker is None else speaker.result.reasoning
+    value = status is not InclusionStatus.EXCLUDE if isinstance(operation, Filter) else status.value
+    result = EvaluationResult(value=value, confidence=confidence, reasoning=reasoning)
+    detail = None if isinstance(operation, Filter) else _decision(operation, status, confidence, speaker, words)
+    relevance = _mean([one.relevance for one in answers])
+    return Decided(
+        result,
+        detail,
+        probability=_mean([one.probability for one in answers]),
+        relevance=None if relevance is None else round(relevance),
+        panel=words,
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean over the models that answered; None where one of them has no value: its word would not count."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _decision(
+    operation: Operation,
+    status: InclusionStatus,
+    confidence: float,
+    speaker: Decided | None,
+    words: PanelResult,
+) -> InclusionDecision:
+    """The decision of the model that says the same as the panel; where none does, what divides the models."""
+    if speaker is not None and isinstance(speaker.detail, InclusionDecision):
+        return speaker.detail.model_copy(update={"confidence": confidence})
+    criteria = operation.criteria.labelled()  # type: ignore[union-attr]  # of the operations with a panel, an inclusion
+    return InclusionDecision(
+        status=status,
+        confidence=confidence,
+        rationale=words.words,
+        criteria=[one.text for one in criteria if _differ(words, one.label)],
+        uncertain_reason=UncertainReason.PANEL if status is InclusionStatus.UNCERTAIN else None,
+    )
+
+
+def _differ(words: PanelResult, label: str) -> bool:
+    return len({verdict.verdicts[label].verdict for verdict in words.verdicts if label in verdict.verdicts}) > 1
