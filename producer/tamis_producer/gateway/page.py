@@ -18,17 +18,12 @@ from . import problems
 router = APIRouter(tags=["page"])
 
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = (
-    *("main.js", "api.js", "words.js", "overview.js", "submission.js"),
-    *("batch.js", "deciding.js", "explaining.js", "flow.js", "reading.js"),
-)
+SHOWN = {".css", ".js", ".svg"}
 FILES = {
     "report.css": REPORT_ASSETS / "page.css",
     "quotes.js": REPORT_ASSETS / "quotes.js",
     "table.js": REPORT_ASSETS / "table.js",
-    "page.css": ASSETS / "page.css",
-    "icon.svg": ASSETS / "icon.svg",
-    **{name: ASSETS / name for name in SCRIPTS},
+    **{path.name: path for path in ASSETS.rglob("*") if path.suffix in SHOWN},
     "example.ris": CITATIONS,
     "example.yaml": CRITERIA,
 }

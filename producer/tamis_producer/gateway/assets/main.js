@@ -3,7 +3,10 @@ import { ask, key, Problem } from "/assets/api.js";
 import { showBatch } from "/assets/batch.js";
 import { overview } from "/assets/overview.js";
 import { submission } from "/assets/submission.js";
-import { at, calm, complain } from "/assets/words.js";
+import { at, calm, complain, nameOf } from "/assets/words.js";
+
+// Views of a batch in modules of their own: `show({ standing, batch, me, scopes }, element)` fills the element.
+const VIEWS = ["work", "conflicts"];
 
 const asked = new URLSearchParams(location.search);
 
@@ -25,7 +28,12 @@ const show = async () => {
     at("to-flower").href = about.flower_url;
     at("to-flower").hidden = false;
   }
-  if (asked.has("batch")) {
+  if (asked.has("batch") && VIEWS.includes(asked.get("view"))) {
+    const standing = await (await ask(`/v1/batches/${encodeURIComponent(asked.get("batch"))}`)).json();
+    title(nameOf(standing.batch));
+    const { show: view } = await import(`/assets/${asked.get("view")}.js`);
+    await view({ standing, batch: standing.batch, me: about.key.label, scopes }, at("view"));
+  } else if (asked.has("batch")) {
     title("Batch");
     await showBatch(asked.get("batch"), scopes);
   } else if (asked.has("new") && scopes.has("submit")) {

@@ -1,8 +1,10 @@
 """The page and its files: open to everybody, from here alone, and under a policy that lets nothing else run."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 
 import httpx2 as httpx
 import pytest
@@ -67,10 +69,14 @@ def test_every_file_of_the_page_is_served_as_what_it_is_and_no_other_file(http: 
 
 
 def test_every_script_is_served_and_imports_only_what_is_served() -> None:
-    scripts = {path.name for path in ASSETS.glob("*.js")}
+    paths = {path.name: path for path in ASSETS.rglob("*.js")}
+    scripts = set(paths)
     assert scripts <= set(FILES)
-    for name in scripts:
-        text = (ASSETS / name).read_text("utf-8")
+    for path in paths.values():
+        text = path.read_text("utf-8")
+        if path.parent.name == "vendor":
+            assert "import" not in text
+            continue
         assert set(re.findall(r'from "/assets/([^"]+)"', text)) <= scripts
         assert "innerHTML" not in text
         assert "http://" not in text
@@ -80,3 +86,10 @@ def test_every_script_is_served_and_imports_only_what_is_served() -> None:
 def test_the_example_is_there_to_be_tried(http: httpx.Client) -> None:
     assert http.get("/assets/example.ris").text == CITATIONS.read_text("utf-8")
     assert http.get("/assets/example.yaml").text == CRITERIA.read_text("utf-8")
+
+
+def test_the_library_is_the_one_that_the_page_of_dependencies_names() -> None:
+    told = (Path(__file__).parents[4] / "docs/dependencies.md").read_text("utf-8")
+    for path in (ASSETS / "vendor").glob("*.js"):
+        assert f"`{path.name}`" in told
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in told
