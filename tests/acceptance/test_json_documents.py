@@ -111,7 +111,7 @@ def test_every_reading_of_a_batch_is_a_document(run: Run, batch: Batch, tmp_path
     drawn = document(run("stop", batch.id, "--draw", "-o", "sample.csv"))
     assert (drawn["written_to"], drawn["samples"][0]["population"]) == ("sample.csv", 4)
     assert document(run("stop", batch.id, "--close"))["samples"][0]["closed_at"]
-    assert document(run("explain", batch.id, "0"))["batch"]["id"] == batch.id
+    assert document(run("explain", batch.id, "1"))["batch"]["id"] == batch.id
     assert document(run("export", batch.id, "-o", "back.jsonl")) == {
         "batch": batch.id,
         "records": 4,
@@ -128,7 +128,7 @@ def test_what_changes_a_batch_tells_how_it_stands_afterwards(
     house.double.reset()
     told = document(run("retry", batch.id, "--watch"))
     assert (told["retried"], told["failed"], told["round"]) == (1, 0, 2)
-    overridden = document(run("override", batch.id, "0", "include", "--reviewer", "Reviewer A"))
+    overridden = document(run("override", batch.id, "1", "include", "--reviewer", "Reviewer A"))
     assert [one["index"] for one in overridden["decisions"]] == [0]
     refused = tamis("pause", batch.id, "--json", env=house.environment, cwd=tmp_path)
     assert (refused.code, refused.out) == (2, "")

@@ -413,7 +413,12 @@ def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(ope
     assert second.locator(".note").text_content() == f"note {HOSTILE.strip()}"
     expect(second).to_contain_text("Decision of the softwareexclude")
     expect(second).to_contain_text("Its reasonAnimal studies")
-    expect(second).to_contain_text("index 1")  # as `tamis override` takes it
+    expect(second).to_contain_text("Decision of the softwareexclude confidence 0.70")
+    expect(second).to_contain_text("Rationale of the softwarebecause")
+    expect(second).to_contain_text("No. 2 · id r1")  # as `tamis override` takes it
+    expect(page.locator("#record-2 .sure")).to_have_text("software: 0.70")  # beside the decision, and not as its own
+    expect(page.locator("#record-2 .why .by")).to_have_text("software: Animal studies")
+    expect(page.locator("#record-5 .sure")).to_be_empty()  # it had failed
     expect(page.locator("#detail-3")).to_contain_text("Decision of the softwareinitial filter")
     expect(page.locator("#detail-5")).to_contain_text("no answer in time: no answer within 120 s")
     page.get_by_label("decided by a human only").check()

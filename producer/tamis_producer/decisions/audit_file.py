@@ -9,6 +9,7 @@ from typing import Any, TextIO
 from tamis_schemas import Audit, InputError, InvalidParameters, ItemResult
 from tamis_schemas.operations.kind import yes_or_no
 from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.record_number import record_number
 
 from ..files.spreadsheet import read_table, reviewer_of
 from ..intake.formula_guard import guarded
@@ -17,6 +18,7 @@ from .audits import AuditDecision
 BLIND = ("audit", "index", "id", "title", "abstract")
 REASONS = ("excluded_by", "reason")  # of the software; a reader who knows them is led by them
 FILLED_IN = ("include", "reviewer", "note")
+NUMBER = "number"  # the record's, from 1, beside its index from 0: as people read it elsewhere
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,13 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
     """The sample in the order in which it was drawn, with what was decided so far. `rows`: its items, in any order."""
     by_index = {row.index: row for row in rows}
     writer = csv.writer(stream)
-    writer.writerow([*BLIND, *(REASONS if with_reasons else ()), *FILLED_IN])
+    writer.writerow([*BLIND, *(REASONS if with_reasons else ()), *FILLED_IN, NUMBER])
     for item in audit.items:
         row = by_index[item.index]
         why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
         answer = "" if item.include is None else "yes" if item.include else "no"
         cells = [audit.id, item.index, item.item_id, text_of(row.item.get("title")), content_of(row.item)]
-        cells += [*why, answer, item.reviewer or "", item.note or ""]
+        cells += [*why, answer, item.reviewer or "", item.note or "", record_number(item.index)]
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
 

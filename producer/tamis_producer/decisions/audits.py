@@ -17,6 +17,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import audit_decisions, batches
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.random_order import check_draw, sample
+from tamis_schemas.records.record_number import indexed_words
 
 from ..ledger import insert_audit, read_audit, read_audits
 from ..ledger.overrides import one_at_a_time, standing
@@ -147,9 +148,9 @@ def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDeci
     for number, decision in enumerate(decisions):
         item = before.get(decision.index)
         if item is None:
-            raise RefusedDecision(number, f"record {decision.index} is not of the sample of audit {audit_id}")
+            raise RefusedDecision(number, f"{indexed_words(decision.index)} is not of the sample of audit {audit_id}")
         if decision.index in seen:
-            raise RefusedDecision(number, f"a second decision on record {decision.index}: say one of them")
+            raise RefusedDecision(number, f"a second decision on {indexed_words(decision.index)}: say one of them")
         seen.add(decision.index)
         try:
             reviewer, note = checked_words(decision.reviewer, decision.note)
@@ -159,8 +160,8 @@ def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDeci
             was = "include" if item.include else "exclude"
             raise RefusedDecision(
                 number,
-                f"record {decision.index}: {item.reviewer} said {was} before; a changed decision changes the audit, so "
-                "say --correct where it is meant (both stay in the ledger)",
+                f"{indexed_words(decision.index)}: {item.reviewer} said {was} before; a changed decision changes the "
+                "audit, so say --correct where it is meant (both stay in the ledger)",
             )
         if (item.include, item.reviewer, item.note) != (decision.include, reviewer, note):
             row = {"audit_id": audit_id, "idx": decision.index, "include": decision.include}

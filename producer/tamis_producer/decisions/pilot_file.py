@@ -10,12 +10,13 @@ from typing import TextIO
 
 from tamis_schemas import ItemResult
 from tamis_schemas.records.random_order import check_draw, sample
+from tamis_schemas.records.record_number import record_number
 
 from ..intake.formula_guard import guarded
 from ..quality.gold_labels import INDEX, SEED
-from .audit_file import content_of, text_of
+from .audit_file import NUMBER, content_of, text_of
 
-COLUMNS = (SEED, INDEX, "id", "title", "abstract", "include", "note")
+COLUMNS = (SEED, INDEX, "id", "title", "abstract", "include", "note", NUMBER)
 
 
 @dataclass(frozen=True)
@@ -50,4 +51,4 @@ def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> Non
     for place in pilot.places:
         row = by_index[place]
         texts = (row.item_id, text_of(row.item.get("title")), content_of(row.item), "", "")
-        writer.writerow((pilot.seed, place, *map(guarded, texts)))
+        writer.writerow((pilot.seed, place, *map(guarded, texts), record_number(place)))

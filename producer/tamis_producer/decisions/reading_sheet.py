@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from tamis_schemas import ItemResult, NextRecords
+from tamis_schemas.records.record_number import record_number
 
 from ..intake.formula_guard import guarded
-from .audit_file import content_of, text_of
+from .audit_file import NUMBER, content_of, text_of
 
-COLUMNS = ("index", "id", "title", "abstract", "decision", "reviewer", "note")
+COLUMNS = ("index", "id", "title", "abstract", "decision", "reviewer", "note", NUMBER)
 
 
 def write_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
@@ -23,4 +24,4 @@ def write_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO)
     for record in answer.records:
         item = by_index[record.index].item
         cells = (record.item_id, text_of(item.get("title")), content_of(item), "", answer.reviewer or "", "")
-        writer.writerow((record.index, *map(guarded, cells)))
+        writer.writerow((record.index, *map(guarded, cells), record_number(record.index)))

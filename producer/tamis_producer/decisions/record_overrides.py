@@ -14,6 +14,7 @@ from sqlalchemy import Connection, insert, null
 from tamis_schemas import HumanStage, InvalidParameters, InvalidRequest, Operation, Override
 from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.ledger import overrides
+from tamis_schemas.records.record_number import indexed_words
 from tamis_schemas.values.unstorable import UNSTORABLE
 
 from ..ledger import read_operation
@@ -79,11 +80,13 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     for number, decision in enumerate(decisions):
         try:
             if decision.index not in there:
-                raise InvalidParameters(f"the batch has no item {decision.index}: `tamis results` lists them, from 0")
+                raise InvalidParameters(
+                    f"the batch has no record {indexed_words(decision.index)}: `tamis results` lists them"
+                )
             row = _row(operation, decision)
             voice = (decision.index, decision.stage, row["reviewer"])
             if voice in rows:
-                raise InvalidParameters(f"a second decision on item {decision.index}: say one of them")
+                raise InvalidParameters(f"a second decision on {indexed_words(decision.index)}: say one of them")
             if decision.withdraw and voice not in before:
                 raise InvalidParameters(_not_yours(voice, before.values()))
         except InvalidRequest as refused:
@@ -182,8 +185,9 @@ def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:
     index, stage, reviewer = voice
     others = [one.reviewer for one in before if (one.index, one.stage) == (index, stage)]
     if not others:
-        return f"item {index}: no human decision stands that could be withdrawn"
+        return f"{indexed_words(index)}: no human decision stands that could be withdrawn"
     return (
-        f"item {index}: {reviewer} has decided nothing there that could be withdrawn; what stands was decided by "
-        f"{', '.join(others)}, and only who decided withdraws it. A decision with --settle counts before theirs"
+        f"{indexed_words(index)}: {reviewer} has decided nothing there that could be withdrawn; what stands was "
+        f"decided by {', '.join(others)}, and only who decided withdraws it. A decision with --settle counts before "
+        "theirs"
     )

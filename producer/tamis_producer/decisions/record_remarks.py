@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, select
 
 from tamis_schemas import InvalidParameters, RemarkKind
 from tamis_schemas.ledger import remarks
+from tamis_schemas.records.record_number import indexed_words
 
 from ..ledger.overrides import one_at_a_time, read_places
 from ..ledger.remarks import standing_remarks
@@ -41,7 +42,7 @@ def remark(
     there = read_places(connection, batch_id, indices)
     for index in indices:
         if index not in there:
-            raise InvalidParameters(f"the batch has no item {index}: `tamis results` lists them, from 0")
+            raise InvalidParameters(f"the batch has no record {indexed_words(index)}: `tamis results` lists them")
     one = standing_remarks(batch_id, remarks.c.idx.in_(indices)).c
     stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(one.idx, one.kind, one.text))}
     rows = [

@@ -16,6 +16,7 @@ from tamis_schemas import HumanStage, InvalidParameters, ReviewPlan
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger import batches, items, reviews
 from tamis_schemas.operations import kind_of
+from tamis_schemas.records.record_number import record_words
 
 from ..ledger.overrides import standing_decisions
 from .final_outcome import Outcome, outcomes
@@ -60,7 +61,7 @@ def unpassed(
 def unpassed_words(others: Sequence[Unpassed]) -> str:
     """Which records these are, what is wrong with them, and how it may be mended."""
     named = [
-        f"record {one.index} ({one.item_id}), which is {STANDS.get(one.outcome, one.outcome)}"
+        f"{record_words(one.index, one.item_id)}, which is {STANDS.get(one.outcome, one.outcome)}"
         for one in others[:MOST_NAMED]
     ]
     if len(others) > MOST_NAMED:

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from tamis_schemas import ItemResult, StopSample
+from tamis_schemas.records.record_number import record_number
 
 from ..intake.formula_guard import guarded
 from ..quality.gold_labels import INDEX, SEED
-from .audit_file import content_of, text_of
+from .audit_file import NUMBER, content_of, text_of
 
-COLUMNS = (SEED, INDEX, "id", "title", "abstract", "decision", "reviewer", "note")
+COLUMNS = (SEED, INDEX, "id", "title", "abstract", "decision", "reviewer", "note", NUMBER)
 
 
 def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
@@ -25,4 +26,4 @@ def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: Te
     for one in sample.waiting:
         item = by_index[one.index].item
         texts = (one.item_id, text_of(item.get("title")), content_of(item), "", "", "")
-        writer.writerow((sample.seed, one.index, *map(guarded, texts)))
+        writer.writerow((sample.seed, one.index, *map(guarded, texts), record_number(one.index)))

@@ -23,6 +23,7 @@ from tamis_schemas import (
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.penalties import QUOTE_PENALTY, after_quotes, milder_band
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState, Verdict
+from tamis_schemas.records.record_number import record_words
 
 from .document import Because
 
@@ -52,7 +53,7 @@ def _kept_out(result: ItemResult) -> Iterator[Because]:
         yield Because(sets="outcome", text="kept out before any model was asked; the ledger names no rule")
         return
     if exclusion.rule == DUPLICATE:
-        stays = "" if exclusion.duplicate_of is None else f"; record {exclusion.duplicate_of} stays"
+        stays = "" if exclusion.duplicate_of is None else f"; {record_words(exclusion.duplicate_of)} stays"
         yield Because(sets="outcome", text=f"kept out as a copy: {exclusion.reason}{stays}")
     else:
         text = f"kept out by the initial filter, rule {exclusion.rule}: {exclusion.reason}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from tamis_schemas import Source
 from tamis_schemas.records.item import shown_text
+from tamis_schemas.records.record_number import record_words
 
 from ..intake.filling import CONTRADICTED, FILLED, said_of_fields
 from ..intake.record import LINE
@@ -23,7 +24,7 @@ def origin_lines(explanation: Explanation) -> Iterator[str]:
             yield f"query: {explanation.source.query}"
     for copy in explanation.copies:
         source = "" if copy.source is None else f" of {copy.source}"
-        yield f"its copy {copy.index}, id {copy.item_id}{source}, was kept out: {copy.reason}"
+        yield f"its copy {record_words(copy.index)}, id {copy.item_id}{source}, was kept out: {copy.reason}"
     for name, origin in said_of_fields(item, FILLED).items():
         yield f"{name} was filled from {_place(origin)}"
     for name, others in said_of_fields(item, CONTRADICTED).items():
@@ -41,4 +42,8 @@ def _place(origin: Mapping[str, Any]) -> str:
     if "file" in origin:
         return f"{origin['file']}, line {origin['line']}" if origin.get("line") else str(origin["file"])
     source = f" of {origin['source']}" if "source" in origin else ""
-    return f"its copy {origin.get('from')}{source}"
+    return f"its copy {_copy(origin.get('from'))}{source}"
+
+
+def _copy(index: object) -> str:
+    return record_words(index) if isinstance(index, int) else str(index)

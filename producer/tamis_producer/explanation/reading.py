@@ -28,6 +28,7 @@ from tamis_schemas.ledger import (
     prompts,
     transcripts,
 )
+from tamis_schemas.records.record_number import indexed_words
 
 from ..ledger import read_overrides, stream_results
 from .because import because
@@ -57,7 +58,7 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)
     if result is None:
-        raise InvalidParameters(f"batch {batch_id} has no item {index}: its places go from 0 to {batch.n_items - 1}")
+        raise InvalidParameters(f"batch {batch_id} has no record {indexed_words(index)}: there are {batch.n_items:,}")
     claims = _transcripts(connection, batch_id, index)
     lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
     lost_claims: int = connection.execute(lost).scalar_one()

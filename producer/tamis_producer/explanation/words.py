@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from tamis_schemas import HumanStage, PanelResult, Provenance, QuoteState, dollars, tier_name
 from tamis_schemas.records.item import shown_fields, shown_text
+from tamis_schemas.records.record_number import record_number, record_words
 
 from .call_words import INDENT, call_lines, foreign
 from .document import (
@@ -90,7 +91,7 @@ def _batch(explanation: Explanation) -> Iterator[str]:
 
 def _record(explanation: Explanation) -> Iterator[str]:
     record = explanation.record
-    yield f"index {record.index}, id {record.item_id}"
+    yield f"{record_words(record.index)}, id {record.item_id}"
     for name, value in shown_fields(record.item).items():
         yield f"field {name}:"
         yield from foreign(shown_text(value))
@@ -181,7 +182,7 @@ def _said(word: HumanWord) -> str:
 
 def _stage(one: OtherStage) -> Iterator[str]:
     place = f"stage {one.stage + 1}, {one.operation}: {one.result.status}"
-    yield f"{place}; `tamis explain {one.batch} index:{one.result.index}` tells its calls"
+    yield f"{place}; `tamis explain {one.batch} number:{record_number(one.result.index)}` tells its calls"
     yield from (INDENT + line for line in _reasons(one.because))
 
 

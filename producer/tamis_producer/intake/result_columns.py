@@ -8,6 +8,7 @@ from typing import Any
 from tamis_schemas import InclusionDecision, ItemResult, PanelVerdict, Provenance
 from tamis_schemas.operations import OperationKind, panel_of
 from tamis_schemas.records.item import shown_text
+from tamis_schemas.records.record_number import record_number
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ RESULT_COLUMNS = (
     ResultColumn("title", str, _title),
     # The database, register or other search that the record is from; missing: the batch has one source, or none.
     ResultColumn("source", str, lambda row: row.source),
+    ResultColumn("number", int, lambda row: record_number(row.index)),  # from 1, as people read it
 )
 
 

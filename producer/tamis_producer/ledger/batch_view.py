@@ -55,11 +55,17 @@ class BatchView(PossiblyUnbilled):
     pause: Pause | None = None  # None: it is not paused
     priority: Priority = Priority.NORMAL
     ended_in_round: int | None = None  # items with a result of the present round; None: not counted
+    pace: float | None = None  # items that ended, a second, in the last minutes of work; None: nothing can be said
 
     @property
     def finished(self) -> bool:
         """True where nothing more will happen unless somebody asks for it; a cancelled batch may have calls to end."""
         return self.state.terminal and not (self.counts.pending or self.counts.running)
+
+    @property
+    def lacks_decisions(self) -> bool:
+        """True where the batch is completed, and some of its items failed."""
+        return self.state is BatchStatus.COMPLETED and self.counts.failed > 0
 
     @property
     def stuck(self) -> Pause | None:
@@ -75,15 +81,12 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def rate(self) -> float | None:
-        """Items per second since the round began; None before it has."""
-        if not self.elapsed_seconds:
-            return None
-        ended = self.counts.decided + self.counts.failed if self.ended_in_round is None else self.ended_in_round
-        return ended / self.elapsed_seconds
+        """Items per second in the last minutes of work; None where nothing goes on, or nothing can be said."""
+        return None if self.state.terminal or self.pause is not None else self.pace
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds to go at the present rate; None where nothing can be said yet."""
+        """Seconds to go at the present rate; None where nothing can be said, and while the batch is paused."""
         if not self.rate:
             return None
         return (self.counts.pending + self.counts.running) / self.rate

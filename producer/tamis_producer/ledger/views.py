@@ -13,13 +13,15 @@ from tamis_schemas import (
 )
 
 from .batch_view import BatchView, ReviewView
+from .pace import PACE, pace
 from .statements import RunsStatements
 from .worker_view import WorkerState
 
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
-# One statement, so that all of it is one snapshot and the accounting identity holds in every read. Neither items nor
-# results are read, but their counters: that costs the same however many there are. As text, because commands that only
-# look run it without waiting for SQLAlchemy to be imported. Between the two parts stands which batches.
+# One statement, so that all of it is one snapshot and the accounting identity holds in every read. Of items and results
+# their counters are read, and a few results for the pace: that costs the same however many there are. As text, because
+# commands that only look run it without waiting for SQLAlchemy to be imported. Between the two parts stands which
+# batches.
 SEEN = f"""
 SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_items, b.max_cost, b.created_at,
        b.started_at, b.finished_at, b.stage, b.pause, b.priority, tallied.*, api_keys.label AS submitted_by,
@@ -29,7 +31,8 @@ SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_it
                    'state', state, 'reason', reason,
                    'seconds', coalesce(extract(epoch FROM now() - state_since), 0)))
           FROM workers WHERE lease_until > now() AND state <> '{WorkerState.WORKING.value}') AS not_working,
-       extract(epoch FROM coalesce(b.finished_at, now()) - b.started_at) AS elapsed
+       extract(epoch FROM coalesce(b.finished_at, now()) - b.started_at) AS elapsed,
+       recent.ended AS recent_ended, recent.seconds AS recent_seconds
   FROM (SELECT * FROM batches WHERE """  # noqa: S608 - of states that stand in the code
 STANDING = f""") AS b
   JOIN LATERAL (
@@ -39,6 +42,7 @@ STANDING = f""") AS b
               coalesce(sum(cost) / nullif(sum(priced), 0), CASE WHEN sum(free) > 0 THEN 0 END) AS mean_paid,
               coalesce(sum(ended) FILTER (WHERE tallies.round = b.round), 0) AS in_round
          FROM tallies WHERE tallies.batch_id = b.id) AS tallied ON true
+  {PACE}
   LEFT JOIN spending ON spending.batch_id = b.id
   LEFT JOIN api_keys ON api_keys.id = b.api_key_id
  ORDER BY b.created_at DESC
@@ -114,5 +118,6 @@ def _view(row: Any) -> BatchView:
         "elapsed_seconds": row.elapsed,
         "not_working": row.not_working or (),
         "ended_in_round": row.in_round,
+        "pace": pace(row.recent_ended, row.recent_seconds),
     }
     return BatchView.model_validate(row._asdict() | worked_out)

@@ -7,6 +7,7 @@ from math import inf
 from tamis_schemas import InclusionStatus, InvalidRequest, ItemResult, ItemStatus
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.operations import verdict
+from tamis_schemas.records.record_number import indexed_words
 
 from ..intake.databases import database_of
 from .inclusion_score import ScoreScale, inclusion_score
@@ -104,6 +105,6 @@ def _stand(row: ItemResult) -> tuple[Stand, str, float | None]:
     if row.value in (None, InclusionStatus.UNCERTAIN.value):
         return Stand.REFERRED, InclusionStatus.UNCERTAIN.value, confidence
     raise InvalidRequest(
-        f"record {row.index} has the value {row.value!r}: only a filter's and an inclusion's results can be compared "
-        "with labels"
+        f"{indexed_words(row.index)} has the value {row.value!r}: only a filter's and an inclusion's results can be "
+        "compared with labels"
     )

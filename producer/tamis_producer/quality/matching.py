@@ -9,6 +9,7 @@ from tamis_schemas import InvalidRequest, ItemResult
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import UNKNOWN_ID
 from tamis_schemas.records.random_order import sample
+from tamis_schemas.records.record_number import indexed_words
 from tamis_schemas.values.frozen import Frozen
 
 from .gold_labels import GoldLabel, GoldLabels
@@ -132,7 +133,7 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
     for label in gold.labels:
         if label.index is None or ids.get(label.index) != label.item_id or label.index in label_at:
             raise InvalidRequest(
-                f"{_file(gold)}: line {label.line}: record {label.index} of the batch is not "
+                f"{_file(gold)}: line {label.line}: {_numbered(label.index)} of the batch is not "
                 f"{_called(label.item_id)}, or stands there twice: is it the pilot of another batch, or were columns "
                 "sorted apart?"
             )
@@ -192,6 +193,10 @@ def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
         )
     )
     return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {own}"
+
+
+def _numbered(index: int | None) -> str:
+    return "the record without an index" if index is None else indexed_words(index)
 
 
 def _called(item_id: str) -> str:

@@ -103,8 +103,10 @@ def test_a_batch_is_paused_resumed_and_cancelled(
     expect(page.locator("#waits")).to_be_hidden()
     page.get_by_role("button", name="Cancel …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("button", name="Go on")).to_be_focused()
-    dialog.get_by_role("button", name="Cancel the batch").click()
+    expect(dialog.get_by_role("button", name="Do not cancel")).to_be_focused()
+    expect(dialog).to_contain_text(re.compile(r"\d+ records not begun yet will not be asked about"))
+    expect(dialog).to_contain_text(re.compile(r"Kept as they are: \d+ decided and 0 failed"))
+    dialog.get_by_role("button", name=re.compile(r"^Cancel \d+ records$")).click()
     expect(page.locator("#state")).to_have_text("cancelled")
     expect(page.locator("#done")).to_have_text("200 of 200 done", timeout=30_000)
 
@@ -118,6 +120,8 @@ def test_failed_records_are_asked_about_again(
     assert batch.wait(timeout=60).failed == 3
     page = opened().batch(key, batch.id)
     expect(page.locator("#rows .badge.failed")).to_have_count(3)
+    expect(page.locator("#state")).to_have_text("ended, 3 failed")
+    expect(page.locator("#state")).to_have_class("badge uncertain")
     page.get_by_role("button", name="Retry failed").click()
     expect(page.locator("#pace")).to_contain_text("round 2")
     expect(page.locator("#state")).to_have_text("completed", timeout=60_000)

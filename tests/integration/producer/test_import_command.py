@@ -107,7 +107,7 @@ def test_a_full_text_file_may_hold_retrieval_too(run: Run, batch: Batch, tmp_pat
     (tmp_path / "f.csv").write_text(table, "utf-8")
     arguments = ("import-decisions", batch.id, "f.csv", "--reviewer", "A", "--stage", "full-text")
     refused = run(*arguments)
-    assert (refused.code, "f.csv: line 3: not passed by the screening: record 1 (r1)" in refused.err) == (2, True)
+    assert (refused.code, "f.csv: line 3: not passed by the screening: No. 2 (r1)" in refused.err) == (2, True)
     for index in (1, 2, 4):
         batch.override(index, "include", reviewer="B")
     done = run(*arguments)
@@ -130,9 +130,9 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
     assert done.code == 0, done.err
     assert "exclude by Reviewer B; the software says so too" in done.out
     assert "conflict: it contradicts Reviewer A (include), so that nobody's decision counts" in done.out
-    assert f"tamis override {batch.id[:8]} 1 DECISION --settle --reviewer NAME" in done.out
+    assert f"tamis override {batch.id[:8]} number:2 DECISION --settle --reviewer NAME" in done.out
     listed = run("conflicts", batch.id).out
-    assert "1 (r1) Walking on hill number 1\n    title-abstract; the software: exclude\n" in listed
+    assert "No. 2 (r1) Walking on hill number 1\n    title-abstract; the software: exclude\n" in listed
     assert "    Reviewer A: include: adults\n    Reviewer B: exclude\n1 in conflict" in listed
     (conflict,) = map(json.loads, run("conflicts", batch.id, "--json").out.splitlines())
     assert [one["reviewer"] for one in conflict["decisions"]] == ["Reviewer A", "Reviewer B"]

@@ -36,9 +36,9 @@ def batch(client: Client) -> Batch:
 def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> None:
     done = run("override", batch.id, "r1", "INCLUDE", "--note", "it does", TAMIS_REVIEWER="Reviewer A")
     assert done.code == 0, done.err
-    assert "1 (r1) Title 1: include by Reviewer A; the software says exclude" in done.out
+    assert "No. 2 (r1) Title 1: include by Reviewer A; the software says exclude" in done.out
     assert "The next stage of its review has begun: what is included now does not follow into it" in done.out
-    assert "; the software says so too" in run("override", batch.id, "3", "exclude", "--reviewer", "Reviewer B").out
+    assert "; the software says so too" in run("override", batch.id, "4", "exclude", "--reviewer", "Reviewer B").out
     listed = run("overrides", batch.id).out
     assert "it does" in listed
     assert [json.loads(line)["index"] for line in run("overrides", batch.id, "--json").out.splitlines()] == [1, 3]
@@ -92,7 +92,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     path.write_text("index,decision\n0,exclude\n3,include\n0,include\n", "utf-8")
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 2
-    assert "t.csv:4: a second decision on item 0" in done.err
+    assert "t.csv:4: a second decision on No. 1 (index 0)" in done.err
     assert len(batch.overrides()) == 2
 
 

@@ -50,7 +50,7 @@ def test_a_label_stands_from_its_last_putting_on_and_stands_once(batch: Batch) -
 @pytest.mark.parametrize(
     ("index", "label", "reviewer", "wrong"),
     [
-        (4, "x", "A", "the batch has no item 4"),
+        (4, "x", "A", "the batch has no record No\\. 5 \\(index 4\\)"),
         (0, "  ", "A", "the label is empty"),
         (0, "x" * 101, "A", "the label has 101 characters; 100 are kept"),
         (0, "a\0b", "A", "holds a character that the ledger cannot store"),
@@ -74,7 +74,7 @@ def test_nobody_changes_what_was_put_on(batch: Batch, client: Client) -> None:
 def test_the_command_line_puts_labels_on_and_finds_and_exports_records_by_them(
     run: Run, batch: Batch, tmp_path: Path
 ) -> None:
-    put = run("label", batch.id, "to discuss", "r1", "3", *WHO)
+    put = run("label", batch.id, "to discuss", "r1", "4", *WHO)
     assert (put.code, put.out) == (0, "to discuss: put on 2 records; 2 with it now.\n")
     assert run("note", batch.id, "r3", "the same cohort as r0?", *WHO).out == "Reviewer A: the same cohort as r0?\n"
     assert run("labels", batch.id).out.split() == ["label", "records", "to", "discuss", "2"]

@@ -83,17 +83,17 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
     lines = as_text(story).partition("# Source\n")[2].partition("#")[0].splitlines()
     assert lines == [
         "PubMed (database), medline.csv, line 5",
-        "its copy 7, id L2 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
+        "its copy No. 8, id L2 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
         "DOI, 10.1000/stairs.",
-        "its copy 9, id L4 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
-        "DOI, 10.1000/stairs.",
+        "its copy No. 10, id L4 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the "
+        "same DOI, 10.1000/stairs.",
         "abstract was filled from pubmed.nbib, line 16",
-        "year is contradicted: 2017 says its copy 7 of Embase",
+        "year is contradicted: 2017 says its copy No. 8 of Embase",
         "",
     ]
     copy = as_text(batch.explain(7))
     assert "Embase (database), embase.csv, line 3" in copy
-    assert "record 3 stays" in copy
+    assert "No. 4 stays" in copy
 
 
 def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Client, identified: Identified) -> None:

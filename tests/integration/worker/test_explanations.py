@@ -173,11 +173,11 @@ def test_the_command_tells_it_on_a_terminal_and_to_programs(screened: Batch, hou
     ):
         assert said in done.out, said
     assert done.out.count("You are a screening function") == 1
-    document = json.loads(tamis("explain", screened.id, "0", "--json", env=house.environment, cwd=tmp_path).out)
+    document = json.loads(tamis("explain", screened.id, "1", "--json", env=house.environment, cwd=tmp_path).out)
     assert Explanation.model_validate(document).transcripts == screened.explain(0).transcripts
     ambiguous = tamis("explain", screened.id, "twice", env=house.environment, cwd=tmp_path)
     assert ambiguous.code == 2
-    assert "2 records have the id 'twice': say which index is meant, of 2, 3" in ambiguous.err
+    assert "2 records have the id 'twice': say which is meant, by its number, of No. 3, No. 4" in ambiguous.err
 
 
 def test_a_key_that_the_endpoint_says_back_is_in_no_transcript(house: House) -> None:

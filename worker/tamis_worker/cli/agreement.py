@@ -6,6 +6,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_producer.quality import Agreement
 from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.records.record_number import record_words
 
 from .app import app, out
 from .arguments import BatchId, stage_name
@@ -30,7 +31,7 @@ def conflicts(batch_id: BatchId, as_json: AsJsonLines = False) -> None:
         return
     for one in found:
         system = words_of(one.system_value) if one.system_decided else "not decided"
-        out.say(f"[bold]{one.index}[/] ({escape(one.item_id)}) {escape(one.title or '')}")
+        out.say(f"[bold]{escape(record_words(one.index, one.item_id))}[/] {escape(one.title or '')}")
         out.say(f"    {stage_name(one.stage)}; the software: {escape(system)}")
         for said in one.decisions:
             why = "; ".join(text for text in (said.reason, said.note) if text)

@@ -11,7 +11,7 @@ from tamis_schemas import HumanStage
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")]
 Record = typer.Argument(
     metavar="RECORD",
-    help="Its index, from 0 as in `tamis results`, or its id; index:12 or id:12 where it could be either.",
+    help="Its id, or its number from 1, as shown (No. 12: 12); number:12 or id:12 where it could be either.",
 )
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
 

@@ -16,6 +16,7 @@ from tamis_producer.decisions.record_overrides import RefusedDecision
 from tamis_producer.intake.results_file import replacing
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -114,7 +115,7 @@ def record(
         return
     out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
-        listed = ", ".join(str(one.index) for one in done.overrides)
+        listed = ", ".join(escape(record_words(one.index, one.item_id)) for one in done.overrides)
         out.say(f"Included by an override each: {listed}.")
     if later:
         out.say(NOT_FOLLOWING)
@@ -179,8 +180,8 @@ def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:
             raise InputError(
-                f"record {decision.index} has the id {ids[decision.index]!r}, not {item_id!r}: were columns sorted "
-                "apart?",
+                f"{indexed_words(decision.index)} has the id {ids[decision.index]!r}, not {item_id!r}: were "
+                "columns sorted apart?",
                 path=file,
                 line=line,
             )
@@ -205,7 +206,8 @@ def _print(audit: Audit) -> None:
     out.say(summary.sentence)
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""
-        out.say(f"[yellow]missed[/] {item.index} ({escape(item.item_id)}), says {escape(item.reviewer or '')}{note}")
+        name = escape(record_words(item.index, item.item_id))
+        out.say(f"[yellow]missed[/] {name}, says {escape(item.reviewer or '')}{note}")
 
 
 def _facts(audit: Audit) -> dict[str, Any]:

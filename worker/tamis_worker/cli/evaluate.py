@@ -23,6 +23,7 @@ from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.panels import MEMBERS, PAIRS, panel_part
 from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
+from tamis_schemas.records.record_number import record_number
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -31,7 +32,7 @@ from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
 
 LISTED = 20  # records of lost evidence on the terminal
-BELOW = ("index", "id", "decision", "score", "label", "kept", "title")
+BELOW = ("index", "id", "decision", "score", "label", "kept", "title", "number")
 
 _SAME = "answered by the same model to the same criteria."
 _HOLDS = {
@@ -237,5 +238,6 @@ def _write_records(found: Calibrated, stream: TextIO) -> None:
                 "" if record.human is None else int(record.human),
                 str(found.kept(record)).lower(),
                 guarded(record.title),
+                record_number(record.index),
             )
         )

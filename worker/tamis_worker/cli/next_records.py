@@ -12,6 +12,7 @@ from tamis_producer.intake.results_file import replacing
 from tamis_producer.reading_order.exploration import EXPLORE
 from tamis_producer.reading_order.next_records import MOST, USUAL
 from tamis_schemas import InvalidRequest, NextRecords, ReadingBy
+from tamis_schemas.records.record_number import record_number
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -80,13 +81,13 @@ def next_(
 
 def _print(answer: NextRecords, output: Path | None) -> None:
     if answer.records and output is None:
-        table = listing("index", "id", "title", "why", numbers=("score", "chance"))
+        table = listing("No.", "id", "title", "why", numbers=("score", "chance"))
         table.columns[0].justify = "right"
         table.columns[2].max_width, table.columns[2].no_wrap = TITLE_WIDTH, True
         for record in answer.records:
             cells = (escape(record.item_id), escape(record.title), escape(record.why))
             numbers = ("" if record.score is None else f"{record.score:.2f}", _percent(record.probability))
-            table.add_row(str(record.index), *cells, *numbers)
+            table.add_row(str(record_number(record.index)), *cells, *numbers)
         out.print(table)
         if any(record.probability is not None for record in answer.records):
             out.say("Chance: of 100 records with a chance of 30%, people would include about 30.")

@@ -16,6 +16,7 @@ from tamis_producer.decisions.override_file import find_record, read_decisions
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
 from .arguments import BatchId, Record, Stage, StageName, stage_name
@@ -62,7 +63,8 @@ def override(
     file: Annotated[
         Path | None,
         typer.Option(
-            help="A table of decisions instead: columns index or id, decision, note, reviewer. All of it, or nothing."
+            help="A table of decisions instead: columns number, index (from 0) or id, decision, note, reviewer. All of "
+            "it, or nothing."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -119,7 +121,7 @@ def overrides(
     if not decisions:
         out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does.")
         return
-    table = listing("index", "id", "stage", "human", "software", "reviewer", "when", "note")
+    table = listing("No.", "id", "stage", "human", "software", "reviewer", "when", "note")
     table.columns[0].justify = "right"
     for one in decisions:
         human = "[dim]withdrawn[/]" if one.withdrawn else escape(words_of(one.value))
@@ -127,7 +129,9 @@ def overrides(
         software = escape(words_of(one.system_value)) if one.system_decided else "[dim]not decided[/]"
         why = "; ".join(text for text in (one.reason, one.note) if text)
         cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(why))
-        table.add_row(str(one.index), escape(one.item_id), stage_name(one.stage), human, software, *cells)
+        table.add_row(
+            str(record_number(one.index)), escape(one.item_id), stage_name(one.stage), human, software, *cells
+        )
     out.print(table)
 
 
@@ -159,7 +163,7 @@ def _value(operation: Operation, stage: HumanStage, decision: str) -> object:
 
 def _line(one: Override, row: ItemResult) -> str:
     title = str(row.item.get("title") or "")
-    name = f"{one.index} ({escape(one.item_id)})" + (f" {escape(title)}" if title else "")
+    name = escape(record_words(one.index, one.item_id)) + (f" {escape(title)}" if title else "")
     stage = "" if one.stage is HumanStage.OWN else f" ({one.stage.value})"
     if one.withdrawn:
         software = f"the software's decision counts again: {escape(words_of(one.system_value))}"
@@ -184,7 +188,8 @@ def _contradicting(batch_id: str, one: Override, decisions: Sequence[Override]) 
     return (
         f"[yellow]conflict[/]: {'it' if not one.withdrawn else 'what is left'} contradicts "
         f"{escape(', '.join(others))}, so that nobody's decision counts. Whoever settles it says so: "
-        f"[bold]tamis override {batch_id[:SHORT_ID]} {one.index} DECISION{stage} --settle --reviewer NAME[/]"
+        f"[bold]tamis override {batch_id[:SHORT_ID]} number:{record_number(one.index)} DECISION{stage} --settle "
+        "--reviewer NAME[/]"
     )
 
 

@@ -86,10 +86,10 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 def detail(view: BatchView) -> str:
     """Return what stands beside the count: failed, rate, time to go, tokens; or what it waits for."""
-    parts = [view.state.value] if view.state.value not in ("running", "pending") else []
+    parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
         parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]
-    if view.counts.failed:
+    if view.counts.failed and not view.lacks_decisions:
         parts.append(f"[red]{view.counts.failed} failed[/]")
     if view.waits_for is not None:
         parts.append(f"[yellow]{escape(view.waits_for)}[/]")
@@ -105,6 +105,11 @@ def detail(view: BatchView) -> str:
     elif view.cost:
         parts.append(dollars(view.cost))
     return " · ".join(parts)
+
+
+def state_words(view: BatchView) -> str:
+    """Return, with markup, the state of a batch; of one that ended without all of its decisions, how many failed."""
+    return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
 
 
 def say_paused(reason: BatchPaused) -> None:

@@ -20,7 +20,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .progress import paused
+from .progress import paused, state_words
 from .tables import facts_by_name, listing
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def print_view(view: BatchView, console: Console) -> None:
     table = facts_by_name()
     table.add_row("batch", view.id)
     table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
-    table.add_row("state", view.state.value if view.pause is None else paused(view.id, view.pause))
+    table.add_row("state", state_words(view) if view.pause is None else paused(view.id, view.pause))
     if view.waits_for is not None:
         table.add_row("waits", f"[yellow]{escape(view.waits_for)}[/]")
     table.add_row("items", _counts(view.counts))
@@ -190,7 +190,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
             f"{view.created_at:%Y-%m-%d %H:%M}",
             *([escape(view.submitted_by or "")] if by_keys else []),
             escape(f"{view.operation} {view.label or ''}".strip()),
-            view.state.value if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
+            state_words(view) if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
             str(view.counts.n_items),
             str(view.counts.finished),
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",

@@ -25,7 +25,7 @@ from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
-from .progress import paused, say_paused, watch_review
+from .progress import paused, say_paused, state_words, watch_review
 from .render import paid, print_summary
 from .submission import Submission, submitting
 from .submit import with_examples
@@ -193,7 +193,7 @@ def _print_view(view: ReviewView, console: Console) -> None:
         waiting = counts.pending + counts.running
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
         cells = (*map(str, each), str(waiting), cost)
-        table.add_row(stage.operation, stage.id[:SHORT_ID], stage.state.value, *cells)
+        table.add_row(stage.operation, stage.id[:SHORT_ID], state_words(stage), *cells)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
     console.print(table)

@@ -12,6 +12,7 @@ from tamis_producer.decisions.sample_file import write_stop_sample
 from tamis_producer.intake.results_file import replacing
 from tamis_schemas import InvalidRequest, StopAnswer, StopPrice, StopSample, StopVerdict
 from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.records.record_number import record_words
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -114,7 +115,7 @@ def _print_next(answer: StopAnswer) -> None:
     draw = f"[bold]tamis stop {answer.batch_id[:SHORT_ID]} --draw -o FILE[/]"
     waiting = () if answer.sample is None else answer.sample.waiting
     if waiting:
-        first = ", ".join(f"{one.index} ({escape(one.item_id)})" for one in waiting[:5])
+        first = ", ".join(escape(record_words(one.index, one.item_id)) for one in waiting[:5])
         more = f" and {len(waiting) - 5:,} more" if len(waiting) > 5 else ""
         out.say(f"To read next, in this order: {first}{more}. -o FILE writes them as a table.")
     if answer.sample is None:

@@ -4,7 +4,7 @@ import { decider } from "/assets/deciding.js";
 import { explainer } from "/assets/explaining.js";
 import { showFlow } from "/assets/flow.js";
 import { offerOrder } from "/assets/reading.js";
-import { at, calm, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, tellLost } from "/assets/words.js";
+import { at, calm, cancelling, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, stateOf, tellLost } from "/assets/words.js";
 
 const READ_AGAIN = 3000; // ms at least between two reads of flow and table
 const DRAW_AFTER = 1000; // ms after the last decision
@@ -43,7 +43,15 @@ export const showBatch = async (id, scopes) => {
     return standing.finished && batch.counts.failed > 0;
   };
 
+  const nameCancelling = () => {
+    const { question, yes, no } = cancelling(standing.batch);
+    at("confirm-text").replaceChildren(...phrased(question));
+    at("confirm-yes").textContent = yes;
+    at("confirm-no").textContent = no;
+  };
+
   const tell = () => {
+    if (at("confirm").open) nameCancelling(); // what it says stays true while somebody reads it
     const { batch } = standing;
     const finished = done(batch.counts);
     at("bar").max = batch.counts.n_items || 1;
@@ -53,7 +61,7 @@ export const showBatch = async (id, scopes) => {
     showState(at("state"), batch);
     at("pace").textContent = [
       batch.round > 1 && `round ${batch.round}`,
-      running && standing.rate && `${rate(standing.rate)}, about ${duration(standing.eta_seconds)} to go`,
+      running && standing.rate && [rate(standing.rate), standing.eta_seconds !== null && `about ${duration(standing.eta_seconds)} to go`].filter(Boolean).join(", "),
       `cost ${standing.paid}`,
       batch.budget && `budget $${batch.budget.max_cost.toFixed(2)}`,
       batch.submitted_by && `submitted by ${batch.submitted_by}`,
@@ -138,7 +146,7 @@ export const showBatch = async (id, scopes) => {
     const told = ({ data }) => {
       standing = data;
       tell();
-      if (data.batch.state !== state) say(`${nameOf(data.batch)} is ${data.batch.state}. ${number(done(data.batch.counts))} of ${number(data.batch.counts.n_items)} done.`);
+      if (data.batch.state !== state) say(`${nameOf(data.batch)} is ${stateOf(data.batch)}. ${number(done(data.batch.counts))} of ${number(data.batch.counts.n_items)} done.`);
       state = data.batch.state;
       if (counted(data.batch) !== known) readAgain();
     };
@@ -168,7 +176,11 @@ export const showBatch = async (id, scopes) => {
     keepUp();
   };
 
-  const asked = { pause: () => act("pause"), retry: () => act("retry"), cancel: () => at("confirm").showModal() };
+  const askToCancel = () => {
+    nameCancelling();
+    at("confirm").showModal();
+  };
+  const asked = { pause: () => act("pause"), retry: () => act("retry"), cancel: askToCancel };
   asked.resume = () => act("resume", at("budget").value ? { max_cost: at("budget").value } : undefined);
   for (const button of document.querySelectorAll("[data-action]")) button.addEventListener("click", asked[button.dataset.action]);
   at("confirm-no").addEventListener("click", () => at("confirm").close());

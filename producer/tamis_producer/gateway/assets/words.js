@@ -30,10 +30,31 @@ export const nameOf = (batch) => batch.label || `${batch.operation.replaceAll("_
 // States have the colours that decisions have.
 const STATES = { pending: "removed", running: "open", paused: "uncertain", completed: "passed", cancelled: "excluded" };
 
+const lacking = (batch) => batch.state === "completed" && batch.counts.failed > 0;
+
+// A batch that ended without all of its decisions is not simply completed.
+export const stateOf = (batch) => (lacking(batch) ? `ended, ${number(batch.counts.failed)} failed` : batch.state);
+
 export const showState = (badge, batch) => {
-  badge.className = `badge ${STATES[batch.state]}`;
-  if (badge.textContent !== batch.state) badge.textContent = batch.state;
+  badge.className = `badge ${lacking(batch) ? "uncertain" : STATES[batch.state]}`;
+  const text = stateOf(batch);
+  if (badge.textContent !== text) badge.textContent = text;
 };
+
+const records = (n) => `${number(n)} ${n === 1 ? "record" : "records"}`;
+
+// What becomes of a batch's records when it is cancelled now: the words of the dialog, and those of its buttons.
+export const cancelling = ({ counts }) => ({
+  question: [
+    "Cancel this batch?",
+    `${records(counts.pending)} not begun yet will not be asked about.`,
+    counts.running ? `The calls for ${records(counts.running)} in flight are finished.` : "",
+    `Kept as they are: ${number(counts.decided)} decided and ${number(counts.failed)} failed.`,
+    "A cancelled batch cannot be resumed; `tamis retry --cancelled` asks about its cancelled records again.",
+  ].filter(Boolean).join(" "),
+  yes: counts.pending ? `Cancel ${records(counts.pending)}` : "Cancel the batch",
+  no: "Do not cancel",
+});
 
 const SAID_FOR = 8000; // ms in sight: long enough to be read, and nothing that matters is said here alone
 let silence;

@@ -27,6 +27,7 @@ const decisionTable = (facts, rows, decide = null) => {
   const quotes = quotesMadeWith(make);
   const byHand = (row) => row.human && !row.human.confirms; // what the software gives as reason and confidence is not theirs
   const inConflict = (row) => row.outcome === "conflict"; // people decided differently: nobody's decision counts
+  const softwareWhy = (row) => row.systemReason || row.why || ""; // where people decided: it stays beside theirs
   const reasonOf = (row) => byHand(row) ? row.human.note || row.human.value || "" : row.reason || row.value || (row.values ? row.values.map(([n, v]) => `${n}: ${v ?? "–"}`).join("; ") : "");
 
   // Search: every word, or "phrase", somewhere in the record or in what was said of it; accents and case do not count.
@@ -126,10 +127,12 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.cut) decision.append(make("span", "flag", "not sent whole"));
     if (row.human) decision.append(make("span", "human", byHuman(row)));
     if (inConflict(row)) decision.append(make("span", "human", row.voices.map((voice) => `${voice.by}: ${voice.value}`).join("; ")));
-    const sure = make("td", "sure", row.sure === undefined || byHand(row) || inConflict(row) ? "" : row.sure.toFixed(2));
+    const sure = make("td", "sure");
+    if (row.sure !== undefined) sure.append(byHand(row) || inConflict(row) ? make("span", "by", `software: ${row.sure.toFixed(2)}`) : row.sure.toFixed(2));
     const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || (byHand(row) ? "" : row.why) || "";
     if (text) record.append(make("span", "narrow", text));
     const why = make("td", "why", make("span", "reason", text));
+    if (byHand(row) && softwareWhy(row)) why.append(make("span", "by", `software: ${softwareWhy(row)}`));
     const tr = make("tr", isOpen(row) ? "row open" : "row", make("td", "", toggle), record, decision, sure, why);
     tr.id = `record-${row.i + 1}`;
     toggle.addEventListener("click", () => {
@@ -162,11 +165,14 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.voices) {
       const each = row.voices.map((voice) => make("p", "", `${voice.by}: ${voice.value}${voice.settles ? ", settles it" : ""}, ${voice.at}${voice.note ? `: ${voice.note}` : ""}`));
       part(inConflict(row) ? "In conflict: people decided differently, and nobody’s decision counts" : "What each person decided", ...each);
-      if (inConflict(row)) part("Decision of the software", make("p", "", badge({ outcome: row.system })));
+      if (inConflict(row)) {
+        part("Decision of the software", make("p", "", badge({ outcome: row.system }), row.sure === undefined ? "" : ` confidence ${row.sure.toFixed(2)}`));
+        if (row.systemReason && row.system !== "failed") saying("Its reason", row.systemReason);
+      }
     }
     if (row.outcome === "excluded") saying("Exclusion reason", row.reason);
     if (row.outcome === "ineligible") saying("Rule of the initial filter", row.reason);
-    saying(row.outcome === "duplicate" || row.outcome === "ineligible" ? "Why" : "Rationale", row.why);
+    saying(row.outcome === "duplicate" || row.outcome === "ineligible" ? "Why" : byHand(row) || inConflict(row) ? "Rationale of the software" : "Rationale", row.why);
     if (row.outcome === "duplicate" && row.copy !== undefined) {
       const link = make("a", "", `Record ${number(row.copy + 1)}`);
       link.href = `#record-${row.copy + 1}`;
@@ -187,7 +193,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if (!reasons.childNodes.length) saying("Decision", facts.names[row.outcome]);
 
     const record = make("div", "");
-    const ids = [`index ${row.i}`, row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
+    const ids = [`No. ${number(row.i + 1)}`, row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
     record.append(make("h3", "", "Record"), make("p", "", ids.filter(Boolean).join(" · ")));
     for (const field of row.fields || []) {
       const more = field.cut ? [` […] ${number(field.cut)} more characters are in the ledger.`] : [];

@@ -125,7 +125,17 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
     assert f"audit {audit.id}: 10 of 30 excluded records, drawn with seed 3, written to a.csv" in done.err
     path = tmp_path / "a.csv"
     rows = filled(path, {})
-    assert list(rows[0]) == ["audit", "index", "id", "title", "abstract", "include", "reviewer", "note"]  # blind
+    assert list(rows[0]) == [
+        "audit",
+        "index",
+        "id",
+        "title",
+        "abstract",
+        "include",
+        "reviewer",
+        "note",
+        "number",
+    ]  # blind
     assert rows[0]["title"].startswith("'=Title")
     assert [int(row["index"]) for row in rows] == [item.index for item in audit.items]
 
@@ -149,12 +159,12 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
         "been included. With 95% confidence at most 10 of all 30 (33.3%) should have been, with that one among them."
     ) in done.out
     missed = int(rows[6]["index"])
-    assert f"missed {missed} (r{missed}), says Reviewer B: adults" in done.out
+    assert f"missed No. {missed + 1} (r{missed}), says Reviewer B: adults" in done.out
     assert batch.overrides() == []
 
     done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
     assert "0 new decisions recorded" in done.out
-    assert f"Included by an override each: {missed}." in done.out
+    assert f"Included by an override each: No. {missed + 1} (r{missed})." in done.out
     (one,) = batch.overrides()
     assert (one.index, one.value, one.reviewer, one.note) == (missed, "include", "Reviewer B", "adults")
     assert run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override").code == 0
@@ -176,7 +186,7 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
     assert reasons <= {"model", "title_pattern"}
     for place, columns, complaint in (
         (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is no decision"),
-        (2, {"index": "31", "id": ""}, "a.csv:4: record 31 is not of the sample"),
+        (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not of the sample"),
         (2, {"id": "r999"}, "were columns sorted apart?"),
         (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': every row names the same audit"),
         (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is no index"),

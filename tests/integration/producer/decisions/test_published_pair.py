@@ -68,9 +68,7 @@ def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: B
         return batch.import_decisions(FULL, reviewer="consensus", stage=HumanStage.FULL_TEXT, columns=column)
 
     # Both had excluded it, and it was read all the same: it had come to them by another way, too.
-    with pytest.raises(
-        InputError, match=r"line 24: not passed by the screening: record 22 \(23\), which is excluded\."
-    ):
+    with pytest.raises(InputError, match=r"line 24: not passed by the screening: No\. 23 \(23\), which is excluded\."):
         assessed()
     batch.override(22, "include", reviewer="LB", settles=True, note="also found by another way")
     full = assessed()

@@ -205,7 +205,7 @@ def test_any_other_value_is_refused_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("index", "reviewer", "complaint"),
     [
-        (8, "Reviewer A", "no item 8"),
+        (8, "Reviewer A", r"no record No\. 9 \(index 8\)"),
         (-1, "Reviewer A", "is no index"),
         (True, "Reviewer A", "is no index"),
         (0, " ", "who decided"),
@@ -222,7 +222,7 @@ def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
         batch.decide([good, bad])
     assert refused.value.number == 1
     assert batch.overrides() == []
-    with pytest.raises(RefusedDecision, match="second decision on item 1"):
+    with pytest.raises(RefusedDecision, match="second decision on No\\. 2"):
         batch.decide([good, good])
     assert [one.index for one in batch.decide([HumanDecision(3, "exclude", "Reviewer A"), good])] == [3, 1]
 

@@ -41,7 +41,7 @@ def test_a_figure_without_a_word_on_reports_ends_with_the_screening(client: Clie
 def test_what_did_not_pass_is_not_assessed_and_the_error_names_it(client: Client, batch: Batch) -> None:
     for place, way in ((3, "excluded"), (4, "uncertain")):
         with pytest.raises(
-            RefusedDecision, match=rf"not passed by the screening: record {place} \(r{place}\), which is {way}"
+            RefusedDecision, match=rf"not passed by the screening: No\. {place + 1} \(r{place}\), which is {way}"
         ):
             batch.decide(
                 [
@@ -52,9 +52,9 @@ def test_what_did_not_pass_is_not_assessed_and_the_error_names_it(client: Client
     assert batch.overrides(history=True) == []  # all or nothing
     batch.override(4, "include", reviewer=A)  # a person lets it pass, and then it can be assessed
     decide(batch, FULL_TEXT, "include", 4)
-    with pytest.raises(RefusedDecision, match=r"not passed by the screening: record 4 \(r4\)"):
+    with pytest.raises(RefusedDecision, match=r"not passed by the screening: No\. 5 \(r4\)"):
         batch.withdraw_override(4, reviewer=A)
-    with pytest.raises(RefusedDecision, match=r"record 4 \(r4\), which is in conflict"):
+    with pytest.raises(RefusedDecision, match=r"No\. 5 \(r4\), which is in conflict"):
         batch.override(4, "exclude", reviewer=B)
     reports = figures(client, batch.id).flow.reports
     assert reports is not None
@@ -67,7 +67,7 @@ def test_a_ledger_in_which_the_model_changed_its_mind_later_gives_no_figure_and_
     decide(batch, FULL_TEXT, "include", 0, 1)
     with client.engine.begin() as connection:  # as a new round might
         connection.execute(text("UPDATE results SET value = '\"uncertain\"' WHERE idx = 1"))
-    with pytest.raises(OperationFailed, match=r"^not passed by the screening: record 1 \(r1\), which is uncertain"):
+    with pytest.raises(OperationFailed, match=r"^not passed by the screening: No\. 2 \(r1\), which is uncertain"):
         figures(client, batch.id)
 
 

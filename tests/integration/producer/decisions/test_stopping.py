@@ -52,7 +52,17 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     expected = sample(range(60, 400), 340, seed=7)
     path = tmp_path / "s.csv"
     rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
-    assert list(rows[0]) == ["seed", "index", "id", "title", "abstract", "decision", "reviewer", "note"]  # blind
+    assert list(rows[0]) == [
+        "seed",
+        "index",
+        "id",
+        "title",
+        "abstract",
+        "decision",
+        "reviewer",
+        "note",
+        "number",
+    ]  # blind
     assert [int(row["index"]) for row in rows] == expected[:111]
     assert rows[0]["title"].startswith("'=Title")
     (drawn,) = batch.stop().samples

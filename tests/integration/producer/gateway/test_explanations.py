@@ -84,7 +84,7 @@ def test_a_record_that_no_model_was_asked_about_is_explained_by_its_rule(
     http: httpx.Client, stages: tuple[str, str]
 ) -> None:
     told = http.get(f"/v1/batches/{stages[0]}/records/1/explanation").json()
-    assert told["because"][0]["text"] == "kept out as a copy: the same title; record 0 stays"
+    assert told["because"][0]["text"] == "kept out as a copy: the same title; No. 1 stays"
     assert (told["gap"], told["transcripts"], told["verdicts"]) == ("no model was asked about the record", [], [])
 
 

@@ -93,7 +93,8 @@ def test_a_file_of_decisions_is_uploaded_with_whose_they_are(batch: Batch, http:
 
 
 @pytest.mark.parametrize(
-    ("index", "value", "told"), [(0, "perhaps", "True or False"), (0, None, ""), (3, True, "no item 3"), (-1, True, "")]
+    ("index", "value", "told"),
+    [(0, "perhaps", "True or False"), (0, None, ""), (3, True, "no record No. 4 (index 3)"), (-1, True, "")],
 )
 def test_what_cannot_be_decided_is_refused_and_nothing_is_written(
     batch: Batch, http: httpx.Client, index: int, value: object, told: str

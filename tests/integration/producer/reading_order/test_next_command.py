@@ -34,8 +34,8 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     shown = run("next", batch.id, "--n", "3", "--explore", "0", COLUMNS="100")
     assert shown.code == 0, shown.err
     head, first, *_ = shown.out.splitlines()
-    assert head.split() == ["index", "id", "title", "why", "score", "chance"]
-    assert re.fullmatch(r" +0  r0  =Title 0: supervised \S.*…  the model scores it 0.90 +0.90 +", first)
+    assert head.split() == ["No.", "id", "title", "why", "score", "chance"]
+    assert re.fullmatch(r" +1  r0  =Title 0: supervised \S.*…  the model scores it 0.90 +0.90 +", first)
     assert len(first) <= 100
     assert "30 records left to read; 0 decided, 0 of them included." in shown.out
     assert "as it is before people decide. Whoever reads from the top finds the includes early" in shown.out
@@ -45,8 +45,9 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     assert f"tamis override {batch.id} --file read.csv" in " ".join(done.out.split())
     sheet = (tmp_path / "read.csv").read_text("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(sheet, newline="")))
-    assert list(rows[0]) == ["index", "id", "title", "abstract", "decision", "reviewer", "note"]  # blind
+    assert list(rows[0]) == ["index", "id", "title", "abstract", "decision", "reviewer", "note", "number"]  # blind
     assert [row["index"] for row in rows] == [str(n) for n in range(12)]
+    assert [row["number"] for row in rows] == [str(n) for n in range(1, 13)]
     assert rows[0]["title"].startswith("'=Title")
     assert "may hold decisions" in run("next", batch.id, "-o", "read.csv").err
     for row in rows:

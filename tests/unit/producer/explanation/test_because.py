@@ -144,7 +144,7 @@ def test_what_was_kept_out_is_told_by_its_rule_and_its_text() -> None:
     ]
     copy = Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=4)
     record = record.model_copy(update={"exclusion": copy})
-    assert because(SCREENING, record)[0].text == "kept out as a copy: the same DOI; record 4 stays"
+    assert because(SCREENING, record)[0].text == "kept out as a copy: the same DOI; No. 5 stays"
 
 
 def test_a_pending_record_has_no_reason_yet() -> None:

@@ -55,9 +55,17 @@ def test_the_line_is_that_of_the_file_where_a_cell_holds_line_ends(tmp_path: Pat
         ("index,decision\n1,perhaps\n", "t.csv:2: 'perhaps' is no decision"),
         ("index,decision\n6,include\n", "t.csv:2: '6' is no index: they go from 0 to 5"),
         ("id,decision\na,include\nx,include\n", "t.csv:3: no record has the id 'x'"),
-        ("id,decision\nc,include\n", "t.csv:2: 2 records have the id 'c': say which index is meant, of 2, 3"),
-        ("index,id,decision\n1,a,include\n", "t.csv:2: item 1 has the id 'b', not 'a'"),
+        (
+            "id,decision\nc,include\n",
+            "t.csv:2: 2 records have the id 'c': say which is meant, by its number, of No. 3, No. 4",
+        ),
+        ("index,id,decision\n1,a,include\n", "t.csv:2: No. 2 (index 1) has the id 'b', not 'a'"),
         ("note,decision\nx,include\n", "t.csv:2: which record?"),
+        ("number,decision\n0,include\n", "t.csv:2: '0' is no number of a record: they go from 1 to 6"),
+        (
+            "index,number,decision\n1,1,include\n",
+            "t.csv:2: the index 1, from 0, is No. 2, and the column 'number' says 1: which record is meant?",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -92,19 +100,27 @@ def test_a_word_becomes_what_the_operation_gives(tmp_path: Path, operation: Filt
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [("a", 0), ("2", 2), ("index:0", 0), ("id:0", 5), ("id:1", 4), ("index:3", 3), ("3", 3)]
+    ("text", "place"),
+    [
+        *(("a", 0), ("2", 1), ("#2", 1), ("3", 2), ("6", 5), ("number:1", 0), ("number:6", 5), ("0", 5)),
+        *(("index:0", 0), ("index:3", 3), ("id:0", 5), ("id:1", 4)),
+    ],
 )
-def test_a_record_is_named_by_index_or_id(text: str, place: int) -> None:
+def test_a_record_is_named_by_its_id_or_its_number_from_1(text: str, place: int) -> None:
     assert find_record(text, IDS) == place
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("1", "1 is the index of one record and the id of another: write index:1 or id:1"),
+        ("1", "1 is the id of No. 5 and the number of No. 1 (a): write id:1 or number:1"),
         ("c", "2 records have the id"),
         ("z", "no record has the id 'z'"),
         ("17", "no record has the id '17'"),
+        ("7", "no record has the id '7', and the numbers of this batch's records go from 1 to 6"),
+        ("#7", "no record has the id '#7', and the numbers"),
+        ("#0", "no record has the id '#0', and the numbers"),
+        ("number:0", "'0' is no number of a record: they go from 1 to 6"),
         ("index:9", "'9' is no index"),
         ("id:z", "no record has the id 'z'"),
     ],
@@ -115,5 +131,21 @@ def test_a_name_that_means_none_or_several_is_refused(text: str, complaint: str)
     assert complaint in str(told.value)
 
 
-def test_an_id_that_is_its_own_index_is_no_riddle() -> None:
-    assert find_record("1", ["0", "1"]) == 1
+def test_an_id_that_is_its_own_number_is_no_riddle() -> None:
+    assert find_record("2", ["1", "2"]) == 1
+
+
+def test_an_id_that_several_records_bear_is_a_riddle_even_where_one_of_them_has_that_number() -> None:
+    with pytest.raises(InvalidParameters, match=r"2 is the id of No\. 1 and the number of No\. 2 \(2\)"):
+        find_record("2", ["2", "2"])
+
+
+def test_a_table_may_name_records_by_their_number(tmp_path: Path) -> None:
+    path = table(tmp_path, "number,decision\n1,include\n6,exclude\n")
+    found = read_decisions(path, INCLUSION, IDS, reviewer="Reviewer A")
+    assert [(one.index, one.value) for one in found.decisions] == [(0, "include"), (5, "exclude")]
+
+
+def test_an_id_in_a_table_counts_before_its_number(tmp_path: Path) -> None:
+    path = table(tmp_path, "number,id,decision\n3,a,include\n")
+    assert read_decisions(path, INCLUSION, IDS, reviewer="Reviewer A").decisions[0].index == 0

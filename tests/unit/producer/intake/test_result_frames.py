@@ -41,7 +41,7 @@ from tamis_schemas.operations.kind import operation_name
 
 FILTER = Filter(criteria="Is it about walking?")
 INTEGERS, NUMBERS, FLAGS = (
-    {"index", "prompt_tokens", "completion_tokens", "relevance"},
+    {"index", "number", "prompt_tokens", "completion_tokens", "relevance"},
     {"confidence", "cost", "disagreement", "probability"},
     {"flagged", "overridden", "conflict"},
 )
@@ -110,7 +110,10 @@ SECOND = {
     "title": '["Swimming", 2]',
 }
 THIRD = {"index": 2, "item_id": "c", "status": "pending", "overridden": False, "conflict": False}
-TOLD = [{name: row.get(name) for name in COLUMNS} for row in (FIRST, SECOND, THIRD)]
+TOLD = [
+    {name: row.get(name) for name in COLUMNS} | {"number": number}
+    for number, row in enumerate((FIRST, SECOND, THIRD), 1)
+]
 
 
 def from_parquet(rows: list[ItemResult], operation: Operation) -> pa.Table:

@@ -47,7 +47,7 @@ def test_the_file_says_nothing_of_what_the_model_decided() -> None:
     stream = io.StringIO()
     write_pilot(draw_pilot(ORIGINALS, 301, seed=1), ROWS, stream)
     header, *lines = list(csv.reader(io.StringIO(stream.getvalue())))
-    assert header == ["seed", "index", "id", "title", "abstract", "include", "note"]
+    assert header == ["seed", "index", "id", "title", "abstract", "include", "note", "number"]
     assert not any("so it is" in cell or cell in ("include", "exclude", "0.8") for line in lines for cell in line)
     assert "'=rule()" in {line[2] for line in lines}
 

@@ -16,6 +16,8 @@ from tamis_schemas import (
     Counts,
     ErrorKind,
     MetricFigures,
+    Pause,
+    PauseKind,
     Summary,
     wilson,
 )
@@ -42,6 +44,7 @@ def view(**changes: Any) -> BatchView:
         "finished_at": None,
         "elapsed_seconds": 25.0,
         "live_workers": 2,
+        "pace": 2.0,
     }
     return BatchView(**fields | changes)
 
@@ -54,7 +57,7 @@ def printed(show: Any, *values: Any) -> str:
 
 
 def test_progress_says_failed_rate_time_to_go_and_tokens() -> None:
-    # 50 done in 25 s are 2 a second; 50 to go take 25 s
+    # 2 a second of late; 50 to go take 25 s
     assert detail(view()) == "[red]10 failed[/] · 2.0/s · 0:00:25 to go · 1,234 tokens"
 
 
@@ -89,7 +92,27 @@ def test_workers_are_listed_with_what_they_do() -> None:
 
 def test_a_finished_batch_has_nothing_to_go() -> None:
     done = view(state=BatchStatus.COMPLETED, counts=Counts(n_items=50, decided=50))
-    assert detail(done) == "completed · 2.0/s · 1,234 tokens"
+    assert detail(done) == "completed · 1,234 tokens"
+
+
+def test_a_batch_that_ended_with_failures_is_not_called_completed() -> None:
+    done = view(state=BatchStatus.COMPLETED, counts=Counts(n_items=50, decided=1, failed=49))
+    assert detail(done) == "[yellow]ended, 49 failed[/] · 1,234 tokens"
+    for show, value in ((print_view, done), (print_views, [done])):
+        assert "ended, 49 failed" in printed(show, value)
+        assert "completed" not in printed(show, value)
+
+
+def test_a_paused_batch_has_neither_a_rate_nor_a_time_to_go() -> None:
+    paused = view(state=BatchStatus.PAUSED, pause=Pause(kind=PauseKind.REQUESTED))
+    assert (paused.rate, paused.eta_seconds) == (None, None)
+    assert "to go" not in detail(paused)
+    assert "/s" not in detail(paused)
+
+
+def test_a_batch_whose_pace_nobody_knows_says_no_time_to_go() -> None:
+    begun = view(pace=None)
+    assert (begun.rate, begun.eta_seconds) == (None, None)
 
 
 @pytest.mark.parametrize(
