@@ -19,8 +19,10 @@ from ..config.redaction import Redaction
 from ..ledger import ledger_errors
 from ..process.waiting import BesideLoop
 from . import (
+    audit_routes,
     batches,
     explanations,
+    figure_routes,
     files,
     next_route,
     override_routes,
@@ -84,9 +86,11 @@ def create_app(
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
+    app.include_router(audit_routes.router)
     app.include_router(batches.router)
     app.include_router(records.router)
     app.include_router(explanations.router)
+    app.include_router(figure_routes.router)
     app.include_router(files.router)
     app.include_router(overview.router)
     app.include_router(next_route.router)

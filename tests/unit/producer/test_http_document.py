@@ -9,8 +9,10 @@ from fastapi.routing import APIRoute
 
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import (
+    audit_routes,
     batches,
     explanations,
+    figure_routes,
     files,
     next_route,
     override_routes,
@@ -53,7 +55,7 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     routers = [
         one.router
         for one in (
-            *(batches, explanations, files, next_route, override_routes, overview),
+            *(audit_routes, batches, explanations, figure_routes, files, next_route, override_routes, overview),
             *(page, records, remark_routes, services, stop_routes),
         )
     ]
