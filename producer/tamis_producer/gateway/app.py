@@ -24,6 +24,7 @@ from . import (
     explanations,
     figure_routes,
     files,
+    gold_routes,
     next_route,
     override_routes,
     overview,
@@ -92,6 +93,7 @@ def create_app(
     app.include_router(explanations.router)
     app.include_router(figure_routes.router)
     app.include_router(files.router)
+    app.include_router(gold_routes.router)
     app.include_router(overview.router)
     app.include_router(next_route.router)
     app.include_router(override_routes.router)
@@ -101,7 +103,9 @@ def create_app(
     app.include_router(page.router)
 
     of_files = client.settings.max_file_bytes + 2 * LONGEST_TERMS
-    largest_of = {"/v1/batches": None, "/v1/files": of_files, "/v1/batches/{batch_id}/decisions": of_files}
+    of_batch = ("decisions", "evaluation", "calibration")
+    forms = ("/v1/files", *(f"/v1/batches/{{batch_id}}/{name}" for name in of_batch))
+    largest_of = {"/v1/batches": None} | dict.fromkeys(forms, of_files)
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
     app.add_middleware(EntityTags)
     app.add_middleware(Compressed)

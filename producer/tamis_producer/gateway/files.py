@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
@@ -30,7 +29,7 @@ from .batch_status_view import BatchStatusView
 from .description import component
 from .submission_body import EXAMPLE_TERMS, Terms
 from .submitting import SUBMITTED, submit_terms
-from .upload import MEDIA_TYPE, MOST_FILES, uploaded
+from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
@@ -131,7 +130,7 @@ def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
         try:
             read = read_criteria(path)
         except InputError as error:
-            raise InvalidParameters(_as_called(str(error), {path: "criteria"})) from error
+            raise InvalidParameters(as_called(str(error), {path: "criteria"})) from error
     switched_off = {str(rule): why for rule, why in InitialFilter(read).switched_off.items()}
     return CriteriaRead(criteria=read, switched_off=switched_off, doubts=list(doubts(read)))
 
@@ -147,23 +146,15 @@ def _submitted(
     operation, names = terms.operation, _names_of(files)
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     most = client.settings.max_file_bytes
-    with TemporaryDirectory(prefix="tamis-files-") as folder:
-        paths = [Path(folder) / f"{place:03}" for place in range(len(files))]
-        for path, file in zip(paths, files, strict=True):
-            with path.open("wb") as copy:
-                copyfileobj(file.file, copy)
-        called = dict(zip(paths, names, strict=True))
-        try:
-            identified = identify(
-                _stated(terms.sources, called),
-                keep_duplicates=terms.keep_duplicates,
-                initial_filter=rules,
-                names=called,
-                max_bytes=most,
-                strict=terms.strict,
-            )
-        except InputError as error:
-            raise InvalidParameters(_as_called(str(error), called)) from error
+    with on_disk(files, names) as called:
+        identified = identify(
+            _stated(terms.sources, called),
+            keep_duplicates=terms.keep_duplicates,
+            initial_filter=rules,
+            names=called,
+            max_bytes=most,
+            strict=terms.strict,
+        )
     standing = submit_terms(
         client,
         key,
@@ -204,10 +195,3 @@ def _stated(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list
                 raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
         known.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
     return [*known, *(StatedSource(files=(path,)) for path in places.values())]
-
-
-def _as_called(message: str, called: Mapping[Path, str]) -> str:
-    """The same complaint, with files under the names that their owner knows."""
-    for path, name in called.items():
-        message = message.replace(str(path), name)
-    return message

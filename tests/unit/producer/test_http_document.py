@@ -14,6 +14,7 @@ from tamis_producer.gateway import (
     explanations,
     figure_routes,
     files,
+    gold_routes,
     next_route,
     override_routes,
     overview,
@@ -55,7 +56,17 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     routers = [
         one.router
         for one in (
-            *(audit_routes, batches, explanations, figure_routes, files, next_route, override_routes, overview),
+            *(
+                audit_routes,
+                batches,
+                explanations,
+                figure_routes,
+                files,
+                gold_routes,
+                next_route,
+                override_routes,
+                overview,
+            ),
             *(page, records, remark_routes, services, stop_routes),
         )
     ]
