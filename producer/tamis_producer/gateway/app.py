@@ -22,6 +22,7 @@ from . import (
     audit_routes,
     batches,
     explanations,
+    export_route,
     figure_routes,
     files,
     gold_routes,
@@ -91,6 +92,7 @@ def create_app(
     app.include_router(batches.router)
     app.include_router(records.router)
     app.include_router(explanations.router)
+    app.include_router(export_route.router)
     app.include_router(figure_routes.router)
     app.include_router(files.router)
     app.include_router(gold_routes.router)

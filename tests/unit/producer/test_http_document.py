@@ -12,6 +12,7 @@ from tamis_producer.gateway import (
     audit_routes,
     batches,
     explanations,
+    export_route,
     figure_routes,
     files,
     gold_routes,
@@ -56,18 +57,8 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     routers = [
         one.router
         for one in (
-            *(
-                audit_routes,
-                batches,
-                explanations,
-                figure_routes,
-                files,
-                gold_routes,
-                next_route,
-                override_routes,
-                overview,
-            ),
-            *(page, records, remark_routes, services, stop_routes),
+            *(audit_routes, batches, explanations, export_route, figure_routes, files, gold_routes),
+            *(next_route, override_routes, overview, page, records, remark_routes, services, stop_routes),
         )
     ]
     routes = {

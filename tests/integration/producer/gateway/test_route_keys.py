@@ -43,6 +43,7 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/v1/batches/{batch_id}/pilots"): Scope.READ,
     ("POST", "/v1/batches/{batch_id}/evaluation"): Scope.READ,
     ("POST", "/v1/batches/{batch_id}/calibration"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/export"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
