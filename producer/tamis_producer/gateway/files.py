@@ -21,7 +21,7 @@ from ..files.criteria_lint import doubts
 from ..intake.notes import NoteKind
 from ..intake.stated_source import StatedSource
 from ..screening import InitialFilter
-from ..screening.identification import identify, label_of
+from ..screening.identification import Identified, identify, label_of
 from . import problems
 from .access import Of, Submitter
 from .api_keys import ApiKey
@@ -143,18 +143,7 @@ def _submitted(
     idempotency_key: str | None,
     response: Response,
 ) -> FileBatchView:
-    operation, names = terms.operation, _names_of(files)
-    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
-    most = client.settings.max_file_bytes
-    with on_disk(files, names) as called:
-        identified = identify(
-            _stated(terms.sources, called),
-            keep_duplicates=terms.keep_duplicates,
-            initial_filter=rules,
-            names=called,
-            max_bytes=most,
-            strict=terms.strict,
-        )
+    identified = identified_of(client, terms, files)
     standing = submit_terms(
         client,
         key,
@@ -162,20 +151,37 @@ def _submitted(
         identified.records,
         response,
         idempotency_key=idempotency_key,
-        label=terms.label or label_of(names),
+        label=terms.label or label_of(names_of(files)),
         exclusions=identified.exclusions,
         source=identified.sources,
     )
+    skipped, lost, notes = notes_of(identified)
+    return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
+
+
+def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
+    """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
+    operation = terms.operation
+    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
+    with on_disk(files, names_of(files)) as called:
+        return identify(
+            _stated(terms.sources, called),
+            keep_duplicates=terms.keep_duplicates,
+            initial_filter=rules,
+            names=called,
+            max_bytes=client.settings.max_file_bytes,
+            strict=terms.strict,
+        )
+
+
+def notes_of(identified: Identified) -> tuple[int, int, tuple[FileNote, ...]]:
+    """What became no record: lines skipped, records lost, and the first of the notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
-    return FileBatchView(
-        **dict(standing),
-        skipped=sum(file.intake.skipped for file in identified.files),
-        lost=sum(file.intake.lost for file in identified.files),
-        notes=tuple(notes[:NOTES_TOLD]),
-    )
+    skipped = sum(file.intake.skipped for file in identified.files)
+    return skipped, sum(file.intake.lost for file in identified.files), tuple(notes[:NOTES_TOLD])
 
 
-def _names_of(files: Sequence[UploadFile]) -> list[str]:
+def names_of(files: Sequence[UploadFile]) -> list[str]:
     """The names of the files. Raises `InvalidParameters`: one has none that can be shown, or two have the same."""
     names = [file.filename or "" for file in files]
     if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):

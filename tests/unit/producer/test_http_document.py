@@ -11,6 +11,8 @@ from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import (
     audit_routes,
     batches,
+    dry_run_route,
+    duplicates_route,
     explanations,
     export_route,
     figure_routes,
@@ -57,7 +59,8 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     routers = [
         one.router
         for one in (
-            *(audit_routes, batches, explanations, export_route, figure_routes, files, gold_routes),
+            *(audit_routes, batches, dry_run_route, duplicates_route, explanations, export_route, figure_routes),
+            *(files, gold_routes),
             *(next_route, override_routes, overview, page, records, remark_routes, services, stop_routes),
         )
     ]

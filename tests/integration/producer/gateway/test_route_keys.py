@@ -51,6 +51,8 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/api/tablizer/filter"): Scope.SUBMIT,
     ("POST", "/v1/batches"): Scope.SUBMIT,
     ("POST", "/v1/criteria"): Scope.SUBMIT,
+    ("POST", "/v1/dry-run"): Scope.SUBMIT,
+    ("POST", "/v1/duplicates"): Scope.SUBMIT,
     ("POST", "/v1/files"): Scope.SUBMIT,
     ("POST", "/v1/batches/{batch_id}/cancel"): Scope.CONTROL,
     ("POST", "/v1/batches/{batch_id}/pause"): Scope.CONTROL,
