@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import httpx2 as httpx
 import uvicorn
@@ -13,6 +14,9 @@ from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 from tamis_producer.gateway.protocol import PatientProtocol
+from tamis_producer.runs.dry_run import Planned, Rehearsal
+from tamis_worker.config.settings import WorkerSettings
+from tamis_worker.dry_run.first_questions import rehearse as rehearse_with
 
 from .waiting import wait_until
 
@@ -23,7 +27,8 @@ STOP_WITHIN = 15.0  # s
 def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Iterator[str]:
     """Its base URL, while it runs."""
     with socket.create_server(("127.0.0.1", port)) as listening:
-        app = create_app(client, largest_body=largest_body, stops=lambda: server.should_exit)
+        stops, rehearse = lambda: server.should_exit, partial(_rehearsed, client)
+        app = create_app(client, largest_body=largest_body, stops=stops, rehearse=rehearse)
         config = uvicorn.Config(app, http=PatientProtocol, log_level="critical", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="gateway")
@@ -46,3 +51,8 @@ def signed_in(client: Client, label: str, *scopes: Scope, largest_body: int = 10
         httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
     ):
         yield http
+
+
+def _rehearsed(client: Client, planned: Planned) -> Rehearsal:
+    """As `tamis serve` does it, for workers with the client's settings."""
+    return rehearse_with(planned, WorkerSettings.model_validate(client.settings.model_dump(exclude_unset=True)))

@@ -19,9 +19,15 @@ from ..config.redaction import Redaction
 from ..ledger import ledger_errors
 from ..process.waiting import BesideLoop
 from . import (
+    audit_routes,
     batches,
+    dry_run_route,
+    duplicates_route,
     explanations,
+    export_route,
+    figure_routes,
     files,
+    gold_routes,
     next_route,
     override_routes,
     overview,
@@ -34,6 +40,7 @@ from . import (
 )
 from .compression import Compressed
 from .description import SERVERS, Described
+from .dry_run_route import AT_ONCE, Rehearse, nothing_renders
 from .etag import EntityTags
 from .frame import Frame
 from .lookout import Lookout, look
@@ -58,7 +65,11 @@ class Health(BaseModel):
 
 
 def create_app(
-    client: Client, *, largest_body: int = LARGEST_BODY, stops: Callable[[], bool] = lambda: False
+    client: Client,
+    *,
+    largest_body: int = LARGEST_BODY,
+    stops: Callable[[], bool] = lambda: False,
+    rehearse: Rehearse = nothing_renders,
 ) -> FastAPI:
     """The gateway over one client, which stays open.
 
@@ -66,6 +77,7 @@ def create_app(
         client: what answers.
         largest_body: bytes of a request.
         stops: whether the server is about to stop; streams without an end of their own end then.
+        rehearse: what a planned batch would ask and cost; prompts are rendered where they are sent from.
     """
     app = Described(
         title="Tamis",
@@ -81,13 +93,21 @@ def create_app(
     app.state.streams = OpenStreams()
     app.state.pages = Pages(client.engine)
     app.state.writers = ReportWriters()
+    app.state.rehearse = rehearse
+    app.state.dry_runs = anyio.CapacityLimiter(AT_ONCE)
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
+    app.include_router(audit_routes.router)
     app.include_router(batches.router)
     app.include_router(records.router)
+    app.include_router(dry_run_route.router)
+    app.include_router(duplicates_route.router)
     app.include_router(explanations.router)
+    app.include_router(export_route.router)
+    app.include_router(figure_routes.router)
     app.include_router(files.router)
+    app.include_router(gold_routes.router)
     app.include_router(overview.router)
     app.include_router(next_route.router)
     app.include_router(override_routes.router)
@@ -97,7 +117,9 @@ def create_app(
     app.include_router(page.router)
 
     of_files = client.settings.max_file_bytes + 2 * LONGEST_TERMS
-    largest_of = {"/v1/batches": None, "/v1/files": of_files, "/v1/batches/{batch_id}/decisions": of_files}
+    of_batch = ("decisions", "evaluation", "calibration")
+    forms = ("/v1/files", "/v1/dry-run", "/v1/duplicates", *(f"/v1/batches/{{batch_id}}/{name}" for name in of_batch))
+    largest_of = {"/v1/batches": None} | dict.fromkeys(forms, of_files)
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
     app.add_middleware(EntityTags)
     app.add_middleware(Compressed)

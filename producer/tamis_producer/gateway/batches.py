@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from tamis_schemas import ErrorKind, Summary
+from tamis_schemas import ErrorKind, Priority, Summary
 
 from ..report import ReportForm, write_report
 from . import problems
@@ -57,6 +57,14 @@ class Again(NewBudget):
 
     kinds: list[ErrorKind] | None = None  # None: whatever they failed with
     cancelled: bool = False  # with the items that were cancelled
+
+
+class NewPriority(BaseModel):
+    """The rank of a batch among those that wait for the same workers."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"priority": "high"}]})
+
+    priority: Priority
 
 
 @router.post(
@@ -229,4 +237,16 @@ def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = No
     batch, terms = client.batch(batch_id), again or Again()
     check_spending(key, batch)
     batch.retry(terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost)
+    return BatchStatusView.of(batch.status())
+
+
+@router.put(
+    "/{batch_id}/priority",
+    operation_id="set_priority",
+    summary="Go before, or behind, other batches; effective on all workers within seconds",
+    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+)
+def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator) -> BatchStatusView:
+    batch = client.batch(batch_id)
+    batch.set_priority(wanted.priority)
     return BatchStatusView.of(batch.status())

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
@@ -22,7 +21,7 @@ from ..files.criteria_lint import doubts
 from ..intake.notes import NoteKind
 from ..intake.stated_source import StatedSource
 from ..screening import InitialFilter
-from ..screening.identification import identify, label_of
+from ..screening.identification import Identified, identify, label_of
 from . import problems
 from .access import Of, Submitter
 from .api_keys import ApiKey
@@ -30,7 +29,7 @@ from .batch_status_view import BatchStatusView
 from .description import component
 from .submission_body import EXAMPLE_TERMS, Terms
 from .submitting import SUBMITTED, submit_terms
-from .upload import MEDIA_TYPE, MOST_FILES, uploaded
+from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
@@ -131,7 +130,7 @@ def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
         try:
             read = read_criteria(path)
         except InputError as error:
-            raise InvalidParameters(_as_called(str(error), {path: "criteria"})) from error
+            raise InvalidParameters(as_called(str(error), {path: "criteria"})) from error
     switched_off = {str(rule): why for rule, why in InitialFilter(read).switched_off.items()}
     return CriteriaRead(criteria=read, switched_off=switched_off, doubts=list(doubts(read)))
 
@@ -144,26 +143,7 @@ def _submitted(
     idempotency_key: str | None,
     response: Response,
 ) -> FileBatchView:
-    operation, names = terms.operation, _names_of(files)
-    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
-    most = client.settings.max_file_bytes
-    with TemporaryDirectory(prefix="tamis-files-") as folder:
-        paths = [Path(folder) / f"{place:03}" for place in range(len(files))]
-        for path, file in zip(paths, files, strict=True):
-            with path.open("wb") as copy:
-                copyfileobj(file.file, copy)
-        called = dict(zip(paths, names, strict=True))
-        try:
-            identified = identify(
-                _stated(terms.sources, called),
-                keep_duplicates=terms.keep_duplicates,
-                initial_filter=rules,
-                names=called,
-                max_bytes=most,
-                strict=terms.strict,
-            )
-        except InputError as error:
-            raise InvalidParameters(_as_called(str(error), called)) from error
+    identified = identified_of(client, terms, files)
     standing = submit_terms(
         client,
         key,
@@ -171,20 +151,37 @@ def _submitted(
         identified.records,
         response,
         idempotency_key=idempotency_key,
-        label=terms.label or label_of(names),
+        label=terms.label or label_of(names_of(files)),
         exclusions=identified.exclusions,
         source=identified.sources,
     )
+    skipped, lost, notes = notes_of(identified)
+    return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
+
+
+def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
+    """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
+    operation = terms.operation
+    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
+    with on_disk(files, names_of(files)) as called:
+        return identify(
+            _stated(terms.sources, called),
+            keep_duplicates=terms.keep_duplicates,
+            initial_filter=rules,
+            names=called,
+            max_bytes=client.settings.max_file_bytes,
+            strict=terms.strict,
+        )
+
+
+def notes_of(identified: Identified) -> tuple[int, int, tuple[FileNote, ...]]:
+    """What became no record: lines skipped, records lost, and the first of the notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
-    return FileBatchView(
-        **dict(standing),
-        skipped=sum(file.intake.skipped for file in identified.files),
-        lost=sum(file.intake.lost for file in identified.files),
-        notes=tuple(notes[:NOTES_TOLD]),
-    )
+    skipped = sum(file.intake.skipped for file in identified.files)
+    return skipped, sum(file.intake.lost for file in identified.files), tuple(notes[:NOTES_TOLD])
 
 
-def _names_of(files: Sequence[UploadFile]) -> list[str]:
+def names_of(files: Sequence[UploadFile]) -> list[str]:
     """The names of the files. Raises `InvalidParameters`: one has none that can be shown, or two have the same."""
     names = [file.filename or "" for file in files]
     if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
@@ -204,10 +201,3 @@ def _stated(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list
                 raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
         known.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
     return [*known, *(StatedSource(files=(path,)) for path in places.values())]
-
-
-def _as_called(message: str, called: Mapping[Path, str]) -> str:
-    """The same complaint, with files under the names that their owner knows."""
-    for path, name in called.items():
-        message = message.replace(str(path), name)
-    return message

@@ -1,9 +1,6 @@
 """Routes of human decisions: they stand beside the model's, never over them, and beside each other."""
 
 from http import HTTPStatus
-from pathlib import Path
-from shutil import copyfileobj
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -11,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
-from tamis_schemas import HumanStage, InputError, InvalidParameters
+from tamis_schemas import HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
 
 from ..client.client import Client
@@ -22,7 +19,7 @@ from ..decisions.import_decisions import Everything, Imported
 from . import problems
 from .access import Of, Reader, Reviewer
 from .description import BatchId, Index, component
-from .upload import MEDIA_TYPE, uploaded
+from .upload import MEDIA_TYPE, on_disk, uploaded
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
@@ -142,28 +139,22 @@ def withdraw(
 
 
 def _imported(client: Client, batch_id: str, terms: DecisionTerms, file: UploadFile) -> Imported:
-    name = file.filename or "the file"
-    with TemporaryDirectory(prefix="tamis-decisions-") as folder:
-        path = Path(folder) / "decisions"
-        with path.open("wb") as copy:
-            copyfileobj(file.file, copy)
-        try:
-            return client.batch(batch_id).import_decisions(
-                path,
-                reviewer=terms.reviewer,
-                stage=terms.stage,
-                settles=terms.settles,
-                columns=TableColumns(
-                    terms.id_column,
-                    terms.decision_column,
-                    terms.reviewer_column,
-                    terms.reason_column,
-                    terms.note_column,
-                    terms.retrieval_column,
-                ),
-                words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
-                everything=terms.everything,
-                dry_run=terms.dry_run,
-            )
-        except InputError as error:
-            raise InvalidParameters(str(error).replace(str(path), name)) from error
+    with on_disk([file], [file.filename or "the file"]) as called:
+        (path,) = called
+        return client.batch(batch_id).import_decisions(
+            path,
+            reviewer=terms.reviewer,
+            stage=terms.stage,
+            settles=terms.settles,
+            columns=TableColumns(
+                terms.id_column,
+                terms.decision_column,
+                terms.reviewer_column,
+                terms.reason_column,
+                terms.note_column,
+                terms.retrieval_column,
+            ),
+            words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
+            everything=terms.everything,
+            dry_run=terms.dry_run,
+        )

@@ -1,15 +1,18 @@
 """An upload: a form of a browser's or of `curl --form`, with what is asked as JSON, and files."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from fastapi import HTTPException, Request
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
-from tamis_schemas import InvalidParameters
+from tamis_schemas import InputError, InvalidParameters
 
 from .submission_body import decoded, validated
 
@@ -46,3 +49,27 @@ async def uploaded(
         if not isinstance(terms, str):
             raise InvalidParameters("terms: there are none; they say as JSON what to ask of the file's records")
         yield validated(kind, decoded(terms, "terms"), "terms: "), files
+
+
+@contextmanager
+def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
+    """Yield the files' paths, as long as they are there, each with the name that its owner knows.
+
+    What cannot be read of them (`InputError`) is raised as `InvalidParameters`, under those names.
+    """
+    with TemporaryDirectory(prefix="tamis-files-") as folder:
+        called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
+        for path, file in zip(called, files, strict=True):
+            with path.open("wb") as copy:
+                copyfileobj(file.file, copy)
+        try:
+            yield called
+        except InputError as error:
+            raise InvalidParameters(as_called(str(error), called)) from error
+
+
+def as_called(message: str, called: Mapping[Path, str]) -> str:
+    """The same complaint, with files under the names that their owner knows."""
+    for path, name in called.items():
+        message = message.replace(str(path), name)
+    return message

@@ -33,12 +33,13 @@ def write_records(
     Raises `InputError`: the records come from several formats, or from none, and `format` does not say which to write;
     it names a format that cannot be written; or the file cannot be written.
     """
-    chosen = _chosen(records, path, format)
+    chosen = format_to_write(records, path, format)
     with replacing(path) as stream:
         WRITERS[chosen](records, stream)
 
 
-def _chosen(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
+def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
+    """Return the format that is wanted, else the one in which all records came. Raises `InputError` of `path`."""
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)

@@ -2,10 +2,10 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from tamis_schemas import resolve_item_id
 
@@ -50,6 +50,11 @@ class RecordPair:
     reason: str
     one: PlacedRecord  # of a copy the one that is kept out
     stays: PlacedRecord  # of a doubt the one that would stay if they were copies
+
+    def called(self, names: Mapping[Path, str]) -> Self:
+        """The same pair, with files under the names that their owner knows."""
+        one, stays = (replace(placed, file=Path(names[placed.file])) for placed in (self.one, self.stays))
+        return replace(self, one=one, stays=stays)
 
 
 @dataclass(frozen=True)

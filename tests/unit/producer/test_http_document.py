@@ -9,9 +9,15 @@ from fastapi.routing import APIRoute
 
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import (
+    audit_routes,
     batches,
+    dry_run_route,
+    duplicates_route,
     explanations,
+    export_route,
+    figure_routes,
     files,
+    gold_routes,
     next_route,
     override_routes,
     overview,
@@ -53,8 +59,9 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     routers = [
         one.router
         for one in (
-            *(batches, explanations, files, next_route, override_routes, overview),
-            *(page, records, remark_routes, services, stop_routes),
+            *(audit_routes, batches, dry_run_route, duplicates_route, explanations, export_route, figure_routes),
+            *(files, gold_routes),
+            *(next_route, override_routes, overview, page, records, remark_routes, services, stop_routes),
         )
     ]
     routes = {

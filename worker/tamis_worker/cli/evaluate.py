@@ -1,16 +1,15 @@
 """`tamis evaluate` and `tamis calibrate`: what a batch's decisions are worth, by a human's labels."""
 
-import csv
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from tamis_producer.client.client import Client
-from tamis_producer.intake.formula_guard import guarded
+from tamis_producer.decisions.kept_file import write_kept
 from tamis_producer.intake.results_file import replacing
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.quality import words
@@ -23,7 +22,6 @@ from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.panels import MEMBERS, PAIRS, panel_part
 from tamis_producer.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
-from tamis_schemas.records.record_number import record_number
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -32,7 +30,6 @@ from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
 
 LISTED = 20  # records of lost evidence on the terminal
-BELOW = ("index", "id", "decision", "score", "label", "kept", "title", "number")
 
 _SAME = "answered by the same model to the same criteria."
 _HOLDS = {
@@ -132,7 +129,7 @@ def calibrate(
         _print_threshold(found, view)
     if output is not None:
         with replacing(output) as stream:
-            _write_records(found, stream)
+            write_kept(found, stream)
         err.print(f"{len(found.records):,} records written to {output}", markup=False)
 
 
@@ -223,21 +220,3 @@ def _print_threshold(found: Calibrated, view: BatchView) -> None:
 
 def _basis(sampling: Sampling) -> str:
     return sampling.lie if sampling.seed is None else "drawn"
-
-
-def _write_records(found: Calibrated, stream: TextIO) -> None:
-    writer = csv.writer(stream)
-    writer.writerow(BELOW)
-    for record in found.records:
-        writer.writerow(
-            (
-                record.index,
-                guarded(record.item_id),
-                record.stand.value if record.rule is None else f"exclude ({record.rule})",
-                "" if record.score is None else record.score,
-                "" if record.human is None else int(record.human),
-                str(found.kept(record)).lower(),
-                guarded(record.title),
-                record_number(record.index),
-            )
-        )

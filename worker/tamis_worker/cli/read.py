@@ -4,18 +4,17 @@ from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.files.decided_record import decision_of, with_decision
+from tamis_producer.decisions.decided_records import decided_records
 from tamis_producer.intake.recognise import Format, format_named
 from tamis_producer.intake.result_frames import write_parquet
 from tamis_producer.intake.results_file import replacing, replacing_bytes, write_csv, write_jsonl
 from tamis_producer.intake.source import source_format
-from tamis_producer.submission.spool import Spool
 from tamis_schemas import InvalidRequest
 
 from .app import app, err
@@ -93,17 +92,13 @@ def export(
     """Write the records back, each with its decision, as reference managers read them."""
     from tamis_producer.intake import write_records  # all formats of files, of which only this command knows
 
-    with Client() as client, Spool[dict[str, Any]]() as records:
+    with Client() as client:
         subject = client.batch_or_review(of)
         batch = subject if isinstance(subject, Batch) else subject.stages()[0]
-        for row in batch.results(labelled(batch, label)):
-            if only is None or decision_of(row) in only:
-                record = with_decision(row)
-                records.append(record, len(str(record)))
-        if not (count := len(records)):
-            raise InvalidRequest(f"batch {batch.id} has no record whose decision is {' or '.join(only or [])}")
-        written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
-        write_records(records, output, format=written)
+        with decided_records(batch.id, batch.results(labelled(batch, label)), only) as records:
+            count = len(records)
+            written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
+            write_records(records, output, format=written)
     if as_json:
         print_json({"batch": batch.id, "records": count, "written_to": output})
         return

@@ -18,6 +18,7 @@ from tamis_schemas.operations import first_complaint
 
 from .app import app, out
 from .commands import Commands
+from .dry_run import rehearsed
 from .json_document import AsJson, print_json
 from .tables import listing
 
@@ -57,7 +58,7 @@ def serve(
         )
 
     with Client(pool=GATEWAY) as client:
-        run(client, host=host, port=port, ready=ready)
+        run(client, host=host, port=port, ready=ready, rehearse=rehearsed)
 
 
 @keys.command(examples=('tamis keys create "Reviewer A" --scope read --scope decide',))

@@ -35,6 +35,15 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches/{batch_id}/conflicts"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/labels"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/stop"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/agreement"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/failures"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/panel"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/audits"): Scope.READ,
+    ("GET", "/v1/audits/{audit_id}"): Scope.READ,
+    ("POST", "/v1/batches/{batch_id}/pilots"): Scope.READ,
+    ("POST", "/v1/batches/{batch_id}/evaluation"): Scope.READ,
+    ("POST", "/v1/batches/{batch_id}/calibration"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/export"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
@@ -42,15 +51,20 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/api/tablizer/filter"): Scope.SUBMIT,
     ("POST", "/v1/batches"): Scope.SUBMIT,
     ("POST", "/v1/criteria"): Scope.SUBMIT,
+    ("POST", "/v1/dry-run"): Scope.SUBMIT,
+    ("POST", "/v1/duplicates"): Scope.SUBMIT,
     ("POST", "/v1/files"): Scope.SUBMIT,
     ("POST", "/v1/batches/{batch_id}/cancel"): Scope.CONTROL,
     ("POST", "/v1/batches/{batch_id}/pause"): Scope.CONTROL,
     ("POST", "/v1/batches/{batch_id}/resume"): Scope.CONTROL,
     ("POST", "/v1/batches/{batch_id}/retry"): Scope.CONTROL,
+    ("PUT", "/v1/batches/{batch_id}/priority"): Scope.CONTROL,
     ("POST", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
     ("DELETE", "/v1/batches/{batch_id}/items/{index}/override"): Scope.DECIDE,
     ("POST", "/v1/batches/{batch_id}/items/{index}/remarks"): Scope.DECIDE,
     ("POST", "/v1/batches/{batch_id}/decisions"): Scope.DECIDE,
+    ("POST", "/v1/batches/{batch_id}/audits"): Scope.DECIDE,
+    ("POST", "/v1/audits/{audit_id}/decisions"): Scope.DECIDE,
     ("POST", "/v1/batches/{batch_id}/stop-samples"): Scope.DECIDE,
     ("POST", "/v1/batches/{batch_id}/stop-samples/close"): Scope.DECIDE,
 }
@@ -74,9 +88,9 @@ def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Clien
     with gateway(client) as base, httpx.Client(base_url=base, timeout=30) as http:
 
         def asked(method: str, path: str, key: str | None) -> int:
-            at = path.format(batch_id=batch.id, index=0, name="main.js")
+            at = path.format(batch_id=batch.id, audit_id=batch.id, index=0, name="main.js")
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-            body = b"{}" if method == "POST" else None
+            body = b"{}" if method in {"POST", "PUT"} else None
             with http.stream(method, at, headers=headers, content=body) as answer:  # streams of events have no end
                 return answer.status_code
 

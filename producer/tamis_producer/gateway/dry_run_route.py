@@ -1,0 +1,126 @@
+"""The route of the dry run: what a batch out of files would ask, take and cost; nothing is submitted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from http import HTTPStatus
+from typing import TypeAlias
+
+import anyio
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from pydantic import Field
+from starlette.datastructures import UploadFile
+
+from tamis_schemas import ConfigurationError, InvalidParameters, PanelPolicy
+from tamis_schemas.operations import panel_of
+from tamis_schemas.values.frozen import Frozen
+
+from ..client.client import Client
+from ..runs.dry_run import PanelRehearsal, Planned, Rehearsal
+from . import problems
+from .access import Of, Submitter
+from .description import component
+from .files import FileForm, FileNote, FileTerms, identified_of, notes_of
+from .upload import MEDIA_TYPE, uploaded
+
+router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES)
+
+Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
+
+AT_ONCE = 1  # for all callers: each renders every prompt
+MOST_ASKED = 20_000  # records: their prompts are in memory together
+DOUBTS_TOLD = 100
+
+
+class DoubtfulPair(Frozen):
+    """Two records that may be copies; both are asked about."""
+
+    ids: tuple[str | int | None, str | int | None]
+    titles: tuple[str | None, str | None]
+    reason: str  # what agrees, and what contradicts it
+
+
+class DryRun(Frozen):
+    """A batch that was not submitted."""
+
+    records: int
+    duplicates: int = Field(description="Copies of other records, which nobody is asked about.")
+    rejected: int = Field(description="By the initial filter.")
+    asked: int = Field(description="Records that a model would be asked about.")
+    doubts: int = Field(description="Pairs of records that may be copies; both stay.")
+    doubtful: tuple[DoubtfulPair, ...] = Field(description=f"The first {DOUBTS_TOLD} of these pairs.")
+    skipped: int = Field(description="Lines and the like that belong to no record.")
+    lost: int = Field(description="Records that could not be read.")
+    notes: tuple[FileNote, ...]
+    models: tuple[Rehearsal, ...] = Field(description="One for each model that is asked; prompts of the first alone.")
+    policy: PanelPolicy | None = Field(description="Of several models.")
+    calls: int = Field(description="Of all models; of a cascade without the last.")
+    cost: Decimal | None = Field(description="Dollars, about, of these calls; null: a price is not known.")
+    most_cost: Decimal | None = Field(description="Dollars, with answers as long as they may be.")
+    max_cost: Decimal | None = Field(description="The budget of the terms.")
+
+
+def nothing_renders(_: Planned) -> Rehearsal:
+    """Rehearse nothing, where nothing renders prompts. Raises `ConfigurationError`."""
+    raise ConfigurationError("this gateway renders no prompts: `tamis serve` does, with the extra `worker`")
+
+
+@router.post(
+    "/dry-run",
+    operation_id="dry_run",
+    summary="Say what a batch out of files would ask and cost: the form of `/v1/files`; nothing is submitted",
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
+    responses=problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+)
+async def dry_run(
+    request: Request,
+    client: Of,
+    _: Submitter,
+) -> DryRun:
+    """Prompts of three records as they would be sent; tokens, cost and time are estimates. No model is asked."""
+    rehearse: Rehearse = request.app.state.rehearse
+    limiter: anyio.CapacityLimiter = request.app.state.dry_runs
+    async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, files):
+        return await to_thread.run_sync(_rehearsed, client, terms, files, rehearse, limiter=limiter)
+
+
+def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
+    identified = identified_of(client, terms, files)
+    asked = identified.asked
+    if len(asked) > MOST_ASKED:
+        raise InvalidParameters(
+            f"{len(asked):,} records to ask about: here {MOST_ASKED:,} at most are rehearsed; `--dry-run` on the "
+            "command line takes more"
+        )
+    operation = client.with_examples(terms.operation)
+    planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    each = [rehearse(one) for one in planned.by_model]
+    models = (each[0], *(replace(one, samples=()) for one in each[1:]))  # every model gets the same prompts
+    panel = panel_of(operation)
+    together = PanelRehearsal(PanelPolicy.ANY if panel is None else panel.policy, models)
+    skipped, lost, notes = notes_of(identified)
+
+    def pair(index: int, of: int, reason: str) -> DoubtfulPair:
+        one, other = identified.records[index], identified.records[of]
+        return DoubtfulPair(
+            ids=(one.get("id"), other.get("id")), titles=(one.get("title"), other.get("title")), reason=reason
+        )
+
+    return DryRun(
+        records=len(identified.records),
+        duplicates=identified.duplicates,
+        rejected=identified.rejected,
+        asked=len(asked),
+        doubts=len(identified.doubts),
+        doubtful=tuple(pair(one.index, one.of, one.reason) for one in identified.doubts[:DOUBTS_TOLD]),
+        skipped=skipped,
+        lost=lost,
+        notes=notes,
+        models=models,
+        policy=None if panel is None else panel.policy,
+        calls=together.calls,
+        cost=together.cost,
+        most_cost=together.most_cost,
+        max_cost=terms.max_cost,
+    )

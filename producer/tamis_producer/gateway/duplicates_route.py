@@ -1,0 +1,111 @@
+"""The route of duplicates: which records of some files are copies of each other, and which may be."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from io import StringIO
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from starlette.datastructures import UploadFile
+
+from tamis_schemas.values.frozen import Frozen
+
+from ..client.client import Client
+from ..screening.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
+from . import problems
+from .access import Of, Submitter
+from .description import component
+from .files import names_of
+from .gold_routes import TableForm
+from .upload import MEDIA_TYPE, MOST_FILES, on_disk, uploaded
+
+router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
+
+
+class DuplicateTerms(BaseModel):
+    """How files are to be read."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
+
+    strict: StrictBool = Field(default=False, description="A record that cannot be read is an error.")
+
+
+class DuplicatesForm(BaseModel):
+    """Files, and how to read them."""
+
+    terms: DuplicateTerms
+    file: Annotated[list[bytes], Field(min_length=1, max_length=MOST_FILES)]
+
+
+class RecordFacts(Frozen):
+    """The fields that tell a record from others, and where it stands."""
+
+    file: str
+    index: int  # place in its file, from 0
+    line: int | None
+    id: str
+    title: str | None
+    year: str | None
+    journal: str | None
+    doi: str | None
+
+
+class PairView(Frozen):
+    """Two records that are one, or may be."""
+
+    kind: PairKind
+    reason: str
+    record: RecordFacts  # of a copy the one that is kept out
+    stays: RecordFacts
+
+
+class PairsView(Frozen):
+    """The pairs among all records of some files, the copies first."""
+
+    records: int
+    copies: int
+    doubts: int
+    pairs: tuple[PairView, ...]
+
+
+@router.post(
+    "/duplicates",
+    operation_id="find_duplicates",
+    summary="Say which records of some files are copies of each other and which may be, each pair with its reason",
+    response_model=PairsView,
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DuplicatesForm)}}}},
+    responses=problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE) | {200: {"content": {"text/csv": {}}}},
+)
+async def duplicates(
+    request: Request, client: Of, _: Submitter, form: TableForm = TableForm.JSON
+) -> PairsView | Response:
+    """The files are compared as one, as a screening compares them."""
+    async with uploaded(request, DuplicateTerms, largest=client.settings.max_file_bytes) as (terms, files):
+        return await run_in_threadpool(_found, client, terms, files, form)
+
+
+def _found(client: Client, terms: DuplicateTerms, files: Sequence[UploadFile], form: TableForm) -> PairsView | Response:
+    with on_disk(files, names_of(files)) as called:
+        found = find_pairs(called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
+        pairs = [pair.called(called) for pair in found.pairs]
+    if form is TableForm.CSV:
+        stream = StringIO(newline="")
+        write_pairs(pairs, stream)
+        return Response(stream.getvalue(), media_type="text/csv")
+    return PairsView(
+        records=found.records,
+        copies=len(found.of(PairKind.COPY)),
+        doubts=len(found.of(PairKind.DOUBT)),
+        pairs=tuple(
+            PairView(kind=pair.kind, reason=pair.reason, record=_facts(pair.one), stays=_facts(pair.stays))
+            for pair in pairs
+        ),
+    )
+
+
+def _facts(placed: PlacedRecord) -> RecordFacts:
+    told = {name: None if value is None else str(value) for name, value in placed.facts.items()}
+    return RecordFacts.model_validate(told | {"index": placed.index, "line": placed.facts["line"]})

@@ -1,0 +1,86 @@
+"""An evaluation and a calibration, as the gateway shows them: their figures, and what these say to people."""
+
+from typing import Self
+
+from pydantic import Field
+
+from tamis_schemas.values.frozen import Frozen
+
+from ..quality import words
+from ..quality.figure import Figure
+from ..quality.gold_evaluation import GoldEvaluation
+from ..quality.inclusion_score import ScoreBasis
+from ..quality.matching import Matching
+from ..quality.pilot import Calibrated
+from ..quality.sampling import Sampling
+from ..quality.threshold import Threshold
+from ..quality.words import FigureRow
+
+
+class EvaluationWords(Frozen):
+    """An evaluation for people."""
+
+    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
+    more: tuple[FigureRow, ...]
+    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
+    sampling: str | None = Field(description="How far the figures speak for the batch; null: nothing against it.")
+    score: str
+    calibration: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: GoldEvaluation) -> Self:
+        """The words of an evaluation."""
+        return cls(
+            rates=tuple(words.rates(found)),
+            more=tuple(words.more(found)),
+            remarks=tuple(words.remarks(found.matching)),
+            sampling=words.sampling_remark(found.sampling),
+            score=words.score_remark(found.score),
+            calibration=tuple(words.calibration_sentences(found.calibration)),
+        )
+
+
+class EvaluationView(GoldEvaluation):
+    """An evaluation, of which batch and by which labels."""
+
+    batch: str
+    finished: bool = Field(description="Records of a batch that is not count as referred to a human.")
+    labels: str  # the name of their file
+    words: EvaluationWords
+
+
+class CalibrationView(Frozen):
+    """A threshold with its guarantee, or why there is none."""
+
+    batch: str
+    finished: bool
+    labels: str  # the name of their file
+    refusal: str | None = Field(description="Why there is no threshold, and what to do about it.")
+    matching: Matching
+    sampling: Sampling
+    score: ScoreBasis
+    threshold: Threshold
+    saved: Figure
+    below: int
+    of: int = Field(description="Of the whole batch, copies of others left out.")
+    below_ids: tuple[str, ...]
+
+    @classmethod
+    def of_calibrated(cls, found: Calibrated, *, batch: str, finished: bool, labels: str) -> Self:
+        """The view of a calibration by a file of labels."""
+        one = found.calibration
+        below = (record.item_id for record in found.records if not found.kept(record))
+        return cls(
+            batch=batch,
+            finished=finished,
+            labels=labels,
+            refusal=one.refusal,
+            matching=one.matching,
+            sampling=one.sampling,
+            score=one.score,
+            threshold=one.threshold,
+            saved=one.saved,
+            below=one.below,
+            of=one.of,
+            below_ids=tuple(below) if one.refusal is None else (),
+        )

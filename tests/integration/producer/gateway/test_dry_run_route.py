@@ -1,0 +1,97 @@
+"""A dry run and a look for duplicates over HTTP: what a batch would ask and cost, and nothing is submitted."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import pytest
+
+from stage.gateway import signed_in
+from tamis_producer import Client
+from tamis_producer.example import CITATIONS, CRITERIA
+from tamis_producer.files.criteria_file import read_criteria
+from tamis_producer.gateway import dry_run_route
+from tamis_producer.gateway.api_keys import Scope
+from tamis_producer.gateway.dry_run_route import nothing_renders
+from tamis_producer.runs.dry_run import Planned
+from tamis_schemas import ConfigurationError, Filter
+
+FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
+TABLE = "id,doi,title\n1,10.1000/a,A title of a record\n2,10.1000/a,A title of a record\n3,,Another one altogether\n"
+
+
+@pytest.fixture
+def http(client: Client) -> Iterator[httpx.Client]:
+    with signed_in(client, "Reviewer A", Scope.SUBMIT) as http:
+        yield http
+
+
+def sent(http: httpx.Client, path: str, content: bytes | str, name: str, **terms: object) -> httpx.Response:
+    raw = content if isinstance(content, bytes) else content.encode()
+    return http.post(path, data={"terms": json.dumps(terms)}, files={"file": (name, raw)})
+
+
+def test_three_prompts_are_shown_with_what_it_would_take_and_nothing_is_submitted(
+    http: httpx.Client, client: Client
+) -> None:
+    criteria = read_criteria(CRITERIA).model_dump(mode="json")
+    operation = {"operation": "inclusion", "criteria": criteria}
+    answer = sent(http, "/v1/dry-run", CITATIONS.read_bytes(), "citations.ris", operation=operation, model="gpt-5-mini")
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told["records"] == 24
+    assert told["asked"] == 24 - told["duplicates"] - told["rejected"]
+    (model,) = told["models"]
+    assert (model["model"], model["items"], len(model["samples"])) == ("gpt-5-mini", told["asked"], 3)
+    assert [message["role"] for message in model["samples"][0]["messages"]] == ["system", "user"]
+    assert told["calls"] == model["questions"] - (model["cached"] or 0)
+    assert 0 < float(told["cost"]) < float(told["most_cost"])
+    assert model["duration"]["bound"]
+    assert client.batches() == []
+
+
+def test_a_panel_is_rehearsed_model_by_model(http: httpx.Client) -> None:
+    panel = {"models": ["gpt-5-mini", "gpt-5"], "policy": "any"}
+    told = sent(http, "/v1/dry-run", TABLE, "records.csv", operation=FILTER | {"panel": panel}).json()
+    assert [one["model"] for one in told["models"]] == ["gpt-5-mini", "gpt-5"]
+    assert (told["policy"], told["asked"], told["calls"]) == ("any", 2, 4)
+    assert [len(one["samples"]) for one in told["models"]] == [2, 0]
+
+
+def test_copies_are_counted_and_not_asked_about(http: httpx.Client) -> None:
+    told = sent(http, "/v1/dry-run", TABLE, "records.csv", operation=FILTER).json()
+    assert (told["records"], told["duplicates"], told["asked"], told["policy"]) == (3, 1, 2, None)
+
+
+def test_more_records_than_are_rehearsed_here_are_refused(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_run_route, "MOST_ASKED", 1)
+    answer = sent(http, "/v1/dry-run", TABLE, "records.csv", operation=FILTER)
+    assert (answer.status_code, answer.json()["detail"][:27]) == (422, "2 records to ask about: her")
+
+
+def test_a_gateway_that_renders_no_prompts_says_what_does() -> None:
+    with pytest.raises(ConfigurationError, match="with the extra `worker`"):
+        nothing_renders(Planned(Filter(criteria="Is this about oncology?"), [], None))
+
+
+def test_what_cannot_be_read_is_told_under_the_files_own_name(http: httpx.Client) -> None:
+    for path, terms in (("/v1/dry-run", {"operation": FILTER}), ("/v1/duplicates", {})):
+        answer = sent(http, path, "%PDF-1.4", "paper.pdf", **terms)
+        assert (answer.status_code, "paper.pdf" in answer.json()["detail"]) == (422, True), answer.text
+        assert "tamis-files-" not in answer.text
+
+
+def test_pairs_of_records_are_told_with_their_reasons(http: httpx.Client) -> None:
+    told = sent(http, "/v1/duplicates", TABLE, "records.csv").json()
+    assert (told["records"], told["copies"], told["doubts"]) == (3, 1, 0)
+    (pair,) = told["pairs"]
+    assert (pair["kind"], pair["record"]["id"], pair["stays"]["id"]) == ("copy", "2", "1")
+    assert (pair["record"]["file"], pair["record"]["line"], bool(pair["reason"])) == ("records.csv", 3, True)
+
+
+def test_pairs_are_a_table_as_well(http: httpx.Client) -> None:
+    answer = sent(http, "/v1/duplicates?form=csv", TABLE, "records.csv")
+    (row,) = csv.DictReader(io.StringIO(answer.text, newline=""))
+    assert (row["kind"], row["file"], row["stays_id"]) == ("copy", "records.csv", "1")
