@@ -31,7 +31,8 @@ class Sight:
     def check_whole(self) -> None:
         """Raise `Blinded` while a record is hidden: of what is told of all of them at once."""
         if self.hidden:
-            raise Blinded(f"{len(self.hidden):,} records are still read blind. {self._ends()}")
+            records = "1 record is" if len(self.hidden) == 1 else f"{len(self.hidden):,} records are"
+            raise Blinded(f"{records} still read blind. {self._ends()}")
 
     def check_record(self, index: int) -> None:
         """Raise `Blinded` where this record is hidden."""
