@@ -36,8 +36,10 @@ from . import (
     problems,
     records,
     remark_routes,
+    review_routes,
     services,
     stop_routes,
+    work_route,
 )
 from .compression import Compressed
 from .description import SERVERS, Described
@@ -104,6 +106,8 @@ def create_app(
     app.include_router(records.router)
     app.include_router(dry_run_route.router)
     app.include_router(duplicates_route.router)
+    app.include_router(work_route.router)
+    app.include_router(review_routes.router)
     app.include_router(explanations.router)
     app.include_router(export_route.router)
     app.include_router(figure_routes.router)

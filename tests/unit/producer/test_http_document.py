@@ -25,8 +25,10 @@ from tamis_producer.gateway import (
     page,
     records,
     remark_routes,
+    review_routes,
     services,
     stop_routes,
+    work_route,
 )
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
@@ -62,7 +64,8 @@ def test_the_document_names_every_route_and_its_scope() -> None:
         for one in (
             *(audit_routes, batches, dry_run_route, duplicates_route, explanations, export_route, figure_routes),
             *(files, gold_routes, mode_routes),
-            *(next_route, override_routes, overview, page, records, remark_routes, services, stop_routes),
+            *(next_route, override_routes, overview, page, records, remark_routes),
+            *(review_routes, services, stop_routes, work_route),
         )
     ]
     routes = {

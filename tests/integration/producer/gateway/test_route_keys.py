@@ -46,7 +46,10 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("POST", "/v1/batches/{batch_id}/evaluation"): Scope.READ,
     ("POST", "/v1/batches/{batch_id}/calibration"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/export"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/work"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
+    ("GET", "/v1/reviews"): Scope.READ,
+    ("GET", "/v1/reviews/{review_id}"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
     ("POST", "/api/tablizer/extract"): Scope.SUBMIT,
@@ -91,6 +94,7 @@ def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Clien
 
         def asked(method: str, path: str, key: str | None) -> int:
             at = path.format(batch_id=batch.id, audit_id=batch.id, index=0, name="main.js")
+            at = path.format(batch_id=batch.id, review_id=batch.id, index=0, name="main.js")
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
             body = b"{}" if method in {"POST", "PUT"} else None
             with http.stream(method, at, headers=headers, content=body) as answer:  # streams of events have no end
