@@ -10,8 +10,8 @@ from playwright.sync_api import Page, Route
 QUOTE = "Supervised exercise at home"
 ABSTRACT = (
     f"{QUOTE} after a total hip replacement was compared with usual care in adults. We ran a randomised controlled "
-    "trial with 120 adults in three hospitals. Walking was measured after three months by somebody who did not know the "
-    "group. A substudy in rats was left out of this report. The groups differed by 38 metres in six minutes "
+    "trial with 120 adults in three hospitals. Walking was measured after three months by somebody who did not know "
+    "the group. A substudy in rats was left out of this report. The groups differed by 38 metres in six minutes "
     "(95% CI 12 to 64). Home exercise improves walking after hip replacement, and few adults stopped."
 )
 CRITERIA = {
@@ -74,7 +74,13 @@ class WorkDouble:
             return
         after, limit = int(asked.get("after", 0)), int(asked["limit"])
         found = [one for one in self.records if asked.get("q", "").lower() in one["row"]["title"].lower()]
-        route.fulfill(json={**self._facts(found), "records": found[after : after + limit], "next": None if after + limit >= len(found) else str(after + limit)})
+        route.fulfill(
+            json={
+                **self._facts(found),
+                "records": found[after : after + limit],
+                "next": None if after + limit >= len(found) else str(after + limit),
+            }
+        )
 
     def _facts(self, found: list[dict[str, Any]]) -> dict[str, Any]:
         n = len(self.records)

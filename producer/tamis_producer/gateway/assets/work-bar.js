@@ -1,5 +1,5 @@
 // What can be done with the record, always at the same place: decisions, reasons, a note, a label, the way on.
-import { html, useEffect, useRef } from "/assets/ui.js";
+import { html, useLayoutEffect, useRef } from "/assets/ui.js";
 import { sayingOf } from "/assets/work-state.js";
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -11,20 +11,19 @@ const Key = ({ children }) => html`<kbd aria-hidden="true">${children}</kbd>`;
 
 const Reasons = ({ reasons, exclude, close }) => {
   const first = useRef();
-  useEffect(() => first.current.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => first.current.focus({ preventScroll: true }), []);
   return html`<div class="work-panel" id="work-reasons" role="group" aria-labelledby="reasons-title">
-    <p class="work-panel-title" id="reasons-title">Exclude, because …</p>
+    <p class="work-panel-title"><span id="reasons-title">Exclude, because …</span><button type="button" class="work-close" onClick=${close}>Close</button></p>
     <ul class="work-reasons">
       ${reasons.map(({ label, text }, n) => html`<li key=${label}><button type="button" aria-keyshortcuts=${n < 9 ? String(n + 1) : null} onClick=${() => exclude(text)}>${n < 9 && html`<${Key}>${n + 1}<//>`}<span>${text}</span></button></li>`)}
       <li><button type="button" ref=${first} onClick=${() => exclude(null)}><${Key}>E<//><span>No reason</span></button></li>
     </ul>
-    <button type="button" class="work-close" onClick=${close}>Close</button>
   </div>`;
 };
 
 const Writing = ({ field, known, keep, close }) => {
   const input = useRef();
-  useEffect(() => input.current.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => input.current.focus({ preventScroll: true }), []);
   const send = (event) => {
     event.preventDefault();
     if (input.current.value.trim()) keep(field, input.current.value);
@@ -58,12 +57,12 @@ export const Bar = ({ state, queue, may, labels, act }) => {
   const here = Boolean(state.records[state.place]);
   const words = may && facts ? Object.keys(LETTERS).filter((word) => word in facts.values) : [];
   const close = () => act("close");
-  return html`<div class="work-bar" id="work-bar" role="region" aria-label="Decision">
+  return html`<div class="work-bar" id="work-bar" data-waiting=${queue.waiting.length + queue.refused.length} role="region" aria-label="Decision">
     <div class="work-inner">
       <${Waiting} queue=${queue} drop=${(entry) => act("drop", entry)} retry=${() => act("retry")} send=${() => act("send")} />
       ${open === "reasons" && html`<${Reasons} reasons=${facts.reasons} exclude=${(reason) => act("reason", reason)} close=${close} />`}
       ${(open === "notes" || open === "labels") && html`<${Writing} key=${open} field=${open} known=${labels} keep=${(field, text) => act("remark", { field, text })} close=${close} />`}
-      <p class="work-status" role="status" aria-live="polite">${said || (may ? "" : "This key reads; it does not decide.")}</p>
+      <p class="work-status" role="status" aria-live="polite">${said || (may ? "Letters decide: ? lists them." : "This key reads; it does not decide.")}</p>
       ${words.length > 0 && html`<div class="work-decide" role="group" aria-label="Decide">
         ${words.map((word) => html`<button type="button" key=${word} class=${word} disabled=${!here} aria-keyshortcuts=${LETTERS[word]} aria-expanded=${word === "exclude" && facts.reasons.length ? String(open === "reasons") : null} onClick=${() => act(word)}>${capital(sayingOf(facts, word))}<${Key}>${LETTERS[word]}<//></button>`)}
       </div>`}

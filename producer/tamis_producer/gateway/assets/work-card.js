@@ -44,7 +44,7 @@ const Verdicts = ({ row, criteria }) => html`<table class="plain verdicts">
 // What the software and others said. Of a hidden record the gateway sends nothing of it.
 const Said = ({ record, facts }) => {
   const { row } = record;
-  if (record.hidden) return html`<p class="notice">Decided alone: others' decisions are shown when both are in.</p>`;
+  if (record.hidden) return html`<p class="notice">Decided alone: others’ decisions are shown when both are in.</p>`;
   const software = row.system || row.outcome;
   const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
   return html`<section class="work-said" aria-labelledby="said-title">
@@ -64,6 +64,7 @@ export const Card = ({ record, facts, finders, own, take }) => {
   const { row, mine } = record;
   const shown = { finders, criteria: facts.criteria };
   const title = (row.fields || []).find(({ name }) => name === "title");
+  const signed = `${facts.me}: `; // the gateway says whose a note is
   const off = (field, text) => own && html` <button type="button" class="take" onClick=${() => take(field, text)} aria-label=${`Take off: ${text}`}>×</button>`;
   return html`<article class="work-card" aria-labelledby="work-title">
     <p class="eyebrow">Record ${record.number.toLocaleString("en")}</p>
@@ -72,7 +73,7 @@ export const Card = ({ record, facts, finders, own, take }) => {
     <${Identifiers} row=${row} />
     ${mine && html`<p class="work-mine"><span class=${`badge ${{ include: "passed", exclude: "excluded", uncertain: "uncertain" }[wordOf(facts, mine)] || ""}`}>${sayingOf(facts, wordOf(facts, mine))}</span> decided by me${mine.reason ? `: ${mine.reason}` : ""}${mine.note ? ` (${mine.note})` : ""}</p>`}
     ${record.labels.length > 0 && html`<ul class="work-labels" aria-label="Labels">${record.labels.map((text) => html`<li key=${text}>${text}${off("labels", text)}</li>`)}</ul>`}
-    ${record.notes.length > 0 && html`<ul class="work-notes" aria-label="Notes">${record.notes.map((text) => html`<li key=${text}>${text}${off("notes", text)}</li>`)}</ul>`}
+    ${record.notes.length > 0 && html`<ul class="work-notes" aria-label="Notes">${record.notes.map((text) => html`<li key=${text}>${text}${text.startsWith(signed) && off("notes", text.slice(signed.length))}</li>`)}</ul>`}
     <${Texts} row=${row} shown=${shown} />
     <${Said} record=${record} facts=${facts} />
   </article>`;

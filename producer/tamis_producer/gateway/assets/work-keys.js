@@ -1,5 +1,5 @@
 // The keys of the Work view, and the dialog that lists them.
-import { html, useEffect, useRef } from "/assets/ui.js";
+import { html, useLayoutEffect, useRef } from "/assets/ui.js";
 
 const KEYS = [
   ["I", "include the record"],
@@ -29,7 +29,7 @@ export const actionOf = (event) => {
 
 export const Help = ({ close }) => {
   const dialog = useRef();
-  useEffect(() => dialog.current.showModal(), []);
+  useLayoutEffect(() => dialog.current.showModal(), []);
   return html`<dialog class="work-help" ref=${dialog} onClose=${close} aria-labelledby="help-title">
     <h2 id="help-title">Keys</h2>
     <p class="small">They count only while no field is being written in. Every one of them has a button, too.</p>

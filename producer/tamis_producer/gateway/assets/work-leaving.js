@@ -1,5 +1,5 @@
 // Whoever signs out or closes the tab while decisions wait to be sent is told so.
-import { html, useEffect, useRef, useState } from "/assets/ui.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "/assets/ui.js";
 import { at } from "/assets/words.js";
 
 let going = false; // told already, and gone on
@@ -31,7 +31,7 @@ export const useLeaving = (queue) => {
 
 export const Leaving = ({ count, stay }) => {
   const dialog = useRef();
-  useEffect(() => dialog.current.showModal(), []);
+  useLayoutEffect(() => dialog.current.showModal(), []);
   const leave = () => {
     going = true;
     at("sign-out").click();

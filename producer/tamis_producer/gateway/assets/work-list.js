@@ -50,7 +50,8 @@ export const List = ({ state, labels, filter, go, more }) => {
     const [top, box] = [line.offsetTop - list.current.offsetTop, list.current];
     if (top < box.scrollTop || top + line.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 3;
   }, [place, records.length]);
-  const found = counts && counts.found !== null && counts.found !== undefined ? `${number(counts.found)} found. ` : "";
+  const asked = ["q", "outcome", "reason", "label"].some((name) => state.filters[name]);
+  const found = asked && counts && typeof counts.found === "number" ? `${number(counts.found)} found. ` : "";
   return html`<aside class="work-side" aria-label="Records to choose from">
     <${Filters} state=${state} labels=${labels} filter=${filter} />
     ${counts && html`<p class="small work-counts">${found}${number(counts.todo)} to do, ${number(counts.mine)} decided by me, of ${number(counts.records)}${counts.conflicts ? `; ${number(counts.conflicts)} in conflict` : ""}.</p>`}

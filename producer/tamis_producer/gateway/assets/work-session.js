@@ -17,7 +17,7 @@ const newId = () => {
 
 const post = (path, json) => ask(path, { method: "POST", json });
 
-export const workSession = ({ id, owner, changed }) => {
+export const workSession = ({ id, me, owner, changed }) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
   const mine = new Map(); // by index, what was decided here: the gateway may not have it yet
   let state = begun(filtersOf(location.search));
@@ -33,9 +33,11 @@ export const workSession = ({ id, owner, changed }) => {
     const item = `${batch}/items/${index}`;
     if (kind === "remark") return post(`${item}/remarks`, body);
     if (kind === "decide") return post(`${item}/override`, body);
-    return ask(`${item}/override`, { method: "DELETE" }).catch((error) => {
-      if (!(error instanceof Problem) || error.status !== 404) throw error; // it is withdrawn already
-    });
+    return ask(`${item}/override`, { method: "DELETE" }).catch(async (error) => {
+      if (!(error instanceof Problem) || error.status !== 422) throw error;
+      const standing = await (await ask(`${batch}/overrides`)).json();
+      if (standing.some((one) => one.index === index && one.reviewer === me && one.stage === "own")) throw error;
+    }); // else it is withdrawn already, and the answer was lost
   };
   const queue = decisionQueue({ owner, batch: id, send, told: () => changed() });
   for (const { kind, index, mine: said } of queue.state().waiting) if (kind !== "remark") mine.set(index, said);
@@ -100,7 +102,8 @@ export const workSession = ({ id, owner, changed }) => {
       if (!record || !text.trim()) return;
       const body = { [field]: [text.trim()], ...(remove && { remove }) };
       queue.add({ kind: "remark", index: record.index, number: record.number, body, said: text.trim() });
-      tell({ kind: "remarked", index: record.index, field, text: text.trim(), remove, said: `Record ${record.number}: ${field === "labels" ? "label" : "note"} ${remove ? "taken off" : "kept"}.` });
+      const shown = field === "notes" ? `${state.facts.me}: ${text.trim()}` : text.trim();
+      tell({ kind: "remarked", index: record.index, field, text: shown, remove, said: `Record ${record.number}: ${field === "labels" ? "label" : "note"} ${remove ? "taken off" : "kept"}.` });
     },
     filter: (change) => {
       const filters = { ...state.filters, ...change };

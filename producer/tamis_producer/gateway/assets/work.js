@@ -15,7 +15,7 @@ const MARKING = "tamis.marking"; // in localStorage: whether words are marked, "
 
 const remembered = () => localStorage.getItem(MARKING) !== "no";
 
-const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark the criteria's words:</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
+const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark the criteria’s words:</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
 
 const Nothing = ({ state, again }) => {
   if (state.problem) return html`<div class="work-card"><p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p></div>`;
@@ -26,9 +26,9 @@ const Nothing = ({ state, again }) => {
     <p class="actions"><button type="button" onClick=${again}>Look again</button></p></div>`;
 };
 
-const Work = ({ id, owner, may }) => {
+const Work = ({ id, me, owner, may }) => {
   const [, draw] = useReducer((n) => n + 1, 0);
-  const session = useMemo(() => workSession({ id, owner, changed: draw }), [id]);
+  const session = useMemo(() => workSession({ id, me, owner, changed: draw }), [id]);
   const [labels, setLabels] = useState([]);
   const [marking, setMarking] = useState(remembered);
   const [leaving, setLeaving] = useLeaving(session.queue);
@@ -37,7 +37,7 @@ const Work = ({ id, owner, may }) => {
   const finders = useMemo(() => (marking ? findersOf(state.facts?.marked) : []), [marking, state.facts]);
 
   const act = (what, given) => {
-    const reasons = state.facts?.reasons || [];
+    const reasons = session.state.facts?.reasons || []; // of now: the keys may be faster than the drawing
     const deciding = may && current(session.state);
     const close = () => {
       if (session.state.open) session.tell({ kind: "opened", open: session.state.open });
@@ -76,7 +76,7 @@ const Work = ({ id, owner, may }) => {
     session.queue.send();
     ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then((known) => setLabels(Object.keys(known)), () => {});
   }, [session]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event) => {
       const action = actionOf(event);
       if (action === null) return;
@@ -101,11 +101,11 @@ const Work = ({ id, owner, may }) => {
     <${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />
     <${Bar} state=${state} queue=${session.queue.state()} may=${may} labels=${labels} act=${act} />
     ${state.open === "help" && html`<${Help} close=${() => act("close")} />`}
-    ${leaving && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}
+    ${leaving > 0 && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}
   </div>`;
 };
 
-export const show = ({ batch, owner, scopes }, element) => {
+export const show = ({ batch, me, owner, scopes }, element) => {
   document.documentElement.classList.add("working");
-  render(html`<${Work} id=${batch.id} owner=${owner} may=${scopes.has("decide")} />`, element);
+  render(html`<${Work} id=${batch.id} me=${me} owner=${owner} may=${scopes.has("decide")} />`, element);
 };
