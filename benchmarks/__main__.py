@@ -33,6 +33,7 @@ BENCHMARKS: Mapping[str, tuple[str, str]] = {
     "ledger": ("ledger_cost", "ledger_cost"),
     "retention": ("retention", "retention"),
     "next": ("next_records", "next_records"),
+    "work_list": ("work_list", "work_list"),
 }
 
 

@@ -40,6 +40,8 @@ from .answers.results import QuoteState as QuoteState
 from .answers.results import UncertainReason as UncertainReason
 from .answers.results import Usage as Usage
 from .answers.results import Verdict as Verdict
+from .answers.screening_mode import ScreeningMode as ScreeningMode
+from .answers.screening_mode import ScreeningModeSet as ScreeningModeSet
 from .answers.stop import DoubleReading as DoubleReading
 from .answers.stop import ExpectedIncludes as ExpectedIncludes
 from .answers.stop import SampledRecord as SampledRecord

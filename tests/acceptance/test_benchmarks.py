@@ -19,7 +19,7 @@ DONE_WITHIN = 200.0  # s of each half; usual are 60
 QUICK = ("submit", "retention")
 HALVES = (
     ("limit", "throughput", "submit", "loop", "memory", "disk"),
-    ("summary", "tablizer", "service", "scaling", "recovery", "ledger", "retention", "next"),
+    ("summary", "tablizer", "service", "scaling", "recovery", "ledger", "retention", "next", "work_list"),
 )
 
 

@@ -88,7 +88,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
             (func.coalesce(unverified, False) if operation == INCLUSION else literal(False)).label("unverified"),
             case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
         )
-        .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
+        .outerjoin(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
         .outerjoin(human, human.c.idx == items.c.idx)

@@ -31,6 +31,7 @@ from . import (
     remark_routes,
     services,
     stop_routes,
+    work_route,
 )
 from .compression import Compressed
 from .description import SERVERS, Described
@@ -86,6 +87,7 @@ def create_app(
     problems.install(app, Redaction.of(client.settings))
     app.include_router(batches.router)
     app.include_router(records.router)
+    app.include_router(work_route.router)
     app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)

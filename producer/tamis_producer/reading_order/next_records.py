@@ -92,7 +92,14 @@ def next_records(
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
-    terms = query.checked().terms
+    keep_order(engine, batch_id, query.checked(), refits)
+    with ledger_errors(), engine.connect() as connection:
+        return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, query, first)
+
+
+def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: Refits) -> None:
+    """See to it that an order is kept, and have it brought up to date as `next_records` does; raises as that does."""
+    terms = query.terms
     with ledger_errors(), engine.connect() as connection:
         checked_operation(connection, batch_id)
         stored, small = read_stored(connection, batch_id), count_items(connection, batch_id) <= SMALL
@@ -101,8 +108,6 @@ def next_records(
         if stored is None or stored.terms != terms:
             refits.cold(batch_id, terms)
         refits.begin(batch_id, terms)
-    with ledger_errors(), engine.connect() as connection:
-        return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, query, first)
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:

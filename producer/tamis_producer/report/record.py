@@ -48,23 +48,31 @@ class Mark:
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
     """One row; `later` is what the later stages of a review said of the record."""
-    row: Row = {
-        "i": result.index,
-        "id": result.item_id,
-        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
-        "by": _byline(result.item),
-    }
-    row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
-    row |= _in_the_end(operation, result)
+    row = _named(result) | _in_the_end(operation, result)
     row |= {"cut": result.cut_words}
     row |= {"fields": _fields(result.item, _marks(result)), "later": list(later)}
     return _present(row)
+
+
+def blind_row(result: ItemResult) -> Row:
+    """Return the row of a record whose decisions are hidden: what is to be read, without a mark of what was found."""
+    return _present(_named(result) | {"fields": _fields(result.item, [])})
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
     """Return the row of one later stage's result of a record."""
     row = _in_the_end(operation, result)
     return _present({"stage": stage, "operation": operation, **row, "cut": result.cut_words})
+
+
+def _named(result: ItemResult) -> Row:
+    row: Row = {
+        "i": result.index,
+        "id": result.item_id,
+        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
+        "by": _byline(result.item),
+    }
+    return row | {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
 
 
 def _present(row: Row) -> Row:

@@ -20,6 +20,7 @@ from tamis_producer.gateway import (
     remark_routes,
     services,
     stop_routes,
+    work_route,
 )
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
@@ -54,7 +55,7 @@ def test_the_document_names_every_route_and_its_scope() -> None:
         one.router
         for one in (
             *(batches, explanations, files, next_route, override_routes, overview),
-            *(page, records, remark_routes, services, stop_routes),
+            *(page, records, remark_routes, services, stop_routes, work_route),
         )
     ]
     routes = {

@@ -35,6 +35,7 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches/{batch_id}/conflicts"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/labels"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/stop"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/work"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
