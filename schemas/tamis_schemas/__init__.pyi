@@ -78,6 +78,7 @@ from .costs.unbilled import PossiblyUnbilled as PossiblyUnbilled
 from .costs.unbilled import possibly_unbilled_cost as possibly_unbilled_cost
 from .errors import AllowanceSpent as AllowanceSpent
 from .errors import BatchPaused as BatchPaused
+from .errors import Blinded as Blinded
 from .errors import BrokerUnavailable as BrokerUnavailable
 from .errors import ConfigurationError as ConfigurationError
 from .errors import ErrorKind as ErrorKind

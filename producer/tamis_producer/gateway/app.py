@@ -22,6 +22,7 @@ from . import (
     batches,
     explanations,
     files,
+    mode_routes,
     next_route,
     override_routes,
     overview,
@@ -91,6 +92,7 @@ def create_app(
     app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)
+    app.include_router(mode_routes.router)
     app.include_router(next_route.router)
     app.include_router(override_routes.router)
     app.include_router(remark_routes.router)

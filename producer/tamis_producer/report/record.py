@@ -10,6 +10,7 @@ from tamis_schemas import (
     FieldsResult,
     Inclusion,
     InclusionDecision,
+    InclusionStatus,
     ItemResult,
     ItemStatus,
     Override,
@@ -103,8 +104,13 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
         "voices": _voices(result) if len(result.decisions) > 1 else None,
         "system": row["outcome"],
         "systemReason": row.get("reason"),
-        "reason": row.get("reason") if outcome == row["outcome"] else None,
+        "reason": _reason(human) or (row.get("reason") if outcome == row["outcome"] else None),
     }
+
+
+def _reason(human: Override) -> str | None:
+    """Return why people exclude the record, where they say it: it comes before the model's reason."""
+    return human.reason if human.reason and human.value in (InclusionStatus.EXCLUDE.value, False) else None
 
 
 def _voices(result: ItemResult) -> list[Row]:

@@ -12,6 +12,7 @@ from tamis_producer.gateway import (
     batches,
     explanations,
     files,
+    mode_routes,
     next_route,
     override_routes,
     overview,
@@ -54,7 +55,7 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     routers = [
         one.router
         for one in (
-            *(batches, explanations, files, next_route, override_routes, overview),
+            *(batches, explanations, files, mode_routes, next_route, override_routes, overview),
             *(page, records, remark_routes, services, stop_routes, work_route),
         )
     ]
