@@ -198,6 +198,8 @@ export const showBatch = async (id, scopes) => {
     });
   }
 
+  at("ways").hidden = !["inclusion", "filter"].includes(standing.batch.operation);
+  at("to-work").href = `/?batch=${encodeURIComponent(id)}&view=work`;
   at("batch").hidden = false;
   at("title").textContent = nameOf(standing.batch);
   at("eyebrow").textContent = `Batch ${standing.batch.id}`;

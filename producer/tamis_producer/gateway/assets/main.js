@@ -5,7 +5,7 @@ import { overview } from "/assets/overview.js";
 import { submission } from "/assets/submission.js";
 import { at, calm, complain, nameOf } from "/assets/words.js";
 
-// Views of a batch in modules of their own: `show({ standing, batch, me, scopes }, element)` fills the element.
+// Views of a batch in modules of their own: `show({ standing, batch, me, owner, scopes }, element)` fills the element.
 const VIEWS = ["work", "conflicts"];
 
 const asked = new URLSearchParams(location.search);
@@ -32,7 +32,7 @@ const show = async () => {
     const standing = await (await ask(`/v1/batches/${encodeURIComponent(asked.get("batch"))}`)).json();
     title(nameOf(standing.batch));
     const { show: view } = await import(`/assets/${asked.get("view")}.js`);
-    await view({ standing, batch: standing.batch, me: about.key.label, scopes }, at("view"));
+    await view({ standing, batch: standing.batch, me: about.key.label, owner: about.key.id, scopes }, at("view"));
   } else if (asked.has("batch")) {
     title("Batch");
     await showBatch(asked.get("batch"), scopes);

@@ -1,0 +1,74 @@
+// What can be done with the record, always at the same place: decisions, reasons, a note, a label, the way on.
+import { html, useLayoutEffect, useRef } from "/assets/ui.js";
+import { sayingOf } from "/assets/work-state.js";
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const LETTERS = { include: "I", uncertain: "U", exclude: "E" };
+const TOOLS = [["undo", "Undo", "Z"], ["notes", "Note", "N"], ["labels", "Label", "L"], ["previous", "Previous", "K"], ["next", "Next", "J"], ["help", "Keys", "?"]];
+const DECIDING = new Set(["undo", "notes", "labels"]);
+
+const Key = ({ children }) => html`<kbd aria-hidden="true">${children}</kbd>`;
+
+const Reasons = ({ reasons, exclude, close }) => {
+  const first = useRef();
+  useLayoutEffect(() => first.current.focus({ preventScroll: true }), []);
+  return html`<div class="work-panel" id="work-reasons" role="group" aria-labelledby="reasons-title">
+    <p class="work-panel-title"><span id="reasons-title">Exclude, because …</span><button type="button" class="work-close" onClick=${close}>Close</button></p>
+    <ul class="work-reasons">
+      ${reasons.map(({ label, text }, n) => html`<li key=${label}><button type="button" aria-keyshortcuts=${n < 9 ? String(n + 1) : null} onClick=${() => exclude(text)}>${n < 9 && html`<${Key}>${n + 1}<//>`}<span>${text}</span></button></li>`)}
+      <li><button type="button" ref=${first} onClick=${() => exclude(null)}><${Key}>E<//><span>No reason</span></button></li>
+    </ul>
+  </div>`;
+};
+
+const Writing = ({ field, known, keep, close }) => {
+  const input = useRef();
+  useLayoutEffect(() => input.current.focus({ preventScroll: true }), []);
+  const send = (event) => {
+    event.preventDefault();
+    if (input.current.value.trim()) keep(field, input.current.value);
+    else close();
+  };
+  const leave = (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    close();
+  };
+  return html`<form class="work-panel" onSubmit=${send} onKeyDown=${leave}>
+    <p class="field"><label for="work-writing">${field === "labels" ? "Label, as your team words it" : "Note on this record, which your team can read"}</label>
+    <input type="text" id="work-writing" ref=${input} maxlength=${field === "labels" ? 100 : 2000} autocomplete="off" list=${field === "labels" ? "work-known" : null} /></p>
+    ${field === "labels" && html`<datalist id="work-known">${known.map((one) => html`<option key=${one} value=${one} />`)}</datalist>`}
+    <p class="actions"><button type="submit" class="main">Keep</button><button type="button" onClick=${close}>Close</button></p>
+  </form>`;
+};
+
+// What waits to be sent, and what was refused, each with what can be done about it.
+const Waiting = ({ queue, drop, retry, send }) => {
+  const { waiting, refused, away, kept } = queue;
+  const many = waiting.length === 1 ? "1 decision waits" : `${waiting.length} decisions wait`;
+  return html`<div class="work-waiting" role="status">
+    ${waiting.length > 0 && away && html`<p><b>${many} to be sent.</b> The gateway does not answer. ${kept ? "They are kept in this browser and sent by themselves." : "This browser keeps nothing: leave this tab open."} <button type="button" onClick=${send}>Send now</button></p>`}
+    ${refused.map((entry) => html`<p key=${entry.id}><b>Record ${entry.number}, “${entry.said}”, was not taken:</b> ${entry.refused} <button type="button" onClick=${retry}>Send again</button> <button type="button" onClick=${() => drop(entry)}>Drop it</button></p>`)}
+  </div>`;
+};
+
+export const Bar = ({ state, queue, may, labels, act }) => {
+  const { facts, open, said } = state;
+  const here = Boolean(state.records[state.place]);
+  const words = may && facts ? Object.keys(LETTERS).filter((word) => word in facts.values) : [];
+  const close = () => act("close");
+  return html`<div class="work-bar" id="work-bar" data-waiting=${queue.waiting.length + queue.refused.length} role="region" aria-label="Decision">
+    <div class="work-inner">
+      <${Waiting} queue=${queue} drop=${(entry) => act("drop", entry)} retry=${() => act("retry")} send=${() => act("send")} />
+      ${open === "reasons" && html`<${Reasons} reasons=${facts.reasons} exclude=${(reason) => act("reason", reason)} close=${close} />`}
+      ${(open === "notes" || open === "labels") && html`<${Writing} key=${open} field=${open} known=${labels} keep=${(field, text) => act("remark", { field, text })} close=${close} />`}
+      <p class="work-status" role="status" aria-live="polite">${said || (may ? "Letters decide: ? lists them." : "This key reads; it does not decide.")}</p>
+      ${words.length > 0 && html`<div class="work-decide" role="group" aria-label="Decide">
+        ${words.map((word) => html`<button type="button" key=${word} class=${word} disabled=${!here} aria-keyshortcuts=${LETTERS[word]} aria-expanded=${word === "exclude" && facts.reasons.length ? String(open === "reasons") : null} onClick=${() => act(word)}>${capital(sayingOf(facts, word))}<${Key}>${LETTERS[word]}<//></button>`)}
+      </div>`}
+      <div class="work-tools" role="group" aria-label="More">
+        ${TOOLS.filter(([what]) => may || !DECIDING.has(what)).map(([what, name, letter]) => html`<button type="button" key=${what} aria-keyshortcuts=${letter} onClick=${() => act(what)}>${name}<${Key}>${letter}<//></button>`)}
+      </div>
+    </div>
+  </div>`;
+};

@@ -1,0 +1,80 @@
+// One record as a person reads it: its own words first, then what was said of it.
+import { html } from "/assets/ui.js";
+import { pieces } from "/assets/marking.js";
+import { sayingOf, wordOf } from "/assets/work-state.js";
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll("_", " ");
+const element = (name, className, ...children) => html`<${name} class=${className}>${children}</${name}>`;
+const quotes = quotesMadeWith(element); // of the report's quotes.js
+
+const Marked = ({ text, marks, finders, criteria }) =>
+  pieces(text, { marks, finders }).map(({ text: part, quoted, ends, altered, word }) => {
+    const inner = word ? html`<span class=${`word ${word}`}>${part}</span>` : part;
+    if (!quoted.length) return inner;
+    const title = quoted.map((label) => criteria[label]?.text || label).join("; ");
+    return html`<mark class=${altered ? "altered" : ""} title=${title}>${inner}${ends.length > 0 && html`<sup>${ends.join(", ")}</sup>`}</mark>`;
+  });
+
+const Identifiers = ({ row }) => {
+  const known = [row.id && `id ${row.id}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`].filter(Boolean).join(" · ");
+  const doi = /^10\.\d/.test(row.doi || "");
+  return html`<p class="by ids">${known}${row.doi && html`${known && " · "}${doi ? html`<a href=${`https://doi.org/${encodeURI(row.doi)}`} rel="noreferrer noopener" target="_blank">DOI ${row.doi}<span class="hidden"> (opens a new tab)</span></a>` : `DOI ${row.doi}`}`}</p>`;
+};
+
+const Texts = ({ row, shown }) => {
+  const fields = (row.fields || []).filter(({ name }) => name !== "title");
+  const abstract = fields.some(({ name }) => name === "abstract") || !row.title;
+  return html`
+    ${!abstract && html`<p class="work-none">This record has no abstract.</p>`}
+    ${fields.map(({ name, text, marks, cut }) => html`<section key=${name} class="work-field">
+      ${name !== "abstract" && html`<h3>${capital(name)}</h3>`}
+      <p class="text"><${Marked} text=${text} marks=${marks} ...${shown} />${cut ? ` […] ${cut.toLocaleString("en")} more characters are in the ledger.` : ""}</p>
+    </section>`)}`;
+};
+
+const Verdicts = ({ row, criteria }) => html`<table class="plain verdicts">
+  <thead class="hidden"><tr><th scope="col">Criterion and quote</th><th scope="col">Verdict</th></tr></thead>
+  <tbody>${row.verdicts.map(([name, verdict, quote, state, field, differences]) => {
+    const criterion = criteria[name] || { text: "", excludes: false };
+    const against = verdict !== "unclear" && (verdict === "met") === criterion.excludes;
+    return html`<tr key=${name}><th scope="row"><b>${name}</b> ${criterion.text}${quote !== undefined && quotes.shown(quote, state, field, differences)}</th><td class=${against ? "against" : ""}>${verdict}</td></tr>`;
+  })}</tbody>
+</table>`;
+
+// What the software and others said. Of a hidden record the gateway sends nothing of it.
+const Said = ({ record, facts }) => {
+  const { row } = record;
+  if (record.hidden) return html`<p class="notice">Decided alone: others’ decisions are shown when both are in.</p>`;
+  const software = row.system || row.outcome;
+  const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
+  return html`<section class="work-said" aria-labelledby="said-title">
+    <h3 id="said-title">What the software says</h3>
+    <p><span class=${`badge ${software}`}>${facts.names[software] || software}</span>${row.sure === undefined ? "" : html` <span class="by">confidence ${row.sure.toFixed(2)}</span>`}${row.flagged && html`<span class="flag">${quotes.flags(row.verdicts).join(", ")}</span>`}</p>
+    ${(row.systemReason || row.reason) && html`<p>Reason: ${row.systemReason || row.reason}</p>`}
+    ${row.because && html`<p>${capital(row.because)}</p>`}
+    ${row.why && html`<p class="why">${row.why}</p>`}
+    ${row.error && html`<p>${row.error}</p>`}
+    ${row.verdicts && html`<${Verdicts} row=${row} criteria=${facts.criteria} />`}
+    ${others.length > 0 && html`<h3>What others decided</h3>${others.map((one) => html`<p key=${one.by}>${one.by}: ${one.value}${one.settles ? ", settles it" : ""}${one.note ? `: ${one.note}` : ""}</p>`)}`}
+  </section>`;
+};
+
+// `own`: labels and notes can be taken off, `take(field, text)`.
+export const Card = ({ record, facts, finders, own, take }) => {
+  const { row, mine } = record;
+  const shown = { finders, criteria: facts.criteria };
+  const title = (row.fields || []).find(({ name }) => name === "title");
+  const signed = `${facts.me}: `; // the gateway says whose a note is
+  const off = (field, text) => own && html` <button type="button" class="take" onClick=${() => take(field, text)} aria-label=${`Take off: ${text}`}>×</button>`;
+  return html`<article class="work-card" aria-labelledby="work-title">
+    <p class="eyebrow">Record ${record.number.toLocaleString("en")}</p>
+    <h2 id="work-title" tabindex="-1"><${Marked} text=${row.title || `(no title) ${row.id}`} marks=${title?.marks} ...${shown} /></h2>
+    ${row.by && html`<p class="by">${row.by}</p>`}
+    <${Identifiers} row=${row} />
+    ${mine && html`<p class="work-mine"><span class=${`badge ${{ include: "passed", exclude: "excluded", uncertain: "uncertain" }[wordOf(facts, mine)] || ""}`}>${sayingOf(facts, wordOf(facts, mine))}</span> decided by me${mine.reason ? `: ${mine.reason}` : ""}${mine.note ? ` (${mine.note})` : ""}</p>`}
+    ${record.labels.length > 0 && html`<ul class="work-labels" aria-label="Labels">${record.labels.map((text) => html`<li key=${text}>${text}${off("labels", text)}</li>`)}</ul>`}
+    ${record.notes.length > 0 && html`<ul class="work-notes" aria-label="Notes">${record.notes.map((text) => html`<li key=${text}>${text}${text.startsWith(signed) && off("notes", text.slice(signed.length))}</li>`)}</ul>`}
+    <${Texts} row=${row} shown=${shown} />
+    <${Said} record=${record} facts=${facts} />
+  </article>`;
+};

@@ -1,0 +1,42 @@
+// The keys of the Work view, and the dialog that lists them.
+import { html, useLayoutEffect, useRef } from "/assets/ui.js";
+
+const KEYS = [
+  ["I", "include the record"],
+  ["E", "exclude it: opens the reasons"],
+  ["1 – 9", "in the reasons: exclude for that reason"],
+  ["Enter, E", "in the reasons: exclude without a reason"],
+  ["U", "uncertain: somebody else should see it"],
+  ["Z", "take my last decision back"],
+  ["N", "write a note"],
+  ["L", "put a label on it"],
+  ["J", "the next record"],
+  ["K", "the record before"],
+  ["/", "search"],
+  ["Esc", "close what is open"],
+  ["?", "this list"],
+];
+const ACTIONS = { i: "include", e: "exclude", u: "uncertain", z: "undo", n: "notes", l: "labels", j: "next", k: "previous", "/": "search", "?": "help", Escape: "close" };
+
+// The action of a pressed key; null where somebody writes, or where the browser's own commands begin.
+export const actionOf = (event) => {
+  const { key, target } = event;
+  if (event.defaultPrevented || event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return null;
+  if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], dialog")) return null;
+  if (/^[1-9]$/.test(key)) return Number(key);
+  return ACTIONS[key] ?? ACTIONS[key.toLowerCase()] ?? null;
+};
+
+export const Help = ({ close }) => {
+  const dialog = useRef();
+  useLayoutEffect(() => dialog.current.showModal(), []);
+  return html`<dialog class="work-help" ref=${dialog} onClose=${close} aria-labelledby="help-title">
+    <h2 id="help-title">Keys</h2>
+    <p class="small">They count only while no field is being written in. Every one of them has a button, too.</p>
+    <table class="plain">
+      <thead class="hidden"><tr><th scope="col">Key</th><th scope="col">What it does</th></tr></thead>
+      <tbody>${KEYS.map(([key, does]) => html`<tr key=${key}><th scope="row">${key.split(", ").map((one, n) => html`${n ? " or " : ""}<kbd>${one}</kbd>`)}</th><td>${does}</td></tr>`)}</tbody>
+    </table>
+    <p class="actions"><button type="button" class="main" onClick=${() => dialog.current.close()}>Close</button></p>
+  </dialog>`;
+};

@@ -1,0 +1,111 @@
+// The Work view: one record after the other is read and decided, with the keyboard or by touch.
+import { ask } from "/assets/api.js";
+import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
+import { findersOf } from "/assets/marking.js";
+import { at } from "/assets/words.js";
+import { Bar } from "/assets/work-bar.js";
+import { Card } from "/assets/work-card.js";
+import { actionOf, Help } from "/assets/work-keys.js";
+import { Leaving, useLeaving } from "/assets/work-leaving.js";
+import { List } from "/assets/work-list.js";
+import { workSession } from "/assets/work-session.js";
+import { current } from "/assets/work-state.js";
+
+const MARKING = "tamis.marking"; // in localStorage: whether words are marked, "no" or nothing
+
+const remembered = () => localStorage.getItem(MARKING) !== "no";
+
+const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark the criteria’s words:</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
+
+const Nothing = ({ state, again }) => {
+  if (state.problem) return html`<div class="work-card"><p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p></div>`;
+  if (state.loading) return html`<div class="work-card"><p class="small">Records are being read …</p></div>`;
+  const done = state.filters.show === "todo" && !state.filters.q && !state.filters.outcome && !state.filters.reason && !state.filters.label;
+  return html`<div class="work-card"><h2 id="work-title" tabindex="-1">${done ? "Nothing is left to decide" : state.records.length ? "That was the last of them" : "No record matches"}</h2>
+    <p>${done ? "You have decided every record that waits for you." : "Another filter shows others."}</p>
+    <p class="actions"><button type="button" onClick=${again}>Look again</button></p></div>`;
+};
+
+const Work = ({ id, me, owner, may }) => {
+  const [, draw] = useReducer((n) => n + 1, 0);
+  const session = useMemo(() => workSession({ id, me, owner, changed: draw }), [id]);
+  const [labels, setLabels] = useState([]);
+  const [marking, setMarking] = useState(remembered);
+  const [leaving, setLeaving] = useLeaving(session.queue);
+  const { state } = session;
+  const record = current(state);
+  const finders = useMemo(() => (marking ? findersOf(state.facts?.marked) : []), [marking, state.facts]);
+
+  const act = (what, given) => {
+    const reasons = session.state.facts?.reasons || []; // of now: the keys may be faster than the drawing
+    const deciding = may && current(session.state);
+    const close = () => {
+      if (session.state.open) session.tell({ kind: "opened", open: session.state.open });
+      at("work-title")?.focus({ preventScroll: true });
+    };
+    const exclude = () => (reasons.length && session.state.open !== "reasons" ? session.tell({ kind: "opened", open: "reasons" }) : session.decide("exclude"));
+    const inReasons = (n) => session.state.open === "reasons" && reasons[n - 1] && session.decide("exclude", reasons[n - 1].text);
+    const actions = {
+      include: () => deciding && session.decide("include"),
+      uncertain: () => deciding && session.decide("uncertain"),
+      exclude: () => deciding && exclude(),
+      reason: () => deciding && session.decide("exclude", given),
+      notes: () => deciding && session.tell({ kind: "opened", open: "notes" }),
+      labels: () => deciding && session.tell({ kind: "opened", open: "labels" }),
+      undo: () => may && session.undo(),
+      next: () => session.tell({ kind: "went", place: session.state.place + 1 }),
+      previous: () => session.tell({ kind: "went", place: session.state.place - 1 }),
+      help: () => session.tell({ kind: "opened", open: "help" }),
+      search: () => { at("work-q").focus(); at("work-q").select(); },
+      remark: () => {
+        session.remark(given.field, given.text);
+        if (given.field === "labels") setLabels((known) => [...new Set([...known, given.text.trim()])]);
+        at("work-title")?.focus({ preventScroll: true });
+      },
+      drop: () => session.drop(given),
+      retry: () => session.queue.retry(),
+      send: () => session.queue.send(),
+      close,
+    };
+    if (typeof what === "number") inReasons(what);
+    else actions[what]();
+  };
+
+  useEffect(() => {
+    session.load({ first: true });
+    session.queue.send();
+    ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then((known) => setLabels(Object.keys(known)), () => {});
+  }, [session]);
+  useLayoutEffect(() => {
+    const pressed = (event) => {
+      const action = actionOf(event);
+      if (action === null) return;
+      if (typeof action === "number" && session.state.open !== "reasons") return;
+      event.preventDefault();
+      act(action);
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+  // Another record is read from its beginning. Whoever uses the buttons keeps the button.
+  const shown = record?.index ?? -1;
+  useLayoutEffect(() => {
+    const kept = document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side");
+    if (!kept) at("work-title")?.focus({ preventScroll: true });
+    scrollTo(0, Math.min(scrollY, Math.max(0, at("work-view").getBoundingClientRect().top + scrollY - 12)));
+  }, [shown]);
+
+  return html`<div class="work" id="work-view">
+    <div class="work-top"><a href=${`/?batch=${encodeURIComponent(id)}`}>Figure, table and report</a><${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>
+    ${record ? html`<${Card} key=${record.index} record=${record} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} again=${() => session.filter({})} />`}
+    <${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />
+    <${Bar} state=${state} queue=${session.queue.state()} may=${may} labels=${labels} act=${act} />
+    ${state.open === "help" && html`<${Help} close=${() => act("close")} />`}
+    ${leaving > 0 && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}
+  </div>`;
+};
+
+export const show = ({ batch, me, owner, scopes }, element) => {
+  document.documentElement.classList.add("working");
+  render(html`<${Work} id=${batch.id} me=${me} owner=${owner} may=${scopes.has("decide")} />`, element);
+};
