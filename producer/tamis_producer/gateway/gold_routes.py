@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
@@ -32,6 +32,7 @@ from . import problems
 from .access import Of, Reader
 from .description import BatchId, component
 from .gold_views import CalibrationView, EvaluationView, EvaluationWords
+from .sight import check_open
 from .upload import MEDIA_TYPE, on_disk, uploaded
 
 router = APIRouter(
@@ -164,6 +165,7 @@ def pilot(
     operation_id="evaluate_batch",
     summary="Compare its decisions with a person's labels: a form with their file, and with terms that say how to read",
     response_model=EvaluationView,
+    dependencies=[Depends(check_open)],
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(EvaluationUpload)}}}},
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
 )
@@ -191,6 +193,7 @@ async def evaluation(
     operation_id="calibrate_batch",
     summary="Find, by a labelled random sample, the score from which on records are kept, with a guaranteed recall",
     response_model=CalibrationView,
+    dependencies=[Depends(check_open)],
     openapi_extra={
         "requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(CalibrationUpload)}}}
     },

@@ -87,10 +87,15 @@ def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
         return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
 
 
-def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
+def check_whole(client: Client, batch_id: str, key: ApiKey) -> None:
+    """Raise `Blinded` while a record of the batch, or of another stage of its review, is hidden from the holder."""
     for stage in _stages(client, batch_id):
         sight_of(client, str(stage), key).check_whole()
+
+
+def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
+    """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
+    check_whole(client, batch_id, key)
 
 
 def check_record_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
