@@ -110,7 +110,7 @@ def test_a_review_of_three_searches_comes_to_its_figure(
     # Reports: two are lost, one is nowhere yet; of the others every third is excluded, two are of one study.
     lost, awaited, assessed = passed[:2], passed[2:3], passed[3:]
     refused = run("override", batch, f"index:{excluded}", "include", "--stage", "full-text", "--reviewer", A, code=2)
-    assert f"not passed by the screening: record {excluded} (" in refused.err
+    assert f"not passed by the screening: No. {excluded + 1} (" in refused.err
     for index in lost:
         why = ("--stage", "retrieval", "--reason", "No copy to be had", "--reviewer", A)
         run("override", batch, f"index:{index}", "not retrieved", *why)

@@ -52,6 +52,12 @@ def cancel(of: Id, as_json: AsJson = False) -> None:
         subject.cancel()
         command = "tamis results" if isinstance(subject, Batch) else "tamis review status"
         done = "is cancelled; calls in flight are finished"
+        if isinstance(subject, Batch) and not as_json:
+            counts = subject.status().counts
+            kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
+            done = (
+                f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight are finished"
+            )
         _say(subject, done, f"{command} {subject.id}", "shows what was decided", as_json=as_json)
 
 
