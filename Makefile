@@ -17,6 +17,7 @@ check: ## Style, types, and who may import whom.
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	lint-imports
+	$(PYTHON) -m pytest --quiet -m slow tests/unit/test_types.py
 
 replay: ## A published review, from its searches to its PRISMA figure (docs/replay.md), in build/replay.
 	$(PYTHON) -m benchmarks.replay --output build/replay
