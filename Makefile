@@ -7,7 +7,7 @@ help: ## What there is to make.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 test: ## All tests but the long ones.
-	$(PYTHON) -m pytest -n 4 --dist loadfile
+	$(PYTHON) -m pytest -n 3 --dist loadfile
 
 chaos: ## Every row of the fault table, the long forms too.
 	$(PYTHON) -m pytest -m chaos -n 4 --dist loadfile
@@ -17,6 +17,7 @@ check: ## Style, types, and who may import whom.
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	lint-imports
+	$(PYTHON) -m pytest --quiet -m slow tests/unit/test_types.py
 
 replay: ## A published review, from its searches to its PRISMA figure (docs/replay.md), in build/replay.
 	$(PYTHON) -m benchmarks.replay --output build/replay

@@ -6,7 +6,10 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -49,18 +52,37 @@ def documented(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def rejected(name: str, label: str, criteria: dict[str, Any], folder: Path) -> tuple[Counter[tuple[str, str]], str]:
-    """How many records each rule rejects, by label, and what the command printed."""
-    (folder / "criteria.yaml").write_text(yaml.safe_dump(criteria, allow_unicode=True), "utf-8")
+@dataclass(frozen=True)
+class Filtered:
+    """What the command made of a review's records."""
+
+    rows: tuple[dict[str, str], ...]
+    said: str
+
+    @property
+    def count(self) -> Counter[tuple[str, str]]:
+        """How many records each rule rejects, by label."""
+        return Counter((row["rule"], row["label"]) for row in self.rows if row["outcome"] == "rejected")
+
+
+def filtered(name: str, label: str, criteria: dict[str, Any]) -> Filtered:
+    return _filtered(name, label, yaml.safe_dump(criteria, allow_unicode=True))
+
+
+@cache  # several tests look at the same run
+def _filtered(name: str, label: str, criteria: str) -> Filtered:
     records = DATA / "screening" / name / "records.csv"
-    arguments = ("initial-filter", str(records), "--criteria", "criteria.yaml", "--labels", label, "-o", "outcomes.csv")
-    done = tamis(*arguments, env={}, cwd=folder)
-    assert done.code == 0, done.err
-    with (folder / "outcomes.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "criteria.yaml").write_text(criteria, "utf-8")
+        options = ("--criteria", "criteria.yaml", "--labels", label, "-o", "outcomes.csv")
+        done = tamis("initial-filter", str(records), *options, env={}, cwd=folder)
+        assert done.code == 0, done.err
+        with (folder / "outcomes.csv").open(encoding="utf-8", newline="") as stream:
+            rows = tuple(csv.DictReader(stream))
     with records.open(encoding="utf-8", newline="") as stream:
         assert [row["id"] for row in rows] == [record["id"] for record in csv.DictReader(stream)]
-    return Counter((row["rule"], row["label"]) for row in rows if row["outcome"] == "rejected"), done.out
+    return Filtered(rows, done.out)
 
 
 def test_the_criteria_one_by_one_hold_the_reviews_own_words() -> None:
@@ -75,24 +97,25 @@ def test_the_criteria_one_by_one_hold_the_reviews_own_words() -> None:
 
 @needs_real_records
 @pytest.mark.parametrize("name", SETS)
-def test_no_included_record_is_rejected_however_the_criteria_are_written(name: str, tmp_path: Path) -> None:
+def test_no_included_record_is_rejected_however_the_criteria_are_written(name: str) -> None:
     keys = json.loads((DATA / "screening" / name / "criteria.json").read_text("utf-8"))
     texts = [key for key in keys if key == "text" or key.startswith("alt_text")]
     counts = []
     for criteria in [one_by_one(name), *(one_text(name, key) for key in texts)]:
-        count, said = rejected(name, "label", criteria, tmp_path)
-        assert not [rule for rule, label in count if label == "1"]
-        assert "no included record is rejected" in said
-        assert "switched off" not in said  # none of the criteria includes what a rule rejects
-        counts.append(count)
+        found = filtered(name, "label", criteria)
+        assert not [rule for rule, label in found.count if label == "1"]
+        assert "no included record is rejected" in found.said
+        assert "switched off" not in found.said  # none of the criteria includes what a rule rejects
+        counts.append(found.count)
     assert all(count == counts[0] for count in counts)
 
 
 @pytest.mark.spec("3.1")
 @needs_real_records
 @pytest.mark.parametrize(("name", "label"), [(name, "label") for name in SETS] + [(SETS[2], "label_ta")])
-def test_the_documented_rejections_are_those_that_the_command_counts(name: str, label: str, tmp_path: Path) -> None:
-    count, said = rejected(name, label, one_text(name), tmp_path)
+def test_the_documented_rejections_are_those_that_the_command_counts(name: str, label: str) -> None:
+    found = filtered(name, label, one_text(name))
+    count, said = found.count, found.said
     rows = {
         rule: (int(inc), int(exc))
         for of, by, rule, inc, exc in documented("What it rejects")
@@ -106,12 +129,11 @@ def test_the_documented_rejections_are_those_that_the_command_counts(name: str, 
 
 
 @needs_real_records
-def test_the_two_errata_that_it_rejects_stand_beside_their_articles(tmp_path: Path) -> None:
-    count, said = rejected(SETS[2], "label_ta", one_text(SETS[2]), tmp_path)
-    assert {rule: n for (rule, label), n in count.items() if label == "1"} == {"correction": 2}
-    assert "2 included records are rejected" in said
-    with (tmp_path / "outcomes.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+def test_the_two_errata_that_it_rejects_stand_beside_their_articles() -> None:
+    found = filtered(SETS[2], "label_ta", one_text(SETS[2]))
+    assert {rule: n for (rule, label), n in found.count.items() if label == "1"} == {"correction": 2}
+    assert "2 included records are rejected" in found.said
+    rows = found.rows
     lost = [row for row in rows if row["outcome"] == "rejected" and row["label"] == "1"]
     for erratum in lost:
         words = re.sub(r"^Erratum(?: for)?\W*", "", erratum["title"])[:60].lower()

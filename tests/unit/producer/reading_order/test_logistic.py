@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from tamis_producer.reading_order.logistic import predict, regress
 
@@ -20,6 +19,8 @@ def test_without_records_the_weights_are_those_that_are_expected() -> None:
 
 def test_many_records_outweigh_what_is_expected() -> None:
     """A wide normal distribution about 0 is the ridge of scikit-learn with C = spread^2."""
+    from sklearn.linear_model import LogisticRegression  # takes two seconds: not for whoever only collects
+
     weights = regress(COLUMNS, INCLUDED, expected=[0, 0], spread=100)
     theirs = LogisticRegression(C=100.0**2, tol=1e-8).fit(COLUMNS, INCLUDED)
     assert weights[1:] == pytest.approx(theirs.coef_[0], abs=0.01)

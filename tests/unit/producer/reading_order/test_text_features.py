@@ -4,7 +4,6 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tamis_producer.reading_order.text_features import TextFeatures
 
@@ -30,6 +29,8 @@ def test_weights_are_tf_idf_of_words_and_pairs_of_neighbours() -> None:
 
 def test_they_are_those_of_scikit_learn() -> None:
     """Terms of one record are left out of ours, and were there when the rows got their length."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes two seconds: not for whoever only collects
+
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_df=0.95)
     theirs = vectorizer.fit_transform(TEXTS).toarray()
     theirs = theirs[:, (theirs > 0).sum(axis=0) > 1]
