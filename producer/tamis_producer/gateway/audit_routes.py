@@ -19,7 +19,7 @@ from .description import BatchId
 router = APIRouter(prefix="/v1", tags=["audits"], responses=problems.KEYED | problems.UNKNOWN)
 
 MOST_DRAWN = 100_000  # records of one sample
-MOST_DECISIONS = 10_000  # of one request
+MOST_DECISIONS = 1_000  # of one request
 
 AuditId = Annotated[str, Path(description="An audit's id, or its beginning.", examples=["9b1c"])]
 
