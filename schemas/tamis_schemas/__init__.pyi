@@ -40,6 +40,8 @@ from .answers.results import QuoteState as QuoteState
 from .answers.results import UncertainReason as UncertainReason
 from .answers.results import Usage as Usage
 from .answers.results import Verdict as Verdict
+from .answers.screening_mode import ScreeningMode as ScreeningMode
+from .answers.screening_mode import ScreeningModeSet as ScreeningModeSet
 from .answers.stop import DoubleReading as DoubleReading
 from .answers.stop import ExpectedIncludes as ExpectedIncludes
 from .answers.stop import SampledRecord as SampledRecord
@@ -76,6 +78,7 @@ from .costs.unbilled import PossiblyUnbilled as PossiblyUnbilled
 from .costs.unbilled import possibly_unbilled_cost as possibly_unbilled_cost
 from .errors import AllowanceSpent as AllowanceSpent
 from .errors import BatchPaused as BatchPaused
+from .errors import Blinded as Blinded
 from .errors import BrokerUnavailable as BrokerUnavailable
 from .errors import ConfigurationError as ConfigurationError
 from .errors import ErrorKind as ErrorKind

@@ -7,11 +7,12 @@ TamisError
 ├── InvalidRequest               fix the request
 │   ├── InputError               a file, at a place
 │   ├── InvalidParameters        an operation's parameters
-│   ├── IdempotencyConflict      one key, two different batches
+│   ├── IdempotencyConflict      one key, two different contents
 │   ├── UnknownBatch
 │   ├── IllegalTransition        a state that cannot follow another
 │   └── NotAllowed               by the gateway's key that it is asked with
-│       └── AllowanceSpent       before the month ends
+│       ├── AllowanceSpent       before the month ends
+│       └── Blinded              as long as people read blind
 ├── ConfigurationError           fix the configuration
 └── OperationFailed              ask an operator
     ├── WaitTimeout              a batch did not finish in the given time
@@ -68,7 +69,7 @@ class InvalidParameters(InvalidRequest):
 
 
 class IdempotencyConflict(InvalidRequest):
-    """An idempotency key was used before, for a batch with other content."""
+    """An idempotency key, or the id of a decision, was used before, for other content."""
 
 
 class UnknownBatch(InvalidRequest):
@@ -85,6 +86,10 @@ class NotAllowed(InvalidRequest):
 
 class AllowanceSpent(NotAllowed):
     """The batches of one key may cost no more this month."""
+
+
+class Blinded(NotAllowed):
+    """It would tell of a decision that is hidden while people read blind."""
 
 
 class ConfigurationError(TamisError):

@@ -27,6 +27,7 @@ from tamis_schemas.ledger import (
     reading_orders,
     remarks,
     reviews,
+    screening_modes,
     shards,
     spending,
     stop_samples,
@@ -152,7 +153,7 @@ def decide(connection: Connection, batch_id: UUID, human: dict[int, list[object]
 
 
 def surround(connection: Connection, batch_id: UUID) -> None:
-    """A row of everything else: transcript, prompt, past failure, evaluation, order, audit, sample, budget, webhook."""
+    """A row of everything else: transcript, prompt, failure, evaluation, order, mode, audit, sample, budget, hook."""
     key = {"batch_id": batch_id, "idx": 3}
     connection.execute(insert(transcripts).values(**key, fence=1, round=1, calls=[]))
     for removes in (False, True, False):  # put on, taken off, put on again
@@ -166,6 +167,8 @@ def surround(connection: Connection, batch_id: UUID) -> None:
     made_from = {"last_override": 1, "answered": 2, "decided": 1, "included": 1, "text_weight": 0.5}
     order = {"places": [2, 3], "reasons": ["model", "text"], "probabilities": [0.5, None]}
     connection.execute(insert(reading_orders).values(batch_id=batch_id, seed=0, explore=0.05, **made_from, **order))
+    for mode in ("pair", "single"):  # first blind, then open
+        connection.execute(insert(screening_modes).values(batch_id=batch_id, mode=mode, set_by="Lead"))
     told = {"batch_id": str(batch_id)}
     connection.execute(
         insert(webhooks).values(batch_id=batch_id, round=1, type="batch.completed", url="https://a.example/", data=told)

@@ -60,6 +60,8 @@ class AsyncBatch(Generic[V_co]):
     labels = awaited(Batch.labels)
     labelled = awaited(Batch.labelled)
     human_counts = awaited(Batch.human_counts)
+    screening_mode = awaited(Batch.screening_mode)
+    set_screening_mode = awaited(Batch.set_screening_mode)
     conflicts = awaited(Batch.conflicts)
     draw_audit = on_thread(Batch.draw_audit)
     draw_pilot = on_thread(Batch.draw_pilot)

@@ -15,6 +15,7 @@ from tamis_schemas import (
     Counts,
     ErrorKind,
     HumanStage,
+    InvalidParameters,
     InvalidRequest,
     ItemResult,
     NextRecords,
@@ -24,6 +25,8 @@ from tamis_schemas import (
     ReadingBy,
     RemarkKind,
     RetryBias,
+    ScreeningMode,
+    ScreeningModeSet,
     StopAnswer,
     Stratum,
     Summary,
@@ -293,6 +296,7 @@ class Batch(Generic[V_co]):
         settles: bool = False,
         stage: HumanStage = HumanStage.OWN,
         reason: str | None = None,
+        decision_id: UUID | None = None,
     ) -> Override:
         """Decide about one item, beside the model and never over it; what the reviewer has said of it now.
 
@@ -308,16 +312,20 @@ class Batch(Generic[V_co]):
             note: why.
             settles: this one counts, whatever others say.
             stage: what is decided about: what the batch asks, whether the report could be had, its full text.
-            reason: why a report could not be had, or is excluded.
+            reason: why it is excluded, or a report could not be had.
+            decision_id: the caller's own: the same id again gives the same decision, and writes nothing.
 
         Raises:
+            IdempotencyConflict: this id was another decision's.
             InvalidParameters: a value that the operation could not have given, an item that is not there, or no
                 reviewer.
             LedgerUnavailable: the ledger does not answer.
         """
         from ..decisions.record_overrides import HumanDecision
 
-        decision = HumanDecision(index, value, reviewer, note, stage=stage, reason=reason, settles=settles)
+        decision = HumanDecision(
+            index, value, reviewer, note, stage=stage, reason=reason, settles=settles, decision_id=decision_id
+        )
         return self.decide([decision])[0]
 
     def withdraw_override(
@@ -434,6 +442,33 @@ class Batch(Generic[V_co]):
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             return ledger.read_human_counts(connection, self._id)
 
+    def screening_mode(self) -> ScreeningModeSet:
+        """How people read the batch over HTTP, and who set it when; `single` where nobody did.
+
+        Raises `LedgerUnavailable`.
+        """
+        from ..decisions.screening_mode import read_mode_set
+
+        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+            return read_mode_set(connection, self._id)
+
+    def set_screening_mode(self, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
+        """Set how people read the batch over HTTP: `single`, `pair` or `model_second`. Whoever set it is kept.
+
+        Python and the terminal go on reading everything, as the ledger's operator.
+
+        Raises:
+            InvalidParameters: no such mode, or nobody is named.
+            InvalidRequest: the operation decides nothing.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        from ..decisions.screening_mode import set_mode
+
+        if mode not in [*ScreeningMode]:
+            raise InvalidParameters(f"{mode!r} is no screening mode: it is {', '.join(ScreeningMode)}")
+        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+            return set_mode(connection, self._id, ScreeningMode(mode), set_by=set_by)
+
     def conflicts(self) -> list[Conflict]:
         """The records on which people decided differently and nobody has settled it, with what everybody said.
 
@@ -474,6 +509,7 @@ class Batch(Generic[V_co]):
         explore: float | None = None,
         fresh: bool = False,
         by: ReadingBy | str = ReadingBy.ORDER,
+        blind: bool = False,
     ) -> NextRecords:
         """The records that a person should read next, the first one first, each with the reason for its place.
 
@@ -490,6 +526,7 @@ class Batch(Generic[V_co]):
             explore: the share of places that go to records that chance draws; None: a fiftieth.
             fresh: wait until the order knows every decision.
             by: `disagreement`: first come the records on which the models of the batch's panel differ.
+            blind: by number, so that neither places nor figures tell what the model or others decided.
 
         Raises:
             InvalidRequest: the operation includes and excludes nothing; or `by` disagreement, and it asks one model.
@@ -501,7 +538,7 @@ class Batch(Generic[V_co]):
         from ..reading_order.exploration import EXPLORE
         from ..reading_order.next_records import NextQuery, next_records
 
-        query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by))
+        query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by), blind)
         with ledger.ledger_errors(), self._client.engine.connect() as connection:
             sampled = read_open_sample(connection, self._id)
         return next_records(self._client.engine, self._id, query, self._client.refits, first=sampled)

@@ -418,10 +418,18 @@ class Client:
         settles: bool = False,
         stage: HumanStage = HumanStage.OWN,
         reason: str | None = None,
+        decision_id: UUID | None = None,
     ) -> Override:
         """A human's decision on an item of the batch of this id; as `Batch.override`. Raises `UnknownBatch` as well."""
         return self.batch(batch_id).override(
-            index, value, reviewer=reviewer, note=note, settles=settles, stage=stage, reason=reason
+            index,
+            value,
+            reviewer=reviewer,
+            note=note,
+            settles=settles,
+            stage=stage,
+            reason=reason,
+            decision_id=decision_id,
         )
 
     def withdraw_override(

@@ -1,16 +1,21 @@
-"""Conflicts: records on which people decided differently, and nobody has settled it."""
+"""Conflicts: records on which people decided differently, and nobody has settled it.
+
+Where the model is the second reader, also those on which people decided otherwise than it did.
+"""
 
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, cast, select
+from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_schemas import HumanStage, Override
-from tamis_schemas.ledger import payloads
+from tamis_schemas import HumanStage, ItemStatus, Override, ScreeningMode
+from tamis_schemas.ledger import items, payloads, results
 from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import read_overrides
 from ..ledger.overrides import standing_decisions
+from .screening_mode import read_mode
 
 
 class Conflict(Frozen):
@@ -23,6 +28,7 @@ class Conflict(Frozen):
     decisions: tuple[Override, ...]  # each reviewer's, the oldest first
     system_decided: bool  # the software has a decision of its own, of what the batch asks
     system_value: Any = None
+    system_differs: bool = False  # the model is the second reader, and alone says otherwise: what people said counts
 
 
 def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
@@ -34,7 +40,12 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
         .where(view.batch_id == batch_id, view.conflict)
         .order_by(view.idx, view.stage)
     )
-    rows = connection.execute(statement).all()
+    rows = [*connection.execute(statement)]
+    differing: set[int] = set()
+    if read_mode(connection, batch_id) is ScreeningMode.MODEL_SECOND:
+        others = connection.execute(_differing(batch_id)).all()
+        differing = {row.idx for row in others}
+        rows = sorted((*rows, *others), key=lambda row: (row.idx, row.stage))
     said: dict[tuple[int, str], list[Override]] = {}
     for one in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
         said.setdefault((one.index, one.stage.value), []).append(one)
@@ -50,6 +61,21 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
                 decisions=tuple(decisions),
                 system_decided=decisions[0].system_decided,
                 system_value=decisions[0].system_value,
+                system_differs=row.stage == HumanStage.OWN and row.idx in differing,
             )
         )
     return found
+
+
+def _differing(batch_id: UUID) -> Select[Any]:
+    """The records on which people agree, have settled nothing, and say otherwise than the model."""
+    view = standing_decisions.c
+    decided = items.c.state == ItemStatus.DECIDED.value
+    return (
+        select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
+        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        .join(items, (items.c.batch_id == view.batch_id) & (items.c.idx == view.idx) & decided)
+        .join(results, (results.c.batch_id == view.batch_id) & (results.c.idx == view.idx))
+        .where(view.batch_id == batch_id, view.stage == HumanStage.OWN.value, ~view.conflict, ~view.settles)
+        .where(cast(view.value, JSONB) != cast(results.c.value, JSONB))
+    )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import Connection, insert, null
+from sqlalchemy import Connection, insert, null, select
 
-from tamis_schemas import HumanStage, InvalidParameters, InvalidRequest, Operation, Override
+from tamis_schemas import HumanStage, IdempotencyConflict, InvalidParameters, InvalidRequest, Operation, Override
 from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.ledger import overrides
 from tamis_schemas.values.unstorable import UNSTORABLE
@@ -39,6 +39,7 @@ class HumanDecision:
     reason: str | None = None  # why a full text is excluded, or could not be got
     settles: bool = False  # it counts, whatever others say
     unsure: bool = False  # looked at, and left to others: `value` is not looked at then
+    decision_id: UUID | None = None  # the caller's: the same one again is the same decision
 
 
 class RefusedDecision(InvalidParameters):
@@ -61,12 +62,13 @@ class Written:
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
     """Record decisions, all or none.
 
-    Runs in the caller's transaction. A decision that stands already, word for word, adds no second row.
+    Runs in the caller's transaction. A decision that stands already, word for word, adds no second row. Neither does
+    one whose `decision_id` is there: it is answered as it was written, whatever has come after it.
 
     Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there, nothing of the
     reviewer's own to withdraw, no reviewer, or two decisions of one reviewer on one item; a decision on the report of a
     record that did not pass the screening, or one by which it would not. `InvalidParameters`: one on a report, and the
-    batch is not the last screening of its review.
+    batch is not the last screening of its review. `IdempotencyConflict`: a `decision_id` of another decision.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
@@ -76,19 +78,26 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     there = read_places(connection, batch_id, places)
     before = {_voice(one): one for one in read_overrides(connection, batch_id, places=places)}
     rows: dict[_Voice, dict[str, Any]] = {}
+    answers: list[Override | _Voice] = []
     for number, decision in enumerate(decisions):
         try:
             if decision.index not in there:
                 raise InvalidParameters(f"the batch has no item {decision.index}: `tamis results` lists them, from 0")
             row = _row(operation, decision)
+            if (repeated := _repeated(connection, batch_id, decision, row)) is not None:
+                answers.append(repeated)
+                continue
             voice = (decision.index, decision.stage, row["reviewer"])
             if voice in rows:
                 raise InvalidParameters(f"a second decision on item {decision.index}: say one of them")
             if decision.withdraw and voice not in before:
                 raise InvalidParameters(_not_yours(voice, before.values()))
+        except IdempotencyConflict:
+            raise
         except InvalidRequest as refused:
             raise RefusedDecision(number, str(refused)) from refused
         rows[voice] = row
+        answers.append(voice)
     new = [voice for voice, row in rows.items() if not _same(before.get(voice), row)]
     if new:
         added = [
@@ -102,7 +111,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     changed = sorted({index for index, _, _ in new})
     last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=changed)}
     return Written(
-        overrides=tuple(last.get(voice) or before[voice] for voice in rows),
+        overrides=tuple(one if isinstance(one, Override) else last.get(one) or before[one] for one in answers),
         new=len(new),
         changed=sum(voice in before and before[voice].value != last[voice].value for voice in new),
     )
@@ -143,10 +152,29 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
     """Return the row to write, without its place."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
-        return {"value": WITHDRAWN, "reviewer": reviewer, "note": note, "reason": None, "settles": False}
+        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None}
+        return {**nothing, "reviewer": reviewer, "note": note}
     reason = checked_text("reason", decision.reason, LONGEST_REASON)
     value = checked_value(operation, decision)
-    return {"value": value, "reviewer": reviewer, "note": note, "reason": reason, "settles": decision.settles}
+    words = {"value": value, "reviewer": reviewer, "note": note, "reason": reason}
+    return {**words, "settles": decision.settles, "decision_id": decision.decision_id}
+
+
+def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
+    """Return the decision that was written under this id; None where there is none. Raises `IdempotencyConflict`."""
+    if decision.decision_id is None:
+        return None
+    same_id = (overrides.c.batch_id == batch_id) & (overrides.c.decision_id == decision.decision_id)
+    written = connection.execute(select(overrides.c.id).where(same_id)).scalar()
+    if written is None:
+        return None
+    (one,) = read_overrides(connection, batch_id, history=True, row=written)
+    if (one.index, one.stage) != (decision.index, decision.stage) or not _says(one, row):
+        raise IdempotencyConflict(
+            f"the decision {decision.decision_id} is there with other content, on item {one.index}: "
+            "a new decision has an id of its own"
+        )
+    return one
 
 
 def checked_value(operation: Operation, decision: HumanDecision) -> Any:
@@ -170,12 +198,16 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 
 
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
-    """True where the decision stands already, word for word."""
-    return (
-        before is not None
-        and row["value"] is not WITHDRAWN
-        and all(getattr(before, name) == value for name, value in row.items())
-    )
+    """True where the decision stands already, word for word.
+
+    One with an id is kept all the same: the id is known then when it comes again after a change of mind.
+    """
+    may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
+    return before is not None and may_stand and _says(before, row)
+
+
+def _says(one: Override, row: dict[str, Any]) -> bool:
+    return all(getattr(one, name) == value for name, value in row.items() if name != "decision_id")
 
 
 def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:

@@ -26,11 +26,17 @@ class NewRemark:
 
 
 def remark(
-    connection: Connection, batch_id: UUID, indices: Collection[int], new: Collection[NewRemark], *, reviewer: str
+    connection: Connection,
+    batch_id: UUID,
+    indices: Collection[int],
+    new: Collection[NewRemark],
+    *,
+    reviewer: str,
+    alone: bool = False,
 ) -> int:
     """Put labels and notes on items, or take them off; return how many were not so already.
 
-    Runs in the caller's transaction.
+    Runs in the caller's transaction. `alone`: what others have put there does not count, as where people read blind.
 
     Raises `InvalidParameters`: no reviewer, an item that is not there, or a text that is empty, too long, or cannot be
     kept.
@@ -42,7 +48,8 @@ def remark(
     for index in indices:
         if index not in there:
             raise InvalidParameters(f"the batch has no item {index}: `tamis results` lists them, from 0")
-    one = standing_remarks(batch_id, remarks.c.idx.in_(indices)).c
+    of = (remarks.c.idx.in_(indices), remarks.c.reviewer == name)
+    one = standing_remarks(batch_id, *of[: 2 if alone else 1]).c
     stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(one.idx, one.kind, one.text))}
     rows = [
         {"batch_id": batch_id, "idx": index, "kind": kind, "text": text, "removes": removes, "reviewer": name}

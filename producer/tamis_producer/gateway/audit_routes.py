@@ -3,18 +3,21 @@
 from http import HTTPStatus
 from typing import Annotated, Self
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from tamis_schemas import Audit, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
 
+from ..client.client import Client
 from ..decisions.audit_verdict import AuditVerdict, verdict
 from ..decisions.audits import AuditDecision
 from . import problems
 from .access import Of, Reader, Reviewer
+from .api_keys import ApiKey
 from .description import BatchId
+from .sight import check_open
 
 router = APIRouter(prefix="/v1", tags=["audits"], responses=problems.KEYED | problems.UNKNOWN)
 
@@ -97,11 +100,17 @@ class AuditRecorded(Frozen):
     summary="Draw a random sample of the excluded records, for a person to judge",
     responses=problems.OF_BODIES,
 )
-def draw(batch_id: BatchId, wanted: NewAudit, client: Of, _: Reviewer) -> AuditView:
+def draw(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
+    check_open(batch_id, client, key)
     return AuditView.of(client.batch(batch_id).draw_audit(wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
-@router.get("/batches/{batch_id}/audits", operation_id="list_audits", summary="The audits of a batch, the first first")
+@router.get(
+    "/batches/{batch_id}/audits",
+    operation_id="list_audits",
+    summary="The audits of a batch, the first first",
+    dependencies=[Depends(check_open)],
+)
 def audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     return [AuditView.of(audit) for audit in client.batch(batch_id).audits()]
 
@@ -111,8 +120,8 @@ def audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     operation_id="get_audit",
     summary="How far an audit is, and how many records were missed at most, in figures and in words",
 )
-def audit(audit_id: AuditId, client: Of, _: Reader) -> AuditView:
-    return AuditView.of(client.audit(audit_id))
+def audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
+    return AuditView.of(_open_audit(client, audit_id, key))
 
 
 @router.post(
@@ -125,6 +134,14 @@ def audit(audit_id: AuditId, client: Of, _: Reader) -> AuditView:
 def record(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
     reviewer = said.reviewer or key.label
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
+    audit_id = _open_audit(client, audit_id, key).id
     done = client.record_audit(audit_id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(one.index for one in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
+
+
+def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
+    """Return the audit of this id. Raises `Blinded` while records of its batch are hidden from the caller."""
+    found = client.audit(audit_id)
+    check_open(found.batch_id, client, key)
+    return found

@@ -22,6 +22,7 @@ from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
+from .sight import check_open
 from .streams import Stream
 from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms
@@ -131,7 +132,7 @@ async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
     | problems.UNCHANGED
     | problems.UNKNOWN,
-    dependencies=[Depends(tagged)],
+    dependencies=[Depends(check_open), Depends(tagged)],
 )
 async def results(
     batch_id: BatchId,
@@ -176,7 +177,7 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}}
     | problems.UNCHANGED
     | problems.UNKNOWN,
-    dependencies=[Depends(tagged)],
+    dependencies=[Depends(check_open), Depends(tagged)],
 )
 async def report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML

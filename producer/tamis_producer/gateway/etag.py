@@ -18,7 +18,16 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tamis_schemas.ledger import audit_decisions, audits, batches, overrides, reading_orders, remarks, stop_samples
+from tamis_schemas.ledger import (
+    audit_decisions,
+    audits,
+    batches,
+    overrides,
+    reading_orders,
+    remarks,
+    screening_modes,
+    stop_samples,
+)
 
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
@@ -26,7 +35,7 @@ from .access import Of, Reader
 from .description import BatchId
 
 # The last override, decision of an audit and remark; how many audits there are; a number that grows whenever a sample
-# of the stop rule does; and the last override that the reading order knows.
+# of the stop rule does; the last override that the reading order knows; and the last screening mode that was set.
 Humans = tuple[int, ...]
 
 
@@ -43,7 +52,7 @@ def matches(tags: str, tag: str) -> bool:
     return "*" in named or tag.removeprefix("W/") in named
 
 
-def tagged(batch_id: BatchId, request: Request, client: Of, _: Reader) -> None:
+def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
     """A dependency: tags the answer to a request about a batch; 304 where the caller has it already."""
     batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
@@ -51,7 +60,10 @@ def tagged(batch_id: BatchId, request: Request, client: Of, _: Reader) -> None:
         humans = _humans(connection, batch_uuid)
     # Asked for by its beginning or by its id, a batch is the same.
     path = request.url.path.partition(batch_id)[2]
-    tag = tag_of(view, humans, f"{path}?{request.url.query}")
+    asked = f"{path}?{request.url.query}"
+    if humans[-1]:  # what is told may depend on whom it is told
+        asked += f" {key.label}"
+    tag = tag_of(view, humans, asked)
     request.state.entity_tag = tag
     if matches(request.headers.get("if-none-match", ""), tag):
         raise HTTPException(HTTPStatus.NOT_MODIFIED)
@@ -93,5 +105,6 @@ def _humans(connection: Connection, batch_id: UUID) -> Humans:
     order = select(func.coalesce(func.max(reading_orders.c.last_override), 0)).where(
         reading_orders.c.batch_id.in_(stages)
     )
-    marks = (override, decision, remark, drawn, samples, order)
+    mode = select(func.coalesce(func.max(screening_modes.c.id), 0)).where(screening_modes.c.batch_id.in_(stages))
+    marks = (override, decision, remark, drawn, samples, order, mode)
     return tuple(connection.execute(select(*(one.scalar_subquery() for one in marks))).one())

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, Depends, HTTPException, Query
 from fastapi.responses import PlainTextResponse, Response
 
 from tamis_schemas import InvalidParameters
@@ -13,6 +13,7 @@ from ..explanation.words import as_text
 from . import problems
 from .access import Of, Reader
 from .description import BatchId, Index
+from .sight import check_record_open
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
 
@@ -23,6 +24,7 @@ router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=
     summary="One record's whole story: prompts as sent, answers, rules and formulas, human decisions, and the bill",
     response_model=Explanation,
     responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},
+    dependencies=[Depends(check_record_open)],
 )
 def explanation(
     batch_id: BatchId,

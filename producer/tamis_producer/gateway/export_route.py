@@ -2,7 +2,7 @@
 
 from typing import Annotated, TextIO
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
@@ -16,6 +16,7 @@ from ..intake.writing import format_to_write
 from . import problems
 from .access import Of, Reader
 from .description import BatchId
+from .sight import check_open
 from .streams import Stream
 from .written import ReportWriters
 
@@ -55,6 +56,7 @@ class _Export:
     summary="The records with their decisions, as reference managers read them: every field of the file they came from",
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
+    dependencies=[Depends(check_open)],
 )
 async def export(
     batch_id: BatchId,

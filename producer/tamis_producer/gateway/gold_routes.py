@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
@@ -32,6 +32,7 @@ from . import problems
 from .access import Of, Reader
 from .description import BatchId, component
 from .gold_views import CalibrationView, EvaluationView, EvaluationWords
+from .sight import check_open
 from .upload import MEDIA_TYPE, on_disk, uploaded
 
 router = APIRouter(
@@ -166,6 +167,7 @@ def pilot(
     response_model=EvaluationView,
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(EvaluationUpload)}}}},
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
+    dependencies=[Depends(check_open)],
 )
 async def evaluation(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
@@ -195,6 +197,7 @@ async def evaluation(
         "requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(CalibrationUpload)}}}
     },
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+    dependencies=[Depends(check_open)],
 )
 async def calibration(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON

@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tamis_schemas import NextRecords, ReadingBy
+from tamis_schemas import Blinded, NextRecords, ReadingBy
 
 from ..reading_order.exploration import EXPLORE
 from ..reading_order.next_records import LONGEST_NAME, MOST, USUAL
 from . import problems
 from .access import Of, Reader
 from .description import BatchId
+from .sight import sight_of
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
@@ -27,7 +28,7 @@ LARGEST_SEED = 2**63 - 1
 def next_records(
     batch_id: BatchId,
     client: Of,
-    _: Reader,
+    key: Reader,
     n: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
     reviewer: Annotated[
         str | None,
@@ -44,5 +45,14 @@ def next_records(
         ReadingBy, Query(description="disagreement: first the records on which the models of a panel differ.")
     ] = ReadingBy.ORDER,
 ) -> NextRecords:
-    """At once, from the order that is kept; `current` says whether it knows every decision."""
-    return client.batch(batch_id).next(n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
+    """At once, from the order that is kept; `current` says whether it knows every decision.
+
+    Where people read blind, by number.
+    """
+    sight = sight_of(client, batch_id, key)
+    if not sight.mode.blind:
+        return client.batch(batch_id).next(n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
+    sight.check_name(reviewer)
+    if by is not ReadingBy.ORDER:
+        raise Blinded("people read blind: where the models of a panel differ is what they said")
+    return client.batch(batch_id).next(n, reviewer=sight.me, seed=seed, blind=True)

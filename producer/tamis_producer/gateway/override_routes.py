@@ -2,13 +2,14 @@
 
 from http import HTTPStatus
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
-from tamis_schemas import HumanStage, InvalidParameters
+from tamis_schemas import Blinded, HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
 
 from ..client.client import Client
@@ -18,7 +19,9 @@ from ..decisions.foreign_columns import TableColumns
 from ..decisions.import_decisions import Everything, Imported
 from . import problems
 from .access import Of, Reader, Reviewer
+from .api_keys import ApiKey
 from .description import BatchId, Index, component
+from .sight import sight_of
 from .upload import MEDIA_TYPE, on_disk, uploaded
 
 router = APIRouter(
@@ -39,7 +42,10 @@ class Decision(BaseModel):
     settles: bool = Field(default=False, description="It counts, whatever others say; it ends a conflict.")
     stage: HumanStage = Field(default=HumanStage.OWN, description="What is decided about; own: what the batch asks.")
     reason: str | None = Field(
-        default=None, max_length=2_000, description="Why a report is excluded, or not retrieved."
+        default=None, max_length=2_000, description="Why it is excluded, or a report not retrieved."
+    )
+    decision_id: UUID | None = Field(
+        default=None, description="The caller's: the same one again is answered with the same decision."
     )
 
 
@@ -72,8 +78,8 @@ class DecisionForm(BaseModel):
 
 
 @router.get("/overrides", operation_id="list_overrides", summary="What people decided, each reviewer's latest decision")
-def overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
-    return client.overrides(batch_id)
+def overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
+    return sight_of(client, batch_id, key).overrides(client.overrides(batch_id))
 
 
 @router.get(
@@ -81,8 +87,9 @@ def overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
     operation_id="list_conflicts",
     summary="Records on which people decided differently, and who said what",
 )
-def conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
-    return client.conflicts(batch_id)
+def conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
+    hidden = sight_of(client, batch_id, key).hidden
+    return [one for one in client.conflicts(batch_id) if one.index not in hidden]
 
 
 @router.post(
@@ -93,8 +100,9 @@ def conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DecisionForm)}}}},
     responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
-async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: Reviewer) -> Imported:
+async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
     """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
+    await run_in_threadpool(_check_import, client, batch_id, key)
     async with uploaded(request, DecisionTerms, largest=client.settings.max_file_bytes) as (terms, files):
         if len(files) > 1:
             raise InvalidParameters("file: decisions are taken from one file at a time")
@@ -106,10 +114,13 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: R
     operation_id="override_item",
     status_code=HTTPStatus.CREATED,
     summary="Decide an item, beside the model's decision and other people's",
-    responses=problems.OF_BODIES,
+    responses=problems.CONFLICT | problems.OF_BODIES,
 )
 def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
-    return client.override(
+    sight = sight_of(client, batch_id, key)
+    sight.check_name(decision.reviewer)
+    sight.check_decision(index, decision.stage, settles=decision.settles)
+    made = client.override(
         batch_id,
         index,
         decision.value,
@@ -118,7 +129,9 @@ def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, ke
         settles=decision.settles,
         stage=decision.stage,
         reason=decision.reason,
+        decision_id=decision.decision_id,
     )
+    return sight_of(client, batch_id, key).own(made)
 
 
 @router.delete(
@@ -135,7 +148,14 @@ def withdraw(
     reviewer: Annotated[str | None, Query(max_length=100, description="Whose; without it, the key's label.")] = None,
     stage: HumanStage = HumanStage.OWN,
 ) -> None:
+    sight_of(client, batch_id, key).check_name(reviewer)
     client.withdraw_override(batch_id, index, reviewer=reviewer or key.label, stage=stage)
+
+
+def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
+    """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
+    if sight_of(client, batch_id, key).mode.blind:
+        raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
 
 
 def _imported(client: Client, batch_id: str, terms: DecisionTerms, file: UploadFile) -> Imported:

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from tamis_schemas import (
     AllowanceSpent,
+    Blinded,
     ConfigurationError,
     IdempotencyConflict,
     IllegalTransition,
@@ -37,6 +38,7 @@ _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
     (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for something else"),
     (IllegalTransition, HTTPStatus.CONFLICT, "illegal-transition", "That cannot follow the present state"),
     (AllowanceSpent, HTTPStatus.PAYMENT_REQUIRED, "allowance-spent", "The key has no money left this month"),
+    (Blinded, HTTPStatus.FORBIDDEN, "blinded", "People read blind"),
     (NotAllowed, HTTPStatus.FORBIDDEN, "not-allowed", "The key does not allow it"),
     (InvalidRequest, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", "The request cannot be carried out"),
     (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "A server that is needed does not answer"),
@@ -48,9 +50,9 @@ _MEANINGS = {
     HTTPStatus.NOT_MODIFIED: "`If-None-Match` names the present `ETag`: nothing changed.",
     HTTPStatus.UNAUTHORIZED: "No valid key.",
     HTTPStatus.PAYMENT_REQUIRED: "The key has no money left this month; `detail` says when the month ends.",
-    HTTPStatus.FORBIDDEN: "The key does not have the scope, or may not ask this model.",
+    HTTPStatus.FORBIDDEN: "The key does not have the scope, may not ask this model, or people read blind.",
     HTTPStatus.NOT_FOUND: "There is no such thing.",
-    HTTPStatus.CONFLICT: "The present state does not allow it, or the Idempotency-Key was used for something else.",
+    HTTPStatus.CONFLICT: "The present state does not allow it, or the caller's key or id was used for something else.",
     HTTPStatus.REQUEST_TIMEOUT: "The body comes too slowly.",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many wrong keys, or answers open at once; `Retry-After` says when to ask again.",
     HTTPStatus.LENGTH_REQUIRED: "The request does not say its length.",

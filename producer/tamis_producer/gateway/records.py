@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from . import problems
 from .access import Of, Reader
 from .description import BatchId
 from .etag import tagged
+from .sight import sight_of
 from .streams import Stream
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
@@ -41,7 +43,9 @@ async def records(
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
     found, pages = UUID(batch.id), request.app.state.pages
+    sight = await run_in_threadpool(sight_of, client, batch.id, key)
     table = await run_in_threadpool(read_table, client.engine, found, whole=index is None)
+    table = replace(table, hidden=sight.hidden)
     places = [] if table.left_out else None if index is None else sorted({*index})
 
     async def told() -> AsyncGenerator[str | bytes]:

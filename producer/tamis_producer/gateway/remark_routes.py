@@ -1,13 +1,21 @@
 """Routes of labels and notes: what people put on records to find them again."""
 
 from http import HTTPStatus
+from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from tamis_schemas import RemarkKind
+
+from ..client.client import Client
+from ..decisions.record_remarks import NewRemark
+from ..decisions.record_remarks import remark as write_remarks
+from ..ledger import ledger_errors, read_label_counts
 from . import problems
 from .access import Of, Reader, Reviewer
 from .description import BatchId, Index
+from .sight import Sight, sight_of
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["labels and notes"], responses=problems.KEYED | problems.UNKNOWN
@@ -33,8 +41,11 @@ class Changed(BaseModel):
 
 
 @router.get("/labels", operation_id="list_labels", summary="The labels on a batch's items, and how many bear each")
-def labels(batch_id: BatchId, client: Of, _: Reader) -> dict[str, int]:
-    return dict(client.batch(batch_id).labels())
+def labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
+    """Of records that are still read blind, the caller's own labels alone are counted."""
+    sight = sight_of(client, batch_id, key)
+    with ledger_errors(), client.engine.connect() as connection:
+        return dict(read_label_counts(connection, UUID(sight.batch_id), me=sight.me, hidden=sight.hidden))
 
 
 @router.post(
@@ -45,6 +56,10 @@ def labels(batch_id: BatchId, client: Of, _: Reader) -> dict[str, int]:
     responses=problems.OF_BODIES,
 )
 def remark(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
+    sight = sight_of(client, batch_id, key)
+    sight.check_name(remarks.reviewer)
+    if index in sight.hidden:  # whether somebody else has said so is not told either
+        return Changed(changed=_remark_alone(client, sight, index, remarks))
     return Changed(
         changed=client.batch(batch_id).remark(
             [index],
@@ -54,3 +69,11 @@ def remark(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: R
             remove=remarks.remove,
         )
     )
+
+
+def _remark_alone(client: Client, sight: Sight, index: int, remarks: Remarks) -> int:
+    """Put labels and notes on a hidden record, or take them off, beside whatever others have put there."""
+    new = [NewRemark(RemarkKind.LABEL, text, remarks.remove) for text in remarks.labels]
+    new += [NewRemark(RemarkKind.NOTE, text, remarks.remove) for text in remarks.notes]
+    with ledger_errors(), client.engine.begin() as connection:
+        return write_remarks(connection, UUID(sight.batch_id), [index], new, reviewer=sight.me, alone=True)

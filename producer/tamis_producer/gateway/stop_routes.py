@@ -12,6 +12,7 @@ from tamis_schemas.records.random_order import LARGEST_SEED
 from . import problems
 from .access import Of, Reader, Reviewer
 from .description import BatchId
+from .sight import sight_of
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}",
@@ -45,12 +46,13 @@ class NewStopSample(BaseModel):
 def stop(
     batch_id: BatchId,
     client: Of,
-    _: Reader,
+    key: Reader,
     recall: Annotated[float | None, Query(gt=0, le=1, description=RECALL)] = None,
     confidence: Annotated[float | None, Query(gt=0, lt=1, description=CONFIDENCE)] = None,
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
 ) -> StopAnswer:
-    return client.batch(batch_id).stop(recall, confidence, human_errors=human_errors)
+    answer = client.batch(batch_id).stop(recall, confidence, human_errors=human_errors)
+    return sight_of(client, batch_id, key).stop(answer)
 
 
 @router.post(
@@ -59,10 +61,11 @@ def stop(
     status_code=HTTPStatus.CREATED,
     summary="Draw as many unread records as the promise needs, or more of the sample that is open",
 )
-def draw(batch_id: BatchId, wanted: NewStopSample, client: Of, _: Reviewer) -> StopAnswer:
-    return client.batch(batch_id).stop_sample(
+def draw(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
+    answer = client.batch(batch_id).stop_sample(
         wanted.recall, wanted.confidence, seed=wanted.seed, audit=wanted.audit, human_errors=wanted.human_errors
     )
+    return sight_of(client, batch_id, key).stop(answer)
 
 
 @router.post(
@@ -70,5 +73,6 @@ def draw(batch_id: BatchId, wanted: NewStopSample, client: Of, _: Reviewer) -> S
     operation_id="close_stop_sample",
     summary="Draw nothing more from the sample that is open; the next is another attempt",
 )
-def close(batch_id: BatchId, client: Of, _: Reviewer) -> StopAnswer:
-    return client.batch(batch_id).close_stop_sample()
+def close(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
+    answer = client.batch(batch_id).close_stop_sample()
+    return sight_of(client, batch_id, key).stop(answer)

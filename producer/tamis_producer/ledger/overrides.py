@@ -126,10 +126,11 @@ def read_overrides(
     history: bool = False,
     places: Sequence[int] | None = None,
     stage: HumanStage | None = None,
+    row: int | None = None,
 ) -> list[Override]:
     """Each reviewer's standing decision, in the order of the items; with `history` all that were made, as they were.
 
-    `places`: those of these items alone. `stage`: those of one stage alone.
+    `places`: those of these items alone. `stage`: those of one stage alone. `row`: the one of this number alone.
     """
     chosen = overrides if history else standing_decisions
     decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
@@ -144,12 +145,14 @@ def read_overrides(
     )
     if places is not None:
         statement = statement.where(chosen.c.idx == any_(literal([*places], ARRAY(Integer))))
+    if row is not None:
+        statement = statement.where(chosen.c.id == row)
     if stage is not None:
         statement = statement.where(chosen.c.stage == stage.value)
     made = []
-    for row in connection.execute(statement):
-        listed = [row._asdict()] if history else row.decisions
-        made += overrides_of(batch_id, row, listed, HumanStage(row.stage), row.system_value)
+    for one in connection.execute(statement):
+        listed = [one._asdict()] if history else one.decisions
+        made += overrides_of(batch_id, one, listed, HumanStage(one.stage), one.system_value)
     return made
 
 

@@ -1,10 +1,10 @@
 """Labels and notes on records in the ledger: a history that is added to, and what stands of it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Subquery, func, select
+from sqlalchemy import ARRAY, ColumnElement, Connection, Integer, Subquery, all_, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from tamis_schemas import RemarkKind
@@ -39,8 +39,12 @@ def read_labelled(connection: Connection, batch_id: UUID, label: str) -> Sequenc
     return connection.execute(select(place := standing_remarks(batch_id, *named).c.idx).order_by(place)).scalars().all()
 
 
-def read_label_counts(connection: Connection, batch_id: UUID) -> Counter[str]:
-    """Return how many items bear each label."""
-    one = standing_remarks(batch_id, remarks.c.kind == RemarkKind.LABEL.value).c
+def read_label_counts(
+    connection: Connection, batch_id: UUID, *, me: str = "", hidden: Collection[int] = ()
+) -> Counter[str]:
+    """Return how many items bear each label; of the items at the places `hidden`, those that `me` has put on alone."""
+    shown = remarks.c.idx != all_(literal(sorted(hidden), ARRAY(Integer)))
+    labels = (remarks.c.kind == RemarkKind.LABEL.value, shown | (remarks.c.reviewer == me))
+    one = standing_remarks(batch_id, *labels).c
     rows = connection.execute(select(one.text, func.count().label("n")).group_by(one.text).order_by(one.text))
     return Counter({row.text: row.n for row in rows})

@@ -23,9 +23,9 @@ from ..ledger import ledger_errors
 from ..ledger.panel_records import read_disputed
 from .candidates import Candidate, checked_operation, read_candidates, read_human
 from .exploration import EXPLORE
-from .offering import Offered, offered
+from .offering import Offered, by_number, offered
 from .order_store import OrderTerms, StoredOrder, count_items, read_basis, read_order, read_stored
-from .words import meaning, why
+from .words import BLIND, meaning, why
 
 USUAL = 20  # records
 MOST = 1_000  # records
@@ -43,6 +43,7 @@ class NextQuery:
     explore: float = EXPLORE
     fresh: bool = False  # wait until the order knows every decision
     by: ReadingBy = ReadingBy.ORDER
+    blind: bool = False  # no place and no figure tells what was decided
 
     def checked(self) -> "NextQuery":
         """Return the same. Raises `InvalidParameters` where it makes no sense."""
@@ -118,6 +119,8 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     human = read_human(connection, batch_id)
     disputed = _disputed(connection, batch_id, operation) if query.by is ReadingBy.DISAGREEMENT else ()
     may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
+    if query.blind:
+        may_be_read = by_number(may_be_read)
     chosen = may_be_read[: query.n]
     records = read_candidates(connection, batch_id, [one.index for one in chosen])
     decided = sum(not one.conflict for one in human.values())
@@ -127,7 +130,7 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
         seed=stored.terms.seed,
         explore=stored.terms.explore,
         reviewer=query.reviewer,
-        records=tuple(_record(one, records[one.index], stored.included) for one in chosen),
+        records=tuple(_record(one, records[one.index], stored.included, blind=query.blind) for one in chosen),
         unread=len(may_be_read),
         decided=decided,
         included=sum(operation.verdict(one.value) is True for one in human.values()),
@@ -136,7 +139,7 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
         made_at=stored.made_at,
         current=current,
         text_weight=stored.text_weight,
-        meaning=meaning(stored, decided=decided, unread=len(may_be_read), current=current),
+        meaning=BLIND if query.blind else meaning(stored, decided=decided, unread=len(may_be_read), current=current),
     )
 
 
@@ -146,14 +149,14 @@ def _disputed(connection: Connection, batch_id: UUID, operation: Operation) -> S
     return read_disputed(connection, batch_id)
 
 
-def _record(one: Offered, record: Candidate, included: int) -> NextRecord:
+def _record(one: Offered, record: Candidate, included: int, *, blind: bool) -> NextRecord:
     return NextRecord(
         index=record.index,
         item_id=record.item_id,
         title=record.title,
         reason=one.reason,
         why=why(one.reason, record, included),
-        score=record.score,
+        score=None if blind else record.score,
         probability=one.probability,
         rule=record.rule,
     )

@@ -1,7 +1,7 @@
 """The records that a person is offered: those of an order, without what is decided by now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from tamis_schemas import ReadingReason
@@ -60,3 +60,17 @@ def offered(
     in_sample = (sampled[index] for index in first if index in sampled)
     in_dispute = (differed[index] for index in disputed if index in differed)
     return list(chain(in_sample, (one for _, one in by_others), in_dispute, others, ruled))
+
+
+def by_number(records: Sequence[Offered]) -> list[Offered]:
+    """Return the same records as people who read blind are offered them: no place and no figure tells a decision.
+
+    The sample and what others have begun stay first, what rules exclude last; all others come by their number.
+    """
+    kept = {ReadingReason.SAMPLE, ReadingReason.PAIR}
+    first = [one for one in records if one.reason in kept]
+    ruled = [one for one in records if one.reason is ReadingReason.RULE]
+    others = [one for one in records if one.reason not in {*kept, ReadingReason.RULE}]
+    numbered = [replace(one, reason=ReadingReason.NUMBER) for one in sorted(others, key=lambda one: one.index)]
+    ruled.sort(key=lambda one: one.index)
+    return [replace(one, probability=None) for one in (*first, *numbered, *ruled)]

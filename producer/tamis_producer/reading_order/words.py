@@ -46,8 +46,16 @@ def why(reason: ReadingReason, record: Candidate, included: int) -> str:
             return "chance drew it, so that new topics are seen"
         case ReadingReason.RULE:
             return f"last, for the rule {record.rule} excluded it"
+        case ReadingReason.NUMBER:
+            return "it is the next one by number"
         case ReadingReason.RETURNED:
             return "its decision was withdrawn"
+
+
+BLIND = (
+    "People read blind: what others have begun comes first, then the rest by number. An order by promise would "
+    "tell what the model and other people decided."
+)
 
 
 def meaning(order: OrderFigures, *, decided: int, unread: int, current: bool) -> str:

@@ -10,6 +10,7 @@ from tamis_schemas import (
     FieldsResult,
     Inclusion,
     InclusionDecision,
+    InclusionStatus,
     ItemResult,
     ItemStatus,
     Override,
@@ -48,23 +49,31 @@ class Mark:
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
     """One row; `later` is what the later stages of a review said of the record."""
-    row: Row = {
-        "i": result.index,
-        "id": result.item_id,
-        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
-        "by": _byline(result.item),
-    }
-    row |= {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
-    row |= _in_the_end(operation, result)
+    row = _named(result) | _in_the_end(operation, result)
     row |= {"cut": result.cut_words}
     row |= {"fields": _fields(result.item, _marks(result)), "later": list(later)}
     return _present(row)
+
+
+def blind_row(result: ItemResult) -> Row:
+    """Return the row of a record whose decisions are hidden: what is to be read, without a mark of what was found."""
+    return _present(_named(result) | {"fields": _fields(result.item, [])})
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
     """Return the row of one later stage's result of a record."""
     row = _in_the_end(operation, result)
     return _present({"stage": stage, "operation": operation, **row, "cut": result.cut_words})
+
+
+def _named(result: ItemResult) -> Row:
+    row: Row = {
+        "i": result.index,
+        "id": result.item_id,
+        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
+        "by": _byline(result.item),
+    }
+    return row | {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
 
 
 def _present(row: Row) -> Row:
@@ -95,8 +104,13 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
         "voices": _voices(result) if len(result.decisions) > 1 else None,
         "system": row["outcome"],
         "systemReason": row.get("reason"),
-        "reason": row.get("reason") if outcome == row["outcome"] else None,
+        "reason": _reason(human) or (row.get("reason") if outcome == row["outcome"] else None),
     }
+
+
+def _reason(human: Override) -> str | None:
+    """Return why people exclude the record, where they say it: it comes before the model's reason."""
+    return human.reason if human.reason and human.value in (InclusionStatus.EXCLUDE.value, False) else None
 
 
 def _voices(result: ItemResult) -> list[Row]:

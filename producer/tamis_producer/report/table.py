@@ -1,7 +1,7 @@
 """The table of decisions as data: its rows, and the words that it needs to show them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import Outcome
 from ..ledger import ledger_errors, read_operation
-from .record import Row, record_row
+from .record import Row, blind_row, record_row
 
 MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
 
@@ -61,11 +61,17 @@ class DecisionTable:
     operation: str
     left_out: bool  # it has no rows
     ends: str = "]}"
+    hidden: Collection[int] = frozenset()  # places of records whose decisions are not shown
 
     def rows(self, results: list[ItemResult], first: bool) -> str:
         """The rows of some results, which are the first ones or not."""
-        text = ",\n".join(_json(record_row(self.operation, result)) for result in results)
+        text = ",\n".join(_json(self._row(result)) for result in results)
         return text if first or not text else ",\n" + text
+
+    def _row(self, result: ItemResult) -> Row:
+        if result.index in self.hidden:
+            return blind_row(result) | {"outcome": Outcome.OPEN, "hidden": True}
+        return record_row(self.operation, result)
 
 
 def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:

@@ -25,6 +25,7 @@ class ReadingReason(StrEnum):
     BOTH = "both"
     EXPLORATION = "exploration"  # chance drew it
     RULE = "rule"  # the initial filter excluded it: such records come last
+    NUMBER = "number"  # people read blind: an order by promise would tell what was decided
     RETURNED = "returned"  # its decision was withdrawn after the order was made
 
 

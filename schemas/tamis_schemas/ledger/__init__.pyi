@@ -19,6 +19,7 @@ from .tables import remarks as remarks
 from .tables import repairs as repairs
 from .tables import results as results
 from .tables import reviews as reviews
+from .tables import screening_modes as screening_modes
 from .tables import shards as shards
 from .tables import spending as spending
 from .tables import stop_samples as stop_samples

@@ -39,6 +39,7 @@ WORKER = Rights(
         "overrides",
         "reading_orders",
         "remarks",
+        "screening_modes",
         "stop_samples",
         "tallies",
     ),
@@ -61,7 +62,7 @@ GATEWAY = Rights(
         "transcripts",
         "workers",
     ),
-    only_added_to=("audits", "audit_items", "audit_decisions", "overrides", "payloads", "remarks"),
+    only_added_to=("audits", "audit_items", "audit_decisions", "overrides", "payloads", "remarks", "screening_modes"),
 )
 
 

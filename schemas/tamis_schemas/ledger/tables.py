@@ -36,6 +36,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from ..answers.audit import Stratum
 from ..answers.override import HumanStage
 from ..answers.remark import RemarkKind
+from ..answers.screening_mode import ScreeningMode
 from ..batches.priority import Priority
 from ..batches.status import BatchStatus, ItemStatus
 from ..errors import ErrorKind
@@ -345,11 +346,31 @@ overrides = Table(  # what people decided, beside the results; the last one of a
     Column("stage", Text, nullable=False, server_default=HumanStage.OWN.value),
     Column("reason", Text),  # why a full text is excluded, or could not be got
     Column("settles", Boolean, nullable=False, server_default=text("false")),  # of several people's, this one counts
+    Column("decision_id", Uuid),  # the caller's, by which a request that is sent again is known
     ForeignKeyConstraint(
         ["batch_id", "idx"], ["item_states.batch_id", "item_states.idx"], name="fk_overrides_items", ondelete="CASCADE"
     ),
     _one_of("stage", HumanStage),
     Index("ix_overrides_item", "batch_id", "idx", "id"),
+    Index(
+        "uq_overrides_decision_id",
+        "batch_id",
+        "decision_id",
+        unique=True,
+        postgresql_where=text("decision_id IS NOT NULL"),
+    ),
+)
+
+screening_modes = Table(  # how the people of a batch read: the last row counts
+    "screening_modes",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("mode", Text, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    _one_of("mode", ScreeningMode),
+    Index("ix_screening_modes_batch", "batch_id", "id"),
 )
 
 remarks = Table(  # labels and notes of people on records: the last row of a text on an item counts

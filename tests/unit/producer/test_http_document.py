@@ -18,6 +18,7 @@ from tamis_producer.gateway import (
     figure_routes,
     files,
     gold_routes,
+    mode_routes,
     next_route,
     override_routes,
     overview,
@@ -60,8 +61,8 @@ def test_the_document_names_every_route_and_its_scope() -> None:
         one.router
         for one in (
             *(audit_routes, batches, dry_run_route, duplicates_route, explanations, export_route, figure_routes),
-            *(files, gold_routes),
-            *(next_route, override_routes, overview, page, records, remark_routes, services, stop_routes),
+            *(files, gold_routes, mode_routes, next_route, override_routes, overview),
+            *(page, records, remark_routes, services, stop_routes),
         )
     ]
     routes = {

@@ -30,6 +30,7 @@ def conflicts(batch_id: BatchId, as_json: AsJsonLines = False) -> None:
         return
     for one in found:
         system = words_of(one.system_value) if one.system_decided else "not decided"
+        system += ", and so differs as the second reader" * one.system_differs
         out.say(f"[bold]{one.index}[/] ({escape(one.item_id)}) {escape(one.title or '')}")
         out.say(f"    {stage_name(one.stage)}; the software: {escape(system)}")
         for said in one.decisions:

@@ -111,6 +111,9 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
             "import-decisions": "Record what people decided elsewhere. Records are found by id, DOI, PMID and title; "
             "others are listed.",
         },
+        "blind": {
+            "blind": "Have people read a batch blind over HTTP: in pairs, or with the model as the second reader.",
+        },
         "agreement": {
             "conflicts": "List the records on which people decided differently, with who said what and why, and the "
             "model's decision.",

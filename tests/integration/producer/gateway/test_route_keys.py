@@ -25,6 +25,8 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/events"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/mode"): Scope.READ,
+    ("PUT", "/v1/batches/{batch_id}/mode"): Scope.CONTROL,
     ("GET", "/v1/batches/{batch_id}/next"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/overrides"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/records"): Scope.READ,

@@ -1,0 +1,37 @@
+"""Routes of the screening mode: who sees whose decisions while people read."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+
+from tamis_schemas import ScreeningMode, ScreeningModeSet
+
+from . import problems
+from .access import Of, Operator, Reader
+from .description import BatchId
+
+router = APIRouter(
+    prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
+)
+
+
+class NewMode(BaseModel):
+    """The screening mode to be set."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"mode": "pair"}]})
+
+    mode: ScreeningMode
+
+
+@router.get("/mode", operation_id="get_screening_mode", summary="How people read a batch, and who set it when")
+def mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
+    return client.batch(batch_id).screening_mode()
+
+
+@router.put(
+    "/mode",
+    operation_id="set_screening_mode",
+    summary="Set how people read a batch: openly, in pairs, or with the model as the second reader",
+    responses=problems.OF_BODIES,
+)
+def set_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:
+    return client.batch(batch_id).set_screening_mode(wanted.mode, set_by=key.label)

@@ -1,0 +1,282 @@
+"""While people read blind, no answer of the gateway tells a decision that is hidden from whoever asks."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx2 as httpx
+import pytest
+from sqlalchemy import func, select
+
+from stage.gateway import gateway
+from stage.screened import SCREENING, Place, decided, write_batch, write_review
+from tamis_producer import Batch, Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
+from tamis_schemas import InclusionDecision, ScreeningMode
+from tamis_schemas.ledger import overrides
+
+OURS, THEIRS = "Reviewer A", "Reviewer B"
+MODELS, HUMANS = "zebra", "xylophone"  # words that stand in no answer but by a leak
+PAIRS = pytest.mark.parametrize("mode", [ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND])
+
+
+def said(status: str) -> InclusionDecision:
+    return InclusionDecision.model_validate({"status": status, "confidence": 0.8125, "rationale": f"a {MODELS}"})
+
+
+@pytest.fixture
+def batch(client: Client) -> Batch:
+    rows = [
+        decided({"id": f"r{n}", "title": f"Title {n}", "abstract": "A randomised trial of walking."}, said(status))
+        for n, status in enumerate(("include", "exclude", "include", "include"))
+    ]
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, rows)
+    return client.batch(str(batch_id))
+
+
+@contextmanager
+def people(client: Client, *names: str) -> Iterator[list[httpx.Client]]:
+    keys = [api_keys.create(client.engine, name, [*Scope]) for name in names]
+    with gateway(client) as base:
+        asking = [httpx.Client(base_url=base, headers={"Authorization": f"Bearer {k}"}, timeout=60) for k in keys]
+        try:
+            yield asking
+        finally:
+            for one in asking:
+                one.close()
+
+
+def decide(http: httpx.Client, batch: Batch, index: int, value: str, **more: Any) -> httpx.Response:
+    return http.post(f"/v1/batches/{batch.id}/items/{index}/override", json={"value": value, **more})
+
+
+def forms_of(route: dict[str, Any], schemas: dict[str, Any]) -> list[str]:
+    """Every form in which a route answers; none: it has one."""
+    for one in route.get("parameters", ()):
+        if one["name"] == "form":
+            named = one["schema"].get("$ref", "").rpartition("/")[-1]
+            forms: list[str] = schemas.get(named, one["schema"])["enum"]
+            return forms
+    return []
+
+
+def problem(answer: httpx.Response) -> str:
+    assert answer.status_code == 403, answer.text
+    assert answer.json()["type"] == "urn:tamis:problem:blinded"
+    detail: str = answer.json()["detail"]
+    return detail
+
+
+@PAIRS
+def test_no_route_that_names_a_batch_tells_a_hidden_decision(client: Client, batch: Batch, mode: ScreeningMode) -> None:
+    batch.set_screening_mode(mode, set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        made = decide(theirs, batch, 0, "exclude", note=f"a {HUMANS}", reason=f"the {HUMANS}")
+        assert made.status_code == 201
+        marked = {"labels": [HUMANS], "notes": [f"{HUMANS}s"]}
+        assert theirs.post(f"/v1/batches/{batch.id}/items/0/remarks", json=marked).status_code == 201
+        asked, described = 0, ours.get("/openapi.json").json()
+        for path, methods in described["paths"].items():
+            if "get" not in methods or "{batch_id}" not in path:
+                continue
+            forms = [f"?form={form}" for form in forms_of(methods["get"], described["components"]["schemas"])] or [""]
+            for form in forms:
+                at = path.format(batch_id=batch.id, index=0) + form
+                with ours.stream("GET", at) as answer:
+                    text = answer.read().decode("utf-8", "replace") if answer.status_code != 404 else ""
+                assert answer.status_code < 500, at
+                assert MODELS not in text, at
+                assert HUMANS not in text, at
+                assert "0.8125" not in text, at
+                asked += 1
+        assert asked > 15
+
+
+@PAIRS
+def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
+    client: Client, batch: Batch, mode: ScreeningMode
+) -> None:
+    batch.set_screening_mode(mode, set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        for form in ("html", "svg", "md", "json"):
+            refused = problem(ours.get(f"/v1/batches/{batch.id}/report", params={"form": form}))
+            assert refused.startswith("4 records are still read blind")
+            assert f"tamis blind {batch.id[:8]} off" in refused
+        assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/results", params={"limit": 2}))
+        for index in range(4):
+            for http in (ours, theirs):
+                assert decide(http, batch, index, "include").status_code == 201
+        assert ours.get(f"/v1/batches/{batch.id}/report", params={"form": "md"}).status_code == 200
+        assert MODELS in ours.get(f"/v1/batches/{batch.id}/results").text
+
+
+@PAIRS
+def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
+    client: Client, batch: Batch, mode: ScreeningMode
+) -> None:
+    batch.set_screening_mode(mode, set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        decide(theirs, batch, 1, "include", note="seen")
+        (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
+        assert row.keys() == {"i", "id", "title", "fields", "outcome", "hidden"}
+        assert row["fields"] == [{"name": "abstract", "text": "A randomised trial of walking."}]
+        assert "item 1 is still read blind" in problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
+        assert ours.get(f"/v1/batches/{batch.id}/overrides").json() == []
+        (mine,) = theirs.get(f"/v1/batches/{batch.id}/overrides").json()
+        assert mine["system_decided"] is (mode is ScreeningMode.MODEL_SECOND)
+        decide(ours, batch, 1, "include")
+        (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
+        assert (row["outcome"], row["system"]) == ("passed", "excluded")
+        assert MODELS in ours.get(f"/v1/batches/{batch.id}/records/1/explanation").text
+        assert len(ours.get(f"/v1/batches/{batch.id}/overrides").json()) == 2
+
+
+def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_to_somebody_else(client: Client, batch: Batch) -> None:
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        at = f"/v1/batches/{batch.id}/records"
+        openly = ours.get(at).headers["etag"]
+        batch.set_screening_mode("model_second", set_by="Lead")
+        blindly = ours.get(at, headers={"If-None-Match": openly})
+        assert blindly.status_code == 200
+        again = {"If-None-Match": blindly.headers["etag"]}
+        assert theirs.get(at, headers=again).status_code == 200
+        assert ours.get(at, headers=again).status_code == 304
+
+
+@PAIRS
+def test_who_reads_blind_decides_in_their_own_name_alone(client: Client, batch: Batch, mode: ScreeningMode) -> None:
+    batch.set_screening_mode(mode, set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        assert decide(theirs, batch, 0, "include").status_code == 201
+        assert "as 'Reviewer A'" in problem(decide(ours, batch, 0, "include", reviewer="Reviewer C"))
+        assert decide(ours, batch, 1, "include", reviewer=OURS).status_code == 201
+        at = f"/v1/batches/{batch.id}/items/0"
+        problem(ours.delete(f"{at}/override", params={"reviewer": THEIRS}))
+        problem(ours.post(f"{at}/remarks", json={"labels": ["x"], "reviewer": THEIRS}))
+        problem(ours.get(f"/v1/batches/{batch.id}/next", params={"reviewer": THEIRS}))
+        problem(decide(ours, batch, 0, "include", settles=True))
+        problem(decide(ours, batch, 0, "include", stage="full-text"))
+        form = {"terms": '{"reviewer": "Reviewer A"}'}, {"file": ("d.csv", b"id,decision\nr0,include\n")}
+        problem(ours.post(f"/v1/batches/{batch.id}/decisions", data=form[0], files=form[1]))
+        assert [one.reviewer for one in batch.overrides()] == [THEIRS, OURS]
+
+
+def test_a_label_that_somebody_else_has_put_on_a_hidden_record_is_not_there_for_others(
+    client: Client, batch: Batch
+) -> None:
+    batch.set_screening_mode("pair", set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        at = f"/v1/batches/{batch.id}"
+        for http in (theirs, ours):
+            assert http.post(f"{at}/items/0/remarks", json={"labels": ["odd"]}).json() == {"changed": 1}
+            assert http.get(f"{at}/labels").json() == {"odd": 1}
+        assert theirs.post(f"{at}/items/1/remarks", json={"labels": ["odd"]}).json() == {"changed": 1}
+        assert ours.get(f"{at}/labels").json() == {"odd": 1}
+        assert batch.labels() == {"odd": 2}
+
+
+def test_next_offers_records_by_number_where_people_read_blind(client: Client, batch: Batch) -> None:
+    batch.set_screening_mode("pair", set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        decide(theirs, batch, 2, "exclude")
+        told = ours.get(f"/v1/batches/{batch.id}/next").json()
+        assert [(one["index"], one["reason"]) for one in told["records"]] == [
+            (2, "pair"),
+            (0, "number"),
+            (1, "number"),
+            (3, "number"),
+        ]
+        assert told["reviewer"] == OURS
+        assert all(one["score"] is None and one["probability"] is None for one in told["records"])
+        problem(ours.get(f"/v1/batches/{batch.id}/next", params={"by": "disagreement"}))
+
+
+def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_settled(
+    client: Client, batch: Batch
+) -> None:
+    batch.set_screening_mode("model_second", set_by="Lead")
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        decide(ours, batch, 0, "include")  # as the model
+        decide(ours, batch, 1, "include")
+        at = f"/v1/batches/{batch.id}/conflicts"
+        (conflict,) = ours.get(at).json()
+        assert (conflict["index"], conflict["system_differs"], conflict["system_value"]) == (1, True, "exclude")
+        assert theirs.get(at).json() == []
+        assert [row.final_value for row in batch.results([1])] == ["include"]
+        assert decide(ours, batch, 1, "exclude", settles=True).status_code == 201
+        assert ours.get(at).json() == []
+
+
+def test_in_pairs_the_models_contradiction_is_no_conflict(client: Client, batch: Batch) -> None:
+    batch.set_screening_mode("pair", set_by="Lead")
+    for name in (OURS, THEIRS):
+        batch.override(1, "include", reviewer=name)
+    assert batch.conflicts() == []
+
+
+def test_the_mode_is_set_by_who_may_control_and_says_by_whom(client: Client, batch: Batch) -> None:
+    with people(client, "Lead") as (lead,):
+        at = f"/v1/batches/{batch.id}/mode"
+        assert lead.get(at).json() == {"mode": "single", "set_by": None, "set_at": None}
+        put = lead.put(at, json={"mode": "pair"})
+        assert (put.status_code, put.json()["mode"], put.json()["set_by"]) == (200, "pair", "Lead")
+        assert lead.get(at).json() == put.json()
+        assert lead.put(at, json={"mode": "blind"}).status_code == 422
+
+
+def test_a_decision_sent_again_is_answered_with_what_was_written(client: Client, batch: Batch) -> None:
+    with people(client, OURS) as (ours,):
+        sent = {"decision_id": str(uuid4()), "note": "seen", "reason": "in rats"}
+        first = decide(ours, batch, 0, "exclude", **sent)
+        assert (first.status_code, first.json()["reason"]) == (201, "in rats")
+        assert decide(ours, batch, 0, "include").status_code == 201
+        again = decide(ours, batch, 0, "exclude", **sent)
+        assert (again.status_code, again.json()) == (201, first.json())
+        assert [one.value for one in batch.overrides()] == ["include"]
+        assert len(batch.overrides(history=True)) == 2
+        for index, value, more in ((0, "include", sent), (1, "exclude", sent), (0, "exclude", sent | {"note": "no"})):
+            refused = decide(ours, batch, index, value, **more)
+            assert refused.status_code == 409, refused.text
+            assert refused.json()["type"] == "urn:tamis:problem:idempotency-conflict"
+
+
+def test_an_id_is_known_again_where_the_same_words_stood_already(client: Client, batch: Batch) -> None:
+    batch.override(0, "include", reviewer=OURS)
+    with people(client, OURS) as (ours,):
+        sent = {"decision_id": str(uuid4())}
+        decide(ours, batch, 0, "include", **sent)
+        decide(ours, batch, 0, "exclude")
+        assert decide(ours, batch, 0, "include", **sent).status_code == 201
+        assert [one.value for one in batch.overrides()] == ["exclude"]
+
+
+def test_two_requests_at_once_with_one_id_write_one_decision(client: Client, batch: Batch) -> None:
+    sent = {"decision_id": str(uuid4())}
+    with people(client, OURS) as (ours,), ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: decide(ours, batch, 0, "exclude", **sent), range(4)))
+    assert [one.status_code for one in answers] == [201] * 4
+    assert len({one.text for one in answers}) == 1
+    with client.engine.connect() as connection:
+        count = select(func.count()).where(overrides.c.batch_id == UUID(batch.id))
+        assert connection.execute(count.select_from(overrides)).scalar() == 1
+
+
+def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_one(client: Client) -> None:
+    rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("include")) for n in range(2)]
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", SCREENING, SCREENING)
+        first = write_batch(connection, rows, place=Place(review, 0))
+        second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
+    client.batch(str(first)).set_screening_mode("pair", set_by="Lead")
+    with people(client, OURS) as (ours,):
+        assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
+        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        for name in (OURS, THEIRS):
+            client.batch(str(first)).override(1, "include", reviewer=name)
+        assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
+        assert "1 record is still" in problem(ours.get(f"/v1/batches/{second}/results"))

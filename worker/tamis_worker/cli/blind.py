@@ -1,0 +1,72 @@
+"""`tamis blind`: whether the people of a batch see each other's decisions, and the model's, while they read."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.client.client import Client
+from tamis_schemas import InvalidParameters, ScreeningMode, ScreeningModeSet
+
+from .app import app, out
+from .arguments import BatchId
+from .json_document import AsJson, print_json
+from .override import Reviewer, batch_of
+
+
+class Blind(StrEnum):
+    """The screening mode, as it is said on the terminal."""
+
+    PAIR = "pair"
+    MODEL = "model"
+    OFF = "off"
+
+    @property
+    def mode(self) -> ScreeningMode:
+        """The same as the ledger has it."""
+        return _MODES[self]
+
+
+_MODES = {Blind.PAIR: ScreeningMode.PAIR, Blind.MODEL: ScreeningMode.MODEL_SECOND, Blind.OFF: ScreeningMode.SINGLE}
+_MEANINGS = {
+    ScreeningMode.SINGLE: "not blind: over HTTP everybody sees all decisions",
+    ScreeningMode.PAIR: "in pairs: over HTTP nobody sees a decision on a record before two people have decided on it",
+    ScreeningMode.MODEL_SECOND: "the model is the second reader: over HTTP nobody sees a decision on a record before "
+    "they have decided on it themselves",
+}
+
+
+@app.command(
+    examples=(
+        "tamis blind 3f2a91c0",
+        'tamis blind 3f2a91c0 pair --reviewer "Lead"',
+        'tamis blind 3f2a91c0 off --reviewer "Lead"',
+    ),
+)
+def blind(
+    batch_id: BatchId,
+    mode: Annotated[
+        Blind | None,
+        typer.Argument(help="pair, model (it is the second reader) or off; without it, what is set.", metavar="[MODE]"),
+    ] = None,
+    reviewer: Reviewer = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have people read a batch blind over HTTP: in pairs, or with the model as the second reader."""
+    with Client() as client:
+        batch = batch_of(client, batch_id)
+        if mode is None:
+            found = batch.screening_mode()
+        elif not (reviewer or "").strip():
+            raise InvalidParameters("who sets it? say --reviewer NAME, or set TAMIS_REVIEWER")
+        else:
+            found = batch.set_screening_mode(mode.mode, set_by=reviewer or "")
+    if as_json:
+        print_json({"id": batch.id, **found.model_dump(mode="json")})
+        return
+    out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(_who(found))}.")
+
+
+def _who(found: ScreeningModeSet) -> str:
+    return "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
