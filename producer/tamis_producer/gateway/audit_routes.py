@@ -17,12 +17,12 @@ from . import problems
 from .access import Of, Reader, Reviewer
 from .api_keys import ApiKey
 from .description import BatchId
-from .sight import check_open, check_whole, sight_of
+from .sight import check_open
 
 router = APIRouter(prefix="/v1", tags=["audits"], responses=problems.KEYED | problems.UNKNOWN)
 
 MOST_DRAWN = 100_000  # records of one sample
-MOST_DECISIONS = 10_000  # of one request
+MOST_DECISIONS = 1_000  # of one request
 
 AuditId = Annotated[str, Path(description="An audit's id, or its beginning.", examples=["9b1c"])]
 
@@ -101,7 +101,7 @@ class AuditRecorded(Frozen):
     responses=problems.OF_BODIES,
 )
 def draw(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
-    check_whole(client, batch_id, key)
+    check_open(batch_id, client, key)
     return AuditView.of(client.batch(batch_id).draw_audit(wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
@@ -121,7 +121,7 @@ def audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     summary="How far an audit is, and how many records were missed at most, in figures and in words",
 )
 def audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
-    return AuditView.of(_shown(client, audit_id, key))
+    return AuditView.of(_open_audit(client, audit_id, key))
 
 
 @router.post(
@@ -132,16 +132,16 @@ def audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
     responses=problems.OF_BODIES,
 )
 def record(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
-    sight_of(client, _shown(client, audit_id, key).batch_id, key).check_name(said.reviewer)
     reviewer = said.reviewer or key.label
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
+    audit_id = _open_audit(client, audit_id, key).id
     done = client.record_audit(audit_id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(one.index for one in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
 
 
-def _shown(client: Client, audit_id: str, key: ApiKey) -> Audit:
-    """The audit. Raises `Blinded` while a record of its batch is hidden: who is in a sample was excluded."""
+def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
+    """Return the audit of this id. Raises `Blinded` while records of its batch are hidden from the caller."""
     found = client.audit(audit_id)
-    check_whole(client, found.batch_id, key)
+    check_open(found.batch_id, client, key)
     return found

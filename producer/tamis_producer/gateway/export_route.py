@@ -55,8 +55,8 @@ class _Export:
     operation_id="export_records",
     summary="The records with their decisions, as reference managers read them: every field of the file they came from",
     response_class=Response,
-    dependencies=[Depends(check_open)],
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
+    dependencies=[Depends(check_open)],
 )
 async def export(
     batch_id: BatchId,

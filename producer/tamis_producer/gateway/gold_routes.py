@@ -165,9 +165,9 @@ def pilot(
     operation_id="evaluate_batch",
     summary="Compare its decisions with a person's labels: a form with their file, and with terms that say how to read",
     response_model=EvaluationView,
-    dependencies=[Depends(check_open)],
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(EvaluationUpload)}}}},
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
+    dependencies=[Depends(check_open)],
 )
 async def evaluation(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
@@ -193,11 +193,11 @@ async def evaluation(
     operation_id="calibrate_batch",
     summary="Find, by a labelled random sample, the score from which on records are kept, with a guaranteed recall",
     response_model=CalibrationView,
-    dependencies=[Depends(check_open)],
     openapi_extra={
         "requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(CalibrationUpload)}}}
     },
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+    dependencies=[Depends(check_open)],
 )
 async def calibration(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from fastapi import Request
 from sqlalchemy import Connection, select
 
 from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode, StopAnswer
@@ -16,7 +15,7 @@ from ..decisions.screening_mode import hidden_from, read_mode
 from ..ledger import ledger_errors
 from .access import Of, Reader
 from .api_keys import ApiKey
-from .description import BatchId
+from .description import BatchId, Index
 
 
 @dataclass(frozen=True)
@@ -87,20 +86,14 @@ def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
         return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
 
 
-def check_whole(client: Client, batch_id: str, key: ApiKey) -> None:
-    """Raise `Blinded` while a record of the batch, or of another stage of its review, is hidden from the holder."""
+def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
+    """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
     for stage in _stages(client, batch_id):
         sight_of(client, str(stage), key).check_whole()
 
 
-def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
-    check_whole(client, batch_id, key)
-
-
-def check_record_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
+def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
     """A dependency: 403 while the record of the path is hidden from the caller, in any stage of its review."""
-    index = int(request.path_params["index"])
     found = UUID(client.batch(batch_id).id)
     for stage in _stages(client, batch_id):
         sight = sight_of(client, str(stage), key)

@@ -3,6 +3,7 @@ import { ask, download, follow } from "/assets/api.js";
 import { decider } from "/assets/deciding.js";
 import { explainer } from "/assets/explaining.js";
 import { showFlow } from "/assets/flow.js";
+import { showMore } from "/assets/more.js";
 import { offerOrder } from "/assets/reading.js";
 import { at, calm, cancelling, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, stateOf, tellLost } from "/assets/words.js";
 
@@ -207,5 +208,6 @@ export const showBatch = async (id, scopes) => {
   document.title = `${nameOf(standing.batch)} – Tamis`;
   tell();
   readAgain();
+  showMore(standing.batch, scopes, at("more-parts"));
   await keepUp();
 };

@@ -9,7 +9,7 @@ from stage.gateway import signed_in
 from stage.screened import decided, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import InclusionDecision
+from tamis_schemas import InclusionDecision, ScreeningMode
 
 EXCLUDED = 20
 ROWS = [
@@ -113,3 +113,15 @@ def test_an_audit_that_there_is_not_is_unknown(batch: Batch, http: httpx.Client)
 def test_exclusions_of_rules_are_not_audited_where_no_rule_excluded(batch: Batch, http: httpx.Client) -> None:
     answer = http.post(f"/v1/batches/{batch.id}/audits", json={"n": 5, "seed": 7, "stratum": "rules"})
     assert (answer.status_code, "no rule" in answer.json()["detail"]) == (422, True)
+
+
+def test_while_people_read_blind_no_audit_is_told_or_drawn(batch: Batch, http: httpx.Client) -> None:
+    audit = drawn(http, batch)
+    batch.set_screening_mode(ScreeningMode.MODEL_SECOND, set_by="Lead")
+    for answer in (
+        http.post(f"/v1/batches/{batch.id}/audits", json={"n": 5, "seed": 8}),
+        http.get(f"/v1/batches/{batch.id}/audits"),
+        http.get(f"/v1/audits/{audit['id']}"),
+        http.post(f"/v1/audits/{audit['id']}/decisions", json={"decisions": []}),
+    ):
+        assert (answer.status_code, answer.json()["type"]) == (403, "urn:tamis:problem:blinded"), answer.text

@@ -136,6 +136,14 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
         assert len(ours.get(f"/v1/batches/{batch.id}/overrides").json()) == 2
 
 
+def test_a_record_that_is_none_is_no_fault_of_the_gateway(client: Client, batch: Batch) -> None:
+    batch.set_screening_mode("pair", set_by="Lead")
+    with people(client, OURS) as (ours,):
+        at = f"/v1/batches/{batch.id}/records"
+        assert ours.get(f"{at}/null,null/explanation").status_code == 422
+        assert ours.get(f"{at}/99/explanation").status_code == 404
+
+
 def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_to_somebody_else(client: Client, batch: Batch) -> None:
     with people(client, OURS, THEIRS) as (ours, theirs):
         at = f"/v1/batches/{batch.id}/records"

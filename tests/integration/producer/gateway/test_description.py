@@ -27,7 +27,7 @@ SHORTER = """
 unexpected-methods = ["TRACE", "PUT"]
 
 [[operations]]
-include-path = "/v1/files"
+include-path-regex = "^/v1/(files|dry-run)$"
 phases.coverage.enabled = false
 """
 WITHIN = 240.0  # s

@@ -13,7 +13,7 @@ from stage.gateway import signed_in
 from stage.screened import decided, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import Extract, InclusionDecision
+from tamis_schemas import Extract, InclusionDecision, ScreeningMode
 
 N = 120
 ROWS = [
@@ -144,3 +144,12 @@ def test_an_operation_that_decides_nothing_has_neither_pilot_nor_evaluation(clie
         of = write_batch(connection, [], operation=Extract(instruction="The year"))
     assert http.post(f"/v1/batches/{of}/pilots", json={}).status_code == 422
     assert sent(http, f"/v1/batches/{of}/evaluation").status_code == 422
+
+
+def test_while_people_read_blind_decisions_are_not_measured_and_a_pilot_is_drawn(
+    batch: Batch, http: httpx.Client
+) -> None:
+    batch.set_screening_mode(ScreeningMode.MODEL_SECOND, set_by="Lead")
+    for what in ("evaluation", "calibration"):
+        assert sent(http, f"/v1/batches/{batch.id}/{what}").status_code == 403
+    assert http.post(f"/v1/batches/{batch.id}/pilots", json={"n": 5}).status_code == 200
