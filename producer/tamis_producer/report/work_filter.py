@@ -1,8 +1,6 @@
 """The records of a batch that a work list is asked for, by SQL: places alone, of no record its text."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -17,21 +15,17 @@ from sqlalchemy import (
     cast,
     func,
     literal,
-    or_,
     select,
 )
 
-from tamis_schemas import Inclusion, ItemStatus, Operation
+from tamis_schemas import ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
-from tamis_schemas.operations.criteria import reason_of
 
-from ..decisions.final_outcome import NO_REASON, Outcome, outcomes
+from ..decisions.final_outcome import Outcome, outcomes
 from ..ledger.overrides import standing
 from ..ledger.remarks import read_labelled
 from .work_query import Said, WorkQuery
 from .work_text import exact_pattern, like_pattern
-
-_PLAIN = re.compile(r"[\w ,.:;()/-]+", re.ASCII)  # characters that stand in JSON as they are, whoever wrote it
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
@@ -78,9 +72,8 @@ def read_matching(
     if query.outcome is not None:
         parts.append(_places(connection, select(each.c.idx).where(each.c.outcome == query.outcome.value)))
     if query.reason is not None:
-        by_software = _likely(outcomes(batch_id, operation.operation), operation, reasons).subquery("likely")
-        same = by_software.c.outcome == by_software.c.system
-        found = _places(connection, select(by_software.c.idx).where(same, by_software.c.reason.in_(reasons)))
+        by_software = (each.c.outcome == each.c.system) & each.c.reason.in_(reasons)
+        found = _places(connection, select(each.c.idx).where(by_software))
         if by_people := {place for place, one in said.items() if one.reason in reasons}:
             excluded = select(each.c.idx).where(each.c.outcome == Outcome.EXCLUDED.value)
             found |= by_people & _places(connection, excluded)
@@ -90,16 +83,6 @@ def read_matching(
     if query.flagged:
         parts.append(_places(connection, _flagged(batch_id)))
     return set.intersection(*parts) if parts else None
-
-
-def _likely(each: Select[Any], operation: Operation, reasons: Collection[str]) -> Select[Any]:
-    """Return the same without what cannot have one of the reasons, which the text says faster than its members do."""
-    stored = {one.removeprefix(reason_of("", excludes=False)) for one in reasons}
-    if not isinstance(operation, Inclusion) or NO_REASON in stored or not all(map(_PLAIN.fullmatch, stored)):
-        return each
-    text = cast(results.c.detail, Text)
-    holds = or_(*(text.contains(one, autoescape=True) for one in sorted(stored)))
-    return each.where((items.c.state != ItemStatus.DECIDED.value) | holds)
 
 
 def _flagged(batch_id: UUID) -> Select[tuple[int]]:
