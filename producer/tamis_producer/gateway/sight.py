@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from fastapi import Request
 from sqlalchemy import Connection, select
 
 from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode, StopAnswer
@@ -16,7 +15,7 @@ from ..decisions.screening_mode import hidden_from, read_mode
 from ..ledger import ledger_errors
 from .access import Of, Reader
 from .api_keys import ApiKey
-from .description import BatchId
+from .description import BatchId, Index
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class Sight:
     def check_whole(self) -> None:
         """Raise `Blinded` while a record is hidden: of what is told of all of them at once."""
         if self.hidden:
-            raise Blinded(f"{len(self.hidden):,} records are still read blind. {self._ends()}")
+            records = "1 record is" if len(self.hidden) == 1 else f"{len(self.hidden):,} records are"
+            raise Blinded(f"{records} still read blind. {self._ends()}")
 
     def check_record(self, index: int) -> None:
         """Raise `Blinded` where this record is hidden."""
@@ -92,9 +92,8 @@ def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
         sight_of(client, str(stage), key).check_whole()
 
 
-def check_record_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
+def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
     """A dependency: 403 while the record of the path is hidden from the caller, in any stage of its review."""
-    index = int(request.path_params["index"])
     found = UUID(client.batch(batch_id).id)
     for stage in _stages(client, batch_id):
         sight = sight_of(client, str(stage), key)

@@ -168,3 +168,23 @@ def _seconds_to_interactive(page: Page) -> float:
     page.get_by_role("button", name="Confidence", exact=True).click()
     expect(page.locator("#rows .sure").first).to_have_text("0.00")
     return time.perf_counter() - began
+
+
+def test_who_reads_blind_decides_without_being_told_what_others_and_the_model_said(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = write(client, few())
+    client.batch(batch_id).set_screening_mode("pair", set_by="Lead")
+    client.override(batch_id, 1, "include", reviewer="Reviewer X")
+    page = opened().batch(key, batch_id)
+    expect(page.locator("#warnings")).to_contain_text("records are still read blind")
+    expect(page.locator("#record-2 .badge")).to_have_text("not decided yet")
+    page.locator("#record-1 .toggle").focus()
+    page.keyboard.press("e")
+    expect(page.locator("#said")).to_contain_text("your decision is kept")
+    expect(page.locator("#record-1 .badge")).to_have_text("not decided yet")
+    page.keyboard.press("w")
+    expect(page.locator("#said")).to_contain_text("Record 1: withdrawn")
+    page.locator("#record-2 .toggle").focus()
+    page.keyboard.press("e")
+    expect(page.locator("#record-2 .badge")).to_have_text("conflict")

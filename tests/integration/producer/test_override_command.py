@@ -11,7 +11,7 @@ import pytest
 from stage import Finished
 from stage.screened import Place, decided, write_batch, write_review
 from tamis_producer import Batch, Client
-from tamis_schemas import Filter, Inclusion, InclusionDecision, SearchCriteria
+from tamis_schemas import Filter, Inclusion, InclusionDecision, ScreeningMode, SearchCriteria
 
 Run = Callable[..., Finished]
 INCLUSION = Inclusion(criteria=SearchCriteria(research_question="Does it?", inclusion_criteria=["It does"]))
@@ -107,3 +107,16 @@ def test_where_no_human_has_decided_the_commands_say_so(run: Run, batch: Batch) 
     assert "no human has decided about a record" in run("overrides", batch.id).out
     assert "no human has decided about a record" in run("agreement", batch.id).out
     assert "has no audit" in run("audit", "list", batch.id).out
+
+
+def test_blind_shows_and_sets_how_people_read_and_who_set_it(run: Run, batch: Batch) -> None:
+    assert "not blind: over HTTP everybody sees all decisions." in run("blind", batch.id).out
+    assert run("blind", batch.id, "pair").code != 0
+    done = run("blind", batch.id, "pair", "--reviewer", "Lead")
+    assert done.code == 0, done.err
+    assert "before two people have decided on it (set by Lead, 20" in " ".join(done.out.split())
+    told = json.loads(run("blind", batch.id, "model", "--reviewer", "Lead", "--json").out)
+    assert (told["id"], told["mode"], told["set_by"]) == (batch.id, "model_second", "Lead")
+    assert batch.screening_mode().mode is ScreeningMode.MODEL_SECOND
+    run("blind", batch.id, "off", "--reviewer", "Lead")
+    assert batch.screening_mode().mode is ScreeningMode.SINGLE

@@ -27,7 +27,7 @@ export const decider = (id, operation, table) => {
   const decide = async (index, what) => {
     const row = table().row(index);
     if (!row || busy.has(index)) return;
-    if (what === "withdraw" && !row.human && !row.voices) {
+    if (what === "withdraw" && !row.human && !row.voices && !row.hidden) {
       say(`Record ${index + 1}: nobody decided, there is nothing to withdraw.`);
       return;
     }
@@ -42,7 +42,8 @@ export const decider = (id, operation, table) => {
       table().change(fresh.rows[0]);
       const now = fresh.rows[0];
       const told = fresh.facts.names[now.outcome];
-      if (now.outcome === "conflict") say(`Record ${index + 1}: people decided differently, so nobody’s decision counts until somebody settles it.`);
+      if (now.hidden) say(`Record ${index + 1}: ${what === "withdraw" ? "withdrawn" : "your decision is kept"}. What was decided is hidden until the record has been read.`);
+      else if (now.outcome === "conflict") say(`Record ${index + 1}: people decided differently, so nobody’s decision counts until somebody settles it.`);
       else say(what === "withdraw" ? `Record ${index + 1}: withdrawn; it is “${told}” again.` : `Record ${index + 1}: “${told}” by you. W takes it back.`);
       changed();
     } catch (error) {

@@ -1,6 +1,6 @@
 // The flow of records: the drawing of the report, and the same as a table.
 import { ask, askDocument } from "/assets/api.js";
-import { at, make, number } from "/assets/words.js";
+import { at, make, number, phrased } from "/assets/words.js";
 
 const box = (given) => {
   const head = make("th", "", given.box);
@@ -14,10 +14,17 @@ const box = (given) => {
 
 export const showFlow = async (id) => {
   const route = `/v1/batches/${encodeURIComponent(id)}/report`;
-  const [drawing, figures] = await Promise.all([
-    askDocument(`${route}?form=svg`),
-    ask(`${route}?form=json`).then((answer) => answer.json()),
-  ]);
+  let figures;
+  try {
+    figures = await (await ask(`${route}?form=json`)).json();
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    at("drawing").replaceChildren();
+    at("boxes").replaceChildren();
+    at("warnings").replaceChildren(make("p", "notice", ...phrased(error.message))); // while people read blind
+    return;
+  }
+  const drawing = await askDocument(`${route}?form=svg`);
   const svg = drawing.documentElement;
   for (const style of svg.querySelectorAll("style")) style.remove(); // the page's own follows light and dark
   at("drawing").replaceChildren(document.importNode(svg, true));

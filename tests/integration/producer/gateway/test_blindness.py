@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 from stage.gateway import gateway
-from stage.screened import decided, write_batch
+from stage.screened import SCREENING, Place, decided, write_batch, write_review
 from tamis_producer import Batch, Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -133,6 +134,14 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
         assert (row["outcome"], row["system"]) == ("passed", "excluded")
         assert MODELS in ours.get(f"/v1/batches/{batch.id}/records/1/explanation").text
         assert len(ours.get(f"/v1/batches/{batch.id}/overrides").json()) == 2
+
+
+def test_a_record_that_is_none_is_no_fault_of_the_gateway(client: Client, batch: Batch) -> None:
+    batch.set_screening_mode("pair", set_by="Lead")
+    with people(client, OURS) as (ours,):
+        at = f"/v1/batches/{batch.id}/records"
+        assert ours.get(f"{at}/null,null/explanation").status_code == 422
+        assert ours.get(f"{at}/99/explanation").status_code == 404
 
 
 def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_to_somebody_else(client: Client, batch: Batch) -> None:
@@ -263,3 +272,19 @@ def test_two_requests_at_once_with_one_id_write_one_decision(client: Client, bat
     with client.engine.connect() as connection:
         count = select(func.count()).where(overrides.c.batch_id == UUID(batch.id))
         assert connection.execute(count.select_from(overrides)).scalar() == 1
+
+
+def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_one(client: Client) -> None:
+    rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("include")) for n in range(2)]
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", SCREENING, SCREENING)
+        first = write_batch(connection, rows, place=Place(review, 0))
+        second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
+    client.batch(str(first)).set_screening_mode("pair", set_by="Lead")
+    with people(client, OURS) as (ours,):
+        assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
+        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        for name in (OURS, THEIRS):
+            client.batch(str(first)).override(1, "include", reviewer=name)
+        assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
+        assert "1 record is still" in problem(ours.get(f"/v1/batches/{second}/results"))
