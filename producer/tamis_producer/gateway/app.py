@@ -30,6 +30,7 @@ from . import (
     problems,
     records,
     remark_routes,
+    review_routes,
     services,
     stop_routes,
     work_route,
@@ -89,6 +90,7 @@ def create_app(
     app.include_router(batches.router)
     app.include_router(records.router)
     app.include_router(work_route.router)
+    app.include_router(review_routes.router)
     app.include_router(explanations.router)
     app.include_router(files.router)
     app.include_router(overview.router)

@@ -44,18 +44,25 @@ STANDING = f""") AS b
  ORDER BY b.created_at DESC
 """  # noqa: S608 - of columns and states that stand in the code
 ONE_REVIEW = "SELECT * FROM reviews WHERE purging_at IS NULL AND id = %(review_id)s"
-LATEST_REVIEWS = "SELECT * FROM reviews WHERE purging_at IS NULL ORDER BY created_at DESC LIMIT %(limit)s"
+LATEST_REVIEWS = """
+SELECT * FROM reviews
+ WHERE purging_at IS NULL
+   AND (CAST(%(after)s AS uuid) IS NULL OR (created_at, id) < (SELECT created_at, id FROM reviews WHERE id = %(after)s))
+ ORDER BY created_at DESC, id DESC LIMIT %(limit)s
+"""
 
 
-def read_reviews(connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20) -> list[ReviewView]:
-    """Return the state of reviews, newest first: of one, or of the last `limit`.
+def read_reviews(
+    connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20, after: UUID | None = None
+) -> list[ReviewView]:
+    """Return the state of reviews, newest first: of one, or of the last `limit`, those before the review `after`.
 
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
     from tamis_schemas import ReviewPlan  # with all operations, of which those who look at batches need none
 
     statement = LATEST_REVIEWS if review_id is None else ONE_REVIEW
-    kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit}))
+    kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit, "after": after}))
     views = [
         ReviewView(
             id=str(row.id),

@@ -1,15 +1,28 @@
 """The records of a batch that a work list is asked for, by SQL: places alone, of no record its text."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Integer, Select, Text, any_, case, cast, func, literal, select
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    any_,
+    case,
+    cast,
+    func,
+    literal,
+    select,
+)
 
 from tamis_schemas import ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
 
 from ..decisions.final_outcome import Outcome, outcomes
-from ..ledger.overrides import standing, standing_decisions
+from ..ledger.overrides import standing
 from ..ledger.remarks import read_labelled
 from .work_query import Said, WorkQuery
 from .work_text import exact_pattern, like_pattern
@@ -43,25 +56,28 @@ def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
 
 
 def read_matching(
-    connection: Connection, batch_id: UUID, operation: Operation, query: WorkQuery, reasons: Collection[str]
+    connection: Connection,
+    batch_id: UUID,
+    operation: Operation,
+    query: WorkQuery,
+    reasons: Collection[str],
+    said: Mapping[int, Said],
 ) -> set[int] | None:
     """Return the places that outcome, reason, label and flag leave; None where none of them is asked for.
 
     `reasons`: the words of the reason, where one is asked for.
     """
     parts: list[set[int]] = []
-    if query.outcome is not None or query.reason is not None:
-        each = outcomes(batch_id, operation.operation).subquery("each")
-        statement = select(each.c.idx)
-        if query.outcome is not None:
-            statement = statement.where(each.c.outcome == query.outcome.value)
-        if query.reason is None:
-            parts.append(_places(connection, statement))
-        else:
-            by_software = statement.where(each.c.outcome == each.c.system, each.c.reason.in_(reasons))
-            human = standing(batch_id, standing_decisions.c.reason.in_(reasons))
-            by_people = statement.join(human, human.c.idx == each.c.idx).where(each.c.outcome == Outcome.EXCLUDED.value)
-            parts.append(_places(connection, by_software) | _places(connection, by_people))
+    each = outcomes(batch_id, operation.operation).subquery("each")
+    if query.outcome is not None:
+        parts.append(_places(connection, select(each.c.idx).where(each.c.outcome == query.outcome.value)))
+    if query.reason is not None:
+        by_software = (each.c.outcome == each.c.system) & each.c.reason.in_(reasons)
+        found = _places(connection, select(each.c.idx).where(by_software))
+        if by_people := {place for place, one in said.items() if one.reason in reasons}:
+            excluded = select(each.c.idx).where(each.c.outcome == Outcome.EXCLUDED.value)
+            found |= by_people & _places(connection, excluded)
+        parts.append(found)
     if query.label is not None:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:

@@ -86,7 +86,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     conflicts = {place for place, one in said.items() if one.conflict} - hidden
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: set(range(count))}
     found = shown[query.show]
-    matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason))
+    matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said)
     if matching is not None:
         found = found & matching - hidden
     order = _order(connection, batch_id, operation, query.order, mode, said, hidden, count)

@@ -13,6 +13,8 @@ from stage.browser import needs_chromium
 from stage.gateway import gateway
 from stage.gateway_page import ONCOLOGY, Open
 from tamis_producer import Client
+from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_schemas import Filter, ReviewPlan, ReviewStage
 from tamis_schemas.ledger import batches
 
 pytestmark = needs_chromium
@@ -124,3 +126,34 @@ def test_failed_records_are_asked_about_again(
     expect(page.locator("#rows .badge.failed")).to_have_count(0, timeout=30_000)
     expect(page.get_by_role("button", name="Retry failed")).to_be_hidden()
     assert batch.status().counts.failed == 0
+
+
+def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks(
+    client: Client, key: str, opened: Open
+) -> None:
+    plan = ReviewPlan(stages=(ReviewStage(operation=ONCOLOGY), ReviewStage(operation=Filter(criteria="A trial?"))))
+    review = client.submit_review(plan, abstracts(4), label="Sieves in adults")
+    client.submit(ONCOLOGY, abstracts(2), label="a plain batch")
+    (stage,) = review.stages()
+    stage.decide([HumanDecision(0, True, "Reviewer A"), HumanDecision(1, True, "Reviewer A")])
+    page = opened().sign_in(key)
+    shown = page.get_by_role("article", name="Sieves in adults")
+    expect(shown.get_by_role("listitem")).to_have_count(2)
+    expect(shown.get_by_role("listitem").first).to_contain_text("0 of 4")
+    expect(shown.get_by_role("listitem").first).to_contain_text("2 records left for you")
+    expect(shown.get_by_role("listitem").last).to_contain_text("not begun")
+    expect(shown).to_contain_text("runs")
+    link = shown.get_by_role("link", name="1. filter")
+    expect(link).to_have_attribute("href", f"/?batch={stage.id}&view=work")
+    expect(page.locator("#batch-rows tr")).to_have_count(1)
+    expect(page.locator("#batch-rows")).to_contain_text("a plain batch")
+    stage.decide([HumanDecision(1, False, "Reviewer B")])
+    client.submit(ONCOLOGY, abstracts(3), label="another")  # something to look again for
+    expect(shown).to_contain_text("1 conflict to settle", timeout=15_000)
+
+
+def test_where_there_is_no_review_batches_stand_alone(client: Client, key: str, opened: Open) -> None:
+    client.submit(ONCOLOGY, abstracts(2), label="a plain batch")
+    page = opened().sign_in(key)
+    expect(page.get_by_role("link", name="a plain batch")).to_be_visible()
+    expect(page.locator("#reviews")).to_be_hidden()

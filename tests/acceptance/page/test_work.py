@@ -466,3 +466,23 @@ def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Ope
     page.get_by_text("More filters").click()
     page.get_by_role("combobox", name="Decision").select_option("uncertain")
     expect(page.locator("#work-title")).to_have_text("Bananas")
+
+
+def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
+    client: Client, key: str, opened: Open, batch_id: str
+) -> None:
+    client.override(batch_id, 0, "exclude", reviewer="Somebody else", note="in rats")
+    client.batch(batch_id).set_screening_mode("pair", set_by="Reviewer A")
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
+    at_record(page, 1)
+    expect(page.locator(".work-card")).to_contain_text("Decided alone")
+    expect(page.locator(".work-card")).not_to_contain_text("Somebody else")
+    page.keyboard.press("i")
+    page.keyboard.press("u")
+    page.keyboard.press("z")
+    everything_is_sent(page)
+    (conflict,) = client.conflicts(batch_id)
+    assert [(one.reviewer, one.value) for one in conflict.decisions] == [
+        ("Somebody else", "exclude"),
+        ("Reviewer A", "include"),
+    ]

@@ -19,6 +19,7 @@ from tamis_producer.gateway import (
     page,
     records,
     remark_routes,
+    review_routes,
     services,
     stop_routes,
     work_route,
@@ -56,7 +57,7 @@ def test_the_document_names_every_route_and_its_scope() -> None:
         one.router
         for one in (
             *(batches, explanations, files, mode_routes, next_route, override_routes, overview),
-            *(page, records, remark_routes, services, stop_routes, work_route),
+            *(page, records, remark_routes, review_routes, services, stop_routes, work_route),
         )
     ]
     routes = {

@@ -1,5 +1,6 @@
-// The latest batches, as they go: one connection for all of them.
+// Reviews, and the latest batches of none, as they go: one connection for all of them.
 import { ask, follow } from "/assets/api.js";
+import { reviewsIn } from "/assets/reviews.js";
 import { at, complain, done, duration, make, nameOf, number, rate, say, showState, tellLost } from "/assets/words.js";
 
 const rows = new Map(); // id -> its row: kept, so that the focus stays where it is
@@ -74,14 +75,24 @@ export const overview = (maySubmit) => {
   at("overview").hidden = false;
   at("to-first").hidden = !maySubmit;
   showServices().catch(complain);
+  const shown = { batches: null, reviews: null }; // how many; null: nobody knows yet
+  const settle = () => {
+    at("batches").hidden = !shown.batches;
+    at("no-batches").hidden = shown.batches !== 0 || shown.reviews !== 0;
+  };
+  const lookAtReviews = reviewsIn(at("reviews"), (count) => {
+    shown.reviews = count;
+    settle();
+  });
   const told = ({ data }) => {
-    const list = data.map(tell);
+    lookAtReviews();
+    const list = data.filter(({ batch }) => batch.stage === null).map(tell); // the others are shown with their reviews
     const body = at("batch-rows");
     // A row that stands where it should is left there: who moves an element takes the focus from it.
     for (const [n, row] of list.entries()) if (body.children[n] !== row) body.insertBefore(row, body.children[n] ?? null);
     while (body.children.length > list.length) body.lastElementChild.remove();
-    at("batches").hidden = !list.length;
-    at("no-batches").hidden = list.length > 0;
+    shown.batches = list.length;
+    settle();
   };
   return follow("/v1/events", told, tellLost);
 };

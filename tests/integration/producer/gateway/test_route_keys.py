@@ -39,6 +39,8 @@ NEEDED: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/batches/{batch_id}/stop"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/work"): Scope.READ,
     ("GET", "/v1/events"): Scope.READ,
+    ("GET", "/v1/reviews"): Scope.READ,
+    ("GET", "/v1/reviews/{review_id}"): Scope.READ,
     ("GET", "/v1/service-traffic"): Scope.READ,
     ("POST", "/api/lab/generate-answer"): Scope.SUBMIT,
     ("POST", "/api/tablizer/extract"): Scope.SUBMIT,
@@ -77,7 +79,7 @@ def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Clien
     with gateway(client) as base, httpx.Client(base_url=base, timeout=30) as http:
 
         def asked(method: str, path: str, key: str | None) -> int:
-            at = path.format(batch_id=batch.id, index=0, name="main.js")
+            at = path.format(batch_id=batch.id, review_id=batch.id, index=0, name="main.js")
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
             body = b"{}" if method == "POST" else None
             with http.stream(method, at, headers=headers, content=body) as answer:  # streams of events have no end

@@ -6,15 +6,18 @@ from uuid import UUID
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import insert
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.gateway import signed_in
+from stage.gateway_page import few, write
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.screening_mode import set_mode
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Extract, Filter, ScreeningMode
+from tamis_schemas.ledger import overrides
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 
@@ -136,3 +139,30 @@ def test_a_batch_that_decides_nothing_has_no_work_list(client: Client, http: htt
     batch = client.submit(Extract(instruction="The sample size"), abstracts(1))
     answer = http.get(f"/v1/batches/{batch.id}/work")
     assert (answer.status_code, "includes and excludes nothing" in answer.json()["detail"]) == (422, True)
+
+
+def test_an_exclusion_is_found_by_its_criterions_label_and_by_the_reason_that_a_person_gave(
+    client: Client, http: httpx.Client
+) -> None:
+    batch_id = write(client, few())
+
+    def found(reason: str) -> list[int]:
+        told = http.get(f"/v1/batches/{batch_id}/work", params={"show": "all", "reason": reason}).json()
+        return places(told)
+
+    assert (found("E1"), found("Animal studies"), found("in rats")) == ([1], [1], [])
+    given = {"value": "exclude", "reviewer": "Reviewer B", "reason": "in rats"}
+    with client.engine.begin() as connection:
+        connection.execute(insert(overrides).values(batch_id=batch_id, idx=2, **given))
+    assert found("in rats") == [2]
+
+
+def test_what_is_kept_out_before_screening_waits_for_nobody_and_what_failed_does(
+    client: Client, http: httpx.Client
+) -> None:
+    told = http.get(f"/v1/batches/{write(client, few())}/work").json()
+    assert places(told) == [0, 1, 2, 3]
+    assert told["records"][3]["row"]["outcome"] == "failed"
+    assert told["values"] == {"include": "include", "exclude": "exclude", "uncertain": "uncertain"}
+    assert told["reasons"][-1] == {"label": "E1", "text": "Animal studies"}
+    assert (told["marked"]["exclude"], "walking" in told["marked"]["include"]) == (["animal"], False)

@@ -1,0 +1,67 @@
+// The latest reviews on the home page: their stages as bars, what is left for whoever looks, and what comes next.
+import { ask } from "/assets/api.js";
+import { html, render } from "/assets/ui.js";
+import { done, number } from "/assets/words.js";
+
+const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
+
+const when = (at) => new Date(at).toLocaleDateString(undefined, { dateStyle: "medium" });
+
+const named = (n, name) => `${n + 1}. ${name.replaceAll("_", " ")}`;
+
+const Stage = ({ n, stage, review }) => {
+  const { counts, id } = stage.batch;
+  const left = [
+    stage.conflicts && counted(stage.conflicts, "conflict", "conflicts"),
+    stage.todo && `${counted(stage.todo, "record", "records")} left for you`,
+    counts.failed && `${number(counts.failed)} failed`,
+  ].filter(Boolean);
+  return html`<li>
+    <a href=${`/?batch=${encodeURIComponent(id)}&view=work`}>${named(n, stage.name)}</a>
+    <span class="share"><progress max=${counts.n_items || 1} value=${done(counts)} aria-label=${`Done of ${named(n, stage.name)}, ${review}`}></progress>${number(done(counts))} of ${number(counts.n_items)}</span>
+    <span class="left">${left.join(" · ")}</span>
+  </li>`;
+};
+
+const Ahead = ({ n, name }) => html`<li class="ahead"><span>${named(n, name)}</span><span class="share">not begun</span></li>`;
+
+const Review = ({ review }) => html`<article class="review" aria-label=${review.label}>
+  <h3>${review.label}</h3>
+  <p class="next"><strong>${review.next_step}</strong> <span class="by">${when(review.created_at)}</span></p>
+  <ol>
+    ${review.stages.map((stage, n) => html`<${Stage} key=${stage.batch.id} n=${n} stage=${stage} review=${review.label} />`)}
+    ${review.planned.map((name, n) => (n < review.stages.length ? null : html`<${Ahead} key=${n} n=${n} name=${name} />`))}
+  </ol>
+</article>`;
+
+const Reviews = ({ reviews }) => html`<h2 id="reviews-heading">Reviews</h2>
+  ${reviews.map((review) => html`<${Review} key=${review.id} review=${review} />`)}`;
+
+const PAUSE = 3000; // ms between two looks: batches change many times a second
+
+// Shows them in the element, which is hidden while there are none; the answer looks again, soon and not too often.
+export const reviewsIn = (element, tell) => {
+  let looking = null;
+  let again = false;
+  const look = async () => {
+    const reviews = await (await ask("/v1/reviews")).json();
+    element.hidden = !reviews.length;
+    render(html`<${Reviews} reviews=${reviews} />`, element);
+    tell(reviews.length);
+  };
+  const soon = () => {
+    if (looking) {
+      again = true;
+      return;
+    }
+    looking = look()
+      .catch(() => {}) // the list of batches says that the gateway is away
+      .then(() => new Promise((resume) => setTimeout(resume, PAUSE)))
+      .then(() => {
+        looking = null;
+        if (again) soon();
+        again = false;
+      });
+  };
+  return soon;
+};

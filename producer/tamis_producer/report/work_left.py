@@ -1,0 +1,44 @@
+"""How many records of a batch wait for a person, without reading any."""
+
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Connection, Integer, any_, func, literal, select
+
+from tamis_schemas import ItemStatus
+from tamis_schemas.ledger import items
+from tamis_schemas.operations import kind_of
+from tamis_schemas.values.frozen import Frozen
+
+from ..decisions.screening_mode import hidden_from, read_mode
+from ..ledger.batch_view import BatchView
+from .work_filter import read_said
+
+
+class WorkLeft(Frozen):
+    """What of a batch is left for a person."""
+
+    todo: int = 0  # records that wait for them
+    conflicts: int = 0  # records on which people differ, and nobody has settled it
+
+
+def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
+    """Return what is left for `me`; nothing of a batch whose operation decides about no record."""
+    if not kind_of(view.operation).decides():
+        return WorkLeft()
+    batch_id = UUID(view.id)
+    mode, said = read_mode(connection, batch_id), read_said(connection, batch_id)
+    conflicts = {place for place, one in said.items() if one.conflict}
+    if conflicts and mode.blind:
+        conflicts -= hidden_from(connection, batch_id, me, conflicts)
+    done = [place for place, one in said.items() if not one.waits(mode, me)]
+    to_read = view.counts.n_items - view.counts.excluded_by_filter
+    return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
+
+
+def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
+    """Return at how many of these places no record was kept out before screening."""
+    if not places:
+        return 0
+    here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))
+    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    return int(connection.execute(select(func.count()).select_from(items).where(here, ~kept_out)).scalar_one())
