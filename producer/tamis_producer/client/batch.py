@@ -305,9 +305,10 @@ class Batch(Generic[V_co]):
 
         Args:
             index: the item's place in the batch, from 0.
-            value: what the operation would have given: `include` or `exclude`, True or False, a number of the scale,
-                what is extracted (None: the record does not hold it), an object of fields. In the other stages one of
-                their own: `retrieved` or `not retrieved`; `include`, `exclude` or `uncertain`.
+            value: what the operation would have given: `include`, `exclude` or `uncertain` (looked at, and left to
+                others), True or False, a number of the scale, what is extracted (None: the record does not hold it), an
+                object of fields. In the other stages one of their own: `retrieved` or `not retrieved`;
+                `include`, `exclude` or `uncertain`.
             reviewer: who decides.
             note: why.
             settles: this one counts, whatever others say.

@@ -190,7 +190,7 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
                 f"{value!r} is no decision of the stage {decision.stage}: a human says {' or '.join(known)}"
             )
         return value
-    if not decision.unsure:
+    if not decision.unsure and (operation.unsure is None or value != operation.unsure):
         return operation.checked_value(value)
     if operation.unsure is None:
         raise InvalidParameters(

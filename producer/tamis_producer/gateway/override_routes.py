@@ -36,7 +36,9 @@ class Decision(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "include", "note": "seen"}]})
 
-    value: Any = Field(description="As the batch's operation gives it: include or exclude, true or false, a number.")
+    value: Any = Field(
+        description="As the batch's operation gives it: include, exclude or uncertain, true or false, a number."
+    )
     note: str | None = Field(default=None, max_length=2_000)
     reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
     settles: bool = Field(default=False, description="It counts, whatever others say; it ends a conflict.")

@@ -3,10 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from stage.browser import CONTRAST, needs_chromium
 from stage.gateway_page import Open, Opened, few, write
+from stage.screened import CRITERIA
 from stage.work_double import REASONS, WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
@@ -32,7 +33,7 @@ def at_record(page: Page, number: int) -> None:
 
 
 def everything_is_sent(page: Page) -> None:
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
 
 
 def records(n: int = 6) -> WorkDouble:
@@ -385,3 +386,103 @@ def test_a_small_or_magnified_window_needs_no_sideways_scrolling(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     heights = page.locator(".work-decide button, .work-tools button, .work-reasons button")
     assert heights.evaluate_all("all => Math.min(...all.map(one => one.getBoundingClientRect().height))") >= TARGET
+
+
+@pytest.fixture
+def batch_id(client: Client) -> str:
+    return write(client, few())
+
+
+def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
+    client: Client, key: str, opened: Open, batch_id: str
+) -> None:
+    browser = opened()
+    page = browser.sign_in(key, f"/?batch={batch_id}&view=work")
+    at_record(page, 1)
+    page.keyboard.press("i")
+    at_record(page, 2)
+    expect(page.locator(".text mark")).to_have_text("Abstract 1E1")
+    page.keyboard.press("e")
+    page.keyboard.press("3")
+    at_record(page, 3)
+    page.keyboard.press("l")
+    page.keyboard.type("to discuss")
+    page.keyboard.press("Enter")
+    page.keyboard.press("n")
+    page.keyboard.type("see page 3")
+    page.keyboard.press("Enter")
+    page.keyboard.press("u")
+    page.keyboard.press("z")
+    at_record(page, 3)
+    everything_is_sent(page)
+    said = [(one.index, one.value, one.reason, one.reviewer) for one in client.overrides(batch_id)]
+    assert said == [(0, "include", None, "Reviewer A"), (1, "exclude", CRITERIA.exclusion_criteria[0], "Reviewer A")]
+    assert len(client.overrides(batch_id, history=True)) == 4  # the one that was taken back, and that it was
+    page.get_by_label("Show").select_option("Decided by me")
+    expect(page.locator(".work-line")).to_have_count(2)
+    page.get_by_label("Show").select_option("All records")
+    page.locator(".work-line").nth(2).click()
+    expect(page.locator(".work-labels")).to_contain_text("to discuss")
+    page.get_by_role("button", name="Take off: see page 3").click()
+    expect(page.locator(".work-notes")).to_have_count(0)
+    everything_is_sent(page)
+    assert browser.said == []
+
+
+def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(
+    client: Client, key: str, opened: Open, batch_id: str
+) -> None:
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
+    at_record(page, 1)
+    sent = []
+
+    def lose(route: Route) -> None:
+        sent.append(route.request.method)
+        route.fetch()
+        route.abort()
+
+    page.route("**/items/*/override", lose, times=1)
+    page.keyboard.press("i")
+    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
+    page.get_by_role("button", name="Send now").click()
+    everything_is_sent(page)
+    page.route("**/items/*/override", lose, times=1)
+    page.keyboard.press("z")
+    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
+    page.get_by_role("button", name="Send now").click()
+    everything_is_sent(page)
+    assert sent == ["POST", "DELETE"]
+    assert [one.withdrawn for one in client.overrides(batch_id, history=True)] == [False, True]
+
+
+def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Open, batch_id: str) -> None:
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
+    at_record(page, 1)
+    page.keyboard.press("/")
+    page.keyboard.type("bananas")
+    expect(page.locator(".work-line")).to_have_count(1)
+    expect(page.locator("#work-title")).to_have_text("Bananas")
+    page.get_by_role("searchbox", name="Search").fill("")
+    page.get_by_text("More filters").click()
+    page.get_by_role("combobox", name="Decision").select_option("uncertain")
+    expect(page.locator("#work-title")).to_have_text("Bananas")
+
+
+def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
+    client: Client, key: str, opened: Open, batch_id: str
+) -> None:
+    client.override(batch_id, 0, "exclude", reviewer="Somebody else", note="in rats")
+    client.batch(batch_id).set_screening_mode("pair", set_by="Reviewer A")
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
+    at_record(page, 1)
+    expect(page.locator(".work-card")).to_contain_text("Decided alone")
+    expect(page.locator(".work-card")).not_to_contain_text("Somebody else")
+    page.keyboard.press("i")
+    page.keyboard.press("u")
+    page.keyboard.press("z")
+    everything_is_sent(page)
+    (conflict,) = client.conflicts(batch_id)
+    assert [(one.reviewer, one.value) for one in conflict.decisions] == [
+        ("Somebody else", "exclude"),
+        ("Reviewer A", "include"),
+    ]

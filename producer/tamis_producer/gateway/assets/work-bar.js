@@ -1,6 +1,6 @@
 // What can be done with the record, always at the same place: decisions, reasons, a note, a label, the way on.
 import { html, useLayoutEffect, useRef } from "/assets/ui.js";
-import { sayingOf } from "/assets/work-state.js";
+import { sayable, sayingOf } from "/assets/work-state.js";
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const LETTERS = { include: "I", uncertain: "U", exclude: "E" };
@@ -55,7 +55,7 @@ const Waiting = ({ queue, drop, retry, send }) => {
 export const Bar = ({ state, queue, may, labels, act }) => {
   const { facts, open, said } = state;
   const here = Boolean(state.records[state.place]);
-  const words = may && facts ? Object.keys(LETTERS).filter((word) => word in facts.values) : [];
+  const words = may && facts ? Object.keys(LETTERS).filter((word) => sayable(facts, word)) : [];
   const close = () => act("close");
   return html`<div class="work-bar" id="work-bar" data-waiting=${queue.waiting.length + queue.refused.length} role="region" aria-label="Decision">
     <div class="work-inner">

@@ -16,9 +16,8 @@ const Marked = ({ text, marks, finders, criteria }) =>
   });
 
 const Identifiers = ({ row }) => {
-  const known = [row.id && `id ${row.id}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`].filter(Boolean).join(" · ");
-  const doi = /^10\.\d/.test(row.doi || "");
-  return html`<p class="by ids">${known}${row.doi && html`${known && " · "}${doi ? html`<a href=${`https://doi.org/${encodeURI(row.doi)}`} rel="noreferrer noopener" target="_blank">DOI ${row.doi}<span class="hidden"> (opens a new tab)</span></a>` : `DOI ${row.doi}`}`}</p>`;
+  const known = [row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
+  return html`<p class="by ids">${known.filter(Boolean).join(" · ")}</p>`;
 };
 
 const Texts = ({ row, shown }) => {
@@ -55,7 +54,7 @@ const Said = ({ record, facts }) => {
     ${row.why && html`<p class="why">${row.why}</p>`}
     ${row.error && html`<p>${row.error}</p>`}
     ${row.verdicts && html`<${Verdicts} row=${row} criteria=${facts.criteria} />`}
-    ${others.length > 0 && html`<h3>What others decided</h3>${others.map((one) => html`<p key=${one.by}>${one.by}: ${one.value}${one.settles ? ", settles it" : ""}${one.note ? `: ${one.note}` : ""}</p>`)}`}
+    ${others.length > 0 && html`<h3>What others decided</h3>${others.map((one) => html`<p key=${one.by}>${one.by} says ${one.value}${one.settles ? ", settles it" : ""}${one.note ? `: “${one.note}”` : ""}</p>`)}`}
   </section>`;
 };
 

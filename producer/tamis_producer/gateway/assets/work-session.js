@@ -1,7 +1,7 @@
 // The work of one person on one batch: loads records ahead, and hands decisions to the queue.
 import { ask, Problem } from "/assets/api.js";
 import { decisionQueue } from "/assets/decision-queue.js";
-import { begun, current, filtersOf, queryOf, reduce, sayingOf, wordOf } from "/assets/work-state.js";
+import { begun, current, filtersOf, queryOf, reduce, sayable, sayingOf, wordOf } from "/assets/work-state.js";
 
 const PAGE = 50;
 const AHEAD = 20; // records that are still to come when more are asked for
@@ -76,7 +76,7 @@ export const workSession = ({ id, me, owner, changed }) => {
     tell,
     decide: (word, reason = null) => {
       const record = current(state);
-      if (!record || !(word in state.facts.values)) return;
+      if (!record || !sayable(state.facts, word)) return;
       const decision = { value: state.facts.values[word], reason, note: null, at: new Date().toISOString() };
       const entry = deciding(record, decision);
       tell({ kind: "decided", index: record.index, mine: decision, id: entry, said: `Record ${record.number}: ${sayingOf(state.facts, word)}${reason ? `, ${reason}` : ""}.` });

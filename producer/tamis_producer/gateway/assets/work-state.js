@@ -16,6 +16,9 @@ export const begun = (filters) => ({ filters, facts: null, counts: null, records
 
 export const current = (state) => state.records[state.place] ?? null;
 
+// Whether people may say so: a filter knows no uncertain.
+export const sayable = ({ values }, word) => values[word] !== null && values[word] !== undefined;
+
 // The word of a decision: include, exclude or uncertain.
 export const wordOf = (facts, mine) => Object.keys(facts.values).find((word) => facts.values[word] === mine.value) ?? String(mine.value);
 

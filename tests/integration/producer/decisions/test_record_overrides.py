@@ -171,10 +171,20 @@ def test_a_value_is_what_the_operation_could_have_given(
     assert batch.overrides() == []
 
 
+def test_a_person_may_look_at_a_screened_record_and_leave_it_to_others(client: Client) -> None:
+    batch = written(client, [decided(record(0), said("include"))])
+    assert batch.override(0, "uncertain", reviewer="Reviewer A").value == "uncertain"
+    (row,) = batch.results()
+    assert row.final_value == "uncertain"
+    stage = figures(client, batch).flow.stages[0]
+    assert (stage.uncertain, stage.passed, stage.overridden) == (1, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("operation", "value", "complaint"),
     [
-        (Inclusion(criteria=CRITERIA), "uncertain", "include or exclude"),
+        (Inclusion(criteria=CRITERIA), "maybe", "include or exclude"),
+        (SECOND, "uncertain", "True or False"),
         (Inclusion(criteria=CRITERIA), True, "include or exclude"),
         (SECOND, "yes", "True or False"),
         (SECOND, 1, "True or False"),
