@@ -6,7 +6,7 @@ import { submission } from "/assets/submission.js";
 import { at, calm, complain, nameOf } from "/assets/words.js";
 
 // Views of a batch in modules of their own: `show({ standing, batch, me, owner, scopes }, element)` fills the element.
-const VIEWS = ["work", "conflicts"];
+const VIEWS = ["work"];
 
 const asked = new URLSearchParams(location.search);
 

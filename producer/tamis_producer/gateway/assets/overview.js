@@ -1,7 +1,7 @@
 // Reviews, and the latest batches of none, as they go: one connection for all of them.
 import { ask, follow } from "/assets/api.js";
 import { reviewsIn } from "/assets/reviews.js";
-import { at, complain, done, duration, make, nameOf, number, rate, say, showState, tellLost } from "/assets/words.js";
+import { at, complain, done, duration, make, nameOf, number, rate, say, showState, stateOf, tellLost } from "/assets/words.js";
 
 const rows = new Map(); // id -> its row: kept, so that the focus stays where it is
 const states = new Map();
@@ -47,7 +47,7 @@ const tell = (standing) => {
   [paid.textContent, unpriced.textContent] = standing.paid.split(/, (.*)/); // "$0.00, 3 items without a known price"
   const before = states.get(batch.id);
   states.set(batch.id, batch.state);
-  if (before && before !== batch.state) say(`${nameOf(batch)} is ${batch.state}`);
+  if (before && before !== batch.state) say(`${nameOf(batch)} is ${stateOf(batch)}`);
   return row;
 };
 

@@ -67,7 +67,7 @@ def test_a_pilots_table_is_filled_in_and_gives_a_threshold(batch: Batch, http: h
     answer = http.post(f"/v1/batches/{batch.id}/pilots", params={"form": "csv"}, json={"n": N, "seed": 3})
     assert answer.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"), newline="")))
-    assert (len(rows), list(rows[0])) == (N, ["seed", "index", "id", "title", "abstract", "include", "note"])
+    assert (len(rows), list(rows[0])) == (N, ["seed", "index", "id", "title", "abstract", "include", "note", "number"])
     for row in rows:
         row["include"] = "yes" if int(row["index"]) % 2 else "no"
     filled = io.StringIO(newline="")

@@ -93,8 +93,8 @@ def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Clien
     with gateway(client) as base, httpx.Client(base_url=base, timeout=30) as http:
 
         def asked(method: str, path: str, key: str | None) -> int:
-            at = path.format(batch_id=batch.id, audit_id=batch.id, index=0, name="main.js")
-            at = path.format(batch_id=batch.id, review_id=batch.id, index=0, name="main.js")
+            named = {"batch_id": batch.id, "audit_id": batch.id, "review_id": batch.id}
+            at = path.format(**named, index=0, name="main.js")
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
             body = b"{}" if method in {"POST", "PUT"} else None
             with http.stream(method, at, headers=headers, content=body) as answer:  # streams of events have no end
