@@ -11,6 +11,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import ApiKey, Restrictions, Scope
 from tamis_producer.ledger import GATEWAY
+from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_producer.submission.budget import amount_of
 from tamis_schemas import Callback, InvalidParameters, InvalidRequest, dollars
 from tamis_schemas.extras import needs
@@ -18,7 +19,6 @@ from tamis_schemas.operations import first_complaint
 
 from .app import app, out
 from .commands import Commands
-from .dry_run import rehearsed
 from .json_document import AsJson, print_json
 from .tables import listing
 
@@ -58,7 +58,13 @@ def serve(
         )
 
     with Client(pool=GATEWAY) as client:
-        run(client, host=host, port=port, ready=ready, rehearse=rehearsed)
+        run(client, host=host, port=port, ready=ready, rehearse=_rehearsed)
+
+
+def _rehearsed(planned: Planned) -> Rehearsal:
+    from .dry_run import rehearsed  # loads what workers load: a gateway that nobody asks for it goes without
+
+    return rehearsed(planned)
 
 
 @keys.command(examples=('tamis keys create "Reviewer A" --scope read --scope decide',))
