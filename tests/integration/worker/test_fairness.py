@@ -18,13 +18,13 @@ StartWorker = Callable[..., WorkerProcess]
 def calls_of_the_large_batch_meanwhile(
     client: Client, start_worker: StartWorker, double: Double, *, large: Priority, small: Priority
 ) -> int:
-    """Of the large batch, from the submission of the small one to its last answer."""
+    """Of the large batch, from when the small one is submitted to its last answer."""
     double.script(latency=0.05)
     start_worker(limit_concurrency=str(IN_FLIGHT), concurrency="32")
     behind = client.submit(LARGE, abstracts(1500), priority=large)
     double.wait(calls=60, bound=60)
-    before = double.count()
     batch = client.submit(SMALL, abstracts(SMALL_ITEMS), priority=small)
+    before = double.count()  # until now it was not there to be preferred, however long it took to write
     assert batch.wait(timeout=60).decided == SMALL_ITEMS
     order = ["small" in call.prompt for call in double.calls()]
     behind.cancel()
