@@ -48,7 +48,7 @@ def blind(
     batch_id: BatchId,
     mode: Annotated[
         Blind | None,
-        typer.Argument(help="pair, model (it is the second reader) or off; without it, what is set.", metavar="[MODE]"),
+        typer.Argument(help="pair, model (it is the second reader) or off; without it, what is set.", metavar="MODE"),
     ] = None,
     reviewer: Reviewer = None,
     as_json: AsJson = False,
