@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,7 @@ class TcpProxy:
         self._open = {"requests": asyncio.Event(), "replies": asyncio.Event()}
         for way in self._open.values():
             way.set()
+        self._trap: tuple[bytes, threading.Event] | None = None
 
     def url(self, direct: str) -> str:
         """The same URL, through this proxy."""
@@ -52,6 +54,15 @@ class TcpProxy:
         New connections are taken, and held as well: the server looks as if it were there and silent.
         """
         self._set(ways or tuple(self._open), passing=False)
+
+    def hold_replies_to(self, request: bytes) -> threading.Event:
+        """Hold all replies, as `hold`, from the next request on that has these bytes. The event is set then.
+
+        The server gets the request, and nobody hears of what it did.
+        """
+        sprung = threading.Event()
+        self._trap = (request, sprung)
+        return sprung
 
     def let_go(self) -> None:
         """Pass on what was held back, and everything else."""
@@ -119,7 +130,7 @@ class TcpProxy:
         both = {writer, far_writer}
         self._writers |= both
         ways = {
-            asyncio.ensure_future(self._pass(reader, far_writer, self._open["requests"])),
+            asyncio.ensure_future(self._pass(reader, far_writer, self._open["requests"], self._spring)),
             asyncio.ensure_future(self._pass(far_reader, writer, self._open["replies"])),
         }
         self._tasks |= ways
@@ -132,9 +143,24 @@ class TcpProxy:
         for end in both:
             end.transport.abort()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gate: asyncio.Event) -> None:
+    def _spring(self, data: bytes) -> None:
+        """Hold the replies where this is the request that is waited for."""
+        if self._trap is not None and self._trap[0] in data:
+            self._open["replies"].clear()
+            self._trap[1].set()
+            self._trap = None
+
+    async def _pass(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        gate: asyncio.Event,
+        heard: Callable[[bytes], None] | None = None,
+    ) -> None:
         try:
             while data := await reader.read(CHUNK):
+                if heard is not None:
+                    heard(data)
                 await gate.wait()
                 writer.write(data)
                 await writer.drain()
