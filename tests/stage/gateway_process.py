@@ -17,9 +17,11 @@ START_WITHIN = 30.0  # s
 
 
 @contextmanager
-def serving(environment: Mapping[str, str], folder: Path) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
-    """A gateway that answers: its URL and its process."""
-    port = free_port()
+def serving(
+    environment: Mapping[str, str], folder: Path, *, port: int | None = None
+) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
+    """A gateway that answers: its URL and its process; on a free port where none is given."""
+    port = port or free_port()
     command = [sys.executable, "-m", "tamis_worker", "serve", "--port", str(port)]
     given, pipe = {**os.environ, **environment}, subprocess.PIPE
     with subprocess.Popen(command, env=given, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:

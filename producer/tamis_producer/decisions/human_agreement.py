@@ -1,6 +1,7 @@
 """Agreement of the software's decisions with those of humans, on the records that both decided."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from itertools import combinations
 from uuid import UUID
 
@@ -48,8 +49,22 @@ class AgreementFigures(Frozen):
     people: tuple[PairAgreement, ...] = ()  # of each two people; decisions that settle others' are left out
 
 
-def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
-    """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
+@dataclass(frozen=True)
+class Compared:
+    """What was said of records by the software, and by humans beside it: `include` or `exclude`, by place."""
+
+    system: dict[int, str]
+    overridden: dict[int, str]
+    audits: list[Audit]
+
+    @property
+    def audited(self) -> dict[int, str]:
+        """Return what humans said in audits."""
+        return _audited(self.audits)
+
+
+def read_compared(connection: Connection, batch_id: UUID) -> Compared:
+    """What was said of a filter's or an inclusion's records. Raises `InvalidRequest` for other operations."""
     operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
     if not kind_of(operation).decides():
         raise InvalidRequest(
@@ -57,12 +72,32 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
         )
     overridden, audits = _overridden(connection, batch_id), read_audits(connection, batch_id)
     places = set(overridden) | {item.index for audit in audits for item in audit.items}
-    found = figures(_system(connection, batch_id, operation, places), overridden, audits)
+    return Compared(_system(connection, batch_id, operation, places), overridden, audits)
+
+
+def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
+    """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
+    said = read_compared(connection, batch_id)
+    found = figures(said.system, said.overridden, said.audits)
     return found.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
-    """The agreement of each two people who decided about the same records of a stage; of standing decisions.
+    """The agreement of each two people who decided about the same records of a stage; of standing decisions."""
+    said = said_by_people(decisions)
+    pairs = []
+    for stage in HumanStage:
+        known = stage.values[:2] or (INCLUDE, EXCLUDE)
+        for first, second in combinations(sorted(said.get(stage, {})), 2):
+            both = both_said(said[stage][first], said[stage][second])
+            if both:
+                found = agreement([*both.values()], categories=known)
+                pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=found))
+    return tuple(pairs)
+
+
+def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, dict[int, str]]]:
+    """What each person said of which record, by stage, name and place.
 
     Who settles has seen what the others said: such a decision is no second opinion, and is left out.
     """
@@ -71,26 +106,17 @@ def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
         if not one.settles:
             word = {True: INCLUDE, False: EXCLUDE}[one.value] if isinstance(one.value, bool) else str(one.value)
             said.setdefault(one.stage, {}).setdefault(one.reviewer, {})[one.index] = word
-    pairs = []
-    for stage in HumanStage:
-        known = stage.values[:2] or (INCLUDE, EXCLUDE)
-        for first, second in combinations(sorted(said.get(stage, {})), 2):
-            mine, theirs = said[stage][first], said[stage][second]
-            both = [(mine[index], theirs[index]) for index in sorted(mine.keys() & theirs.keys())]
-            if both:
-                found = agreement(both, categories=known)
-                pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=found))
-    return tuple(pairs)
+    return said
+
+
+def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
+    """What the one and the other said of the records that both judged, in the order of these."""
+    return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
     """The figures from decisions by place: the software's, those of overrides, and the audits."""
-    audited = {
-        item.index: INCLUDE if item.include else EXCLUDE
-        for audit in audits
-        for item in audit.items
-        if item.include is not None
-    }
+    audited = _audited(audits)
     together = audited | overridden
     return AgreementFigures(
         overrides=_agreement(system, overridden),
@@ -106,8 +132,16 @@ def two_places(value: float) -> str:
 
 
 def _agreement(system: dict[int, str], human: dict[int, str]) -> Agreement:
-    pairs = [(system[index], decision) for index, decision in sorted(human.items()) if index in system]
-    return agreement(pairs, categories=(INCLUDE, EXCLUDE))
+    return agreement([*both_said(system, human).values()], categories=(INCLUDE, EXCLUDE))
+
+
+def _audited(audits: Iterable[Audit]) -> dict[int, str]:
+    return {
+        item.index: INCLUDE if item.include else EXCLUDE
+        for audit in audits
+        for item in audit.items
+        if item.include is not None
+    }
 
 
 def _system(connection: Connection, batch_id: UUID, operation: str, places: Collection[int]) -> dict[int, str]:

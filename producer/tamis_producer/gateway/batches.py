@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import ErrorKind, Priority, Summary
 
-from ..report import ReportForm, write_report
+from ..report import ReportForm
 from . import problems
 from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
@@ -21,24 +21,17 @@ from .description import BatchId, component
 from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
+from .report_stream import REPORTS, report_stream
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .sight import check_open
 from .streams import Stream
 from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms
-from .written import ReportWriters
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
 
 MOST_LISTED = 500
 MOST_RESULTS = 1_000  # of a page
-REPORT_TYPES = {
-    ReportForm.HTML: "text/html",
-    ReportForm.SVG: "image/svg+xml",
-    ReportForm.PNG: "image/png",
-    ReportForm.MD: "text/markdown",
-    ReportForm.JSON: "application/json",
-}
 
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
@@ -174,20 +167,14 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     operation_id="get_report",
     summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
     response_class=Response,
-    responses={HTTPStatus.OK: {"content": {kind: {} for kind in REPORT_TYPES.values()}}}
-    | problems.UNCHANGED
-    | problems.UNKNOWN,
+    responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
     dependencies=[Depends(check_open), Depends(tagged)],
 )
 async def report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    writers: ReportWriters = request.app.state.writers
-    written = await writers.written(partial(write_report, client.engine, batch.id, form))
-    # Its scripts run, but not as part of this site.
-    sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
-    return Stream(written, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
+    return await report_stream(request, client, key, batch.id, form)
 
 
 @router.post(

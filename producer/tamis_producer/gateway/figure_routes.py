@@ -1,10 +1,15 @@
 """Routes of figures about a batch's decisions: how far people, models and software agree, and what failed."""
 
-from fastapi import APIRouter, Depends
+from typing import Annotated
+from uuid import UUID
 
-from tamis_schemas import RetryBias
+from fastapi import APIRouter, Depends, Query
 
+from tamis_schemas import HumanStage, RetryBias
+
+from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell
 from ..decisions.human_agreement import AgreementFigures
+from ..ledger import ledger_errors
 from ..quality.panel_figures import PanelFigures
 from . import problems
 from .access import Of, Reader
@@ -12,6 +17,12 @@ from .description import BatchId
 from .sight import check_open
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["figures"], responses=problems.KEYED | problems.UNKNOWN)
+
+MOST = 500  # records of one page
+Word = Annotated[str, Query(max_length=100, description="As a cell of the table says it.")]
+Name = Annotated[
+    str | None, Query(max_length=100, description="Of people: whose table it is, as `agreement` has them.")
+]
 
 
 @router.get(
@@ -22,6 +33,31 @@ router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["figures"], responses=
 )
 def agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
     return client.batch(batch_id).agreement()
+
+
+@router.get(
+    "/agreement/records",
+    operation_id="get_agreement_records",
+    summary="The records behind a cell of a table of agreement, in the order of the batch, page by page",
+    dependencies=[Depends(check_open)],
+)
+def agreement_records(
+    batch_id: BatchId,
+    client: Of,
+    _: Reader,
+    among: Annotated[AgreementAmong, Query(description="The figure of `agreement` whose table it is.")],
+    first_said: Word,
+    second_said: Word,
+    stage: Annotated[HumanStage, Query(description="Of people.")] = HumanStage.OWN,
+    first: Name = None,
+    second: Name = None,
+    after: Annotated[int | None, Query(ge=0, lt=2**31, description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = 50,
+) -> AgreementRecords:
+    """The software is the first of its tables, people are the second."""
+    query = CellQuery(among, first_said, second_said, stage, first, second, after, limit)
+    with ledger_errors(), client.snapshot() as connection:
+        return read_cell(connection, UUID(client.batch(batch_id).id), query)
 
 
 @router.get(

@@ -3,18 +3,25 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from ..client.client import Client
 from ..ledger import find_review, ledger_errors, read_reviews
+from ..report import ReportForm
 from ..report.work_left import read_left
 from . import problems
 from .access import Of, Reader
+from .api_keys import ApiKey
+from .report_stream import REPORTS, report_stream
 from .review_status_view import ReviewStatusView
+from .sight import sight_of
+from .streams import Stream
 
 router = APIRouter(prefix="/v1/reviews", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
 
 MOST_LISTED = 100
+ReviewId = Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])]
 
 
 @router.get("", operation_id="list_reviews", summary="The latest reviews, newest first, each with what comes next")
@@ -30,12 +37,30 @@ def reviews(
 
 
 @router.get("/{review_id}", operation_id="get_review", summary="How a review stands, and what comes next")
-def review(
-    review_id: Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])],
-    client: Of,
-    key: Reader,
-) -> ReviewStatusView:
+def review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(client.review(review_id).id))[0]
+
+
+@router.get(
+    "/{review_id}/report",
+    operation_id="get_review_report",
+    summary="The report of all stages of a review, in the forms that a batch's has",
+    response_class=Response,
+    responses=REPORTS,
+)
+async def report(
+    review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
+) -> Stream:
+    """403 while a record of any stage is read blind, and hidden from the key's holder."""
+    found = await run_in_threadpool(_open_review, client, review_id, key)
+    return await report_stream(request, client, key, found, form)
+
+
+def _open_review(client: Client, review_id: str, key: ApiKey) -> str:
+    review = client.review(review_id)
+    for stage in review.stages():
+        sight_of(client, stage.id, key).check_whole()
+    return review.id
 
 
 def _read(

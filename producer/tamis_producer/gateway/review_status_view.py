@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
-from tamis_schemas import BatchStatus
+from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..ledger.batch_view import ReviewView
@@ -30,6 +30,7 @@ class ReviewStatusView(Frozen):
     state: str  # running, paused, cancelled or completed
     planned: tuple[str, ...]  # the names of all stages
     stages: tuple[ReviewStageView, ...]  # those that have begun, in order
+    paid: str  # what its stages have cost up to now, in words
     next_step: str  # in a few words, for the key's holder
 
     @classmethod
@@ -47,6 +48,7 @@ class ReviewStatusView(Frozen):
             state=view.state,
             planned=view.planned,
             stages=stages,
+            paid=cost_words(view.cost, view.unpriced),
             next_step=next_step(view.state, left),
         )
 

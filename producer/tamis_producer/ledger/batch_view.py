@@ -51,6 +51,7 @@ class BatchView(PossiblyUnbilled):
     elapsed_seconds: float | None  # since the round's first dispatch, by the database's clock
     live_workers: int  # of the whole installation
     not_working: tuple[NotWorking, ...] = ()  # those of them that begin nothing at the moment
+    review_id: str | None = None  # None: it is of no review
     stage: int | None = None  # place in its review, from 0
     pause: Pause | None = None  # None: it is not paused
     priority: Priority = Priority.NORMAL

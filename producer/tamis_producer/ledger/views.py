@@ -24,8 +24,8 @@ SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", 
 # batches.
 SEEN = f"""
 SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_items, b.max_cost, b.created_at,
-       b.started_at, b.finished_at, b.stage, b.pause, b.priority, tallied.*, api_keys.label AS submitted_by,
-       spending.reserved, spending.spent,
+       b.started_at, b.finished_at, b.review_id, b.stage, b.pause, b.priority, tallied.*,
+       api_keys.label AS submitted_by, spending.reserved, spending.spent,
        (SELECT count(*) FROM workers WHERE lease_until > now()) AS live_workers,
        (SELECT jsonb_agg(jsonb_build_object(
                    'state', state, 'reason', reason,
@@ -116,6 +116,7 @@ def _view(row: Any) -> BatchView:
     budget = {"max_cost": row.max_cost, "spent": row.spent, "reserved": row.reserved}
     worked_out = {
         "id": str(row.id),
+        "review_id": None if row.review_id is None else str(row.review_id),
         "steering": SteeringView.of(Steering.model_validate(row.steering)) if row.steering else None,
         "counts": counts,
         "unanswered": unanswered,

@@ -7,6 +7,7 @@ is judged differently. AC1 takes chance to act only where a record is hard to ju
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import product
 from math import sqrt
 from statistics import NormalDist
 
@@ -16,6 +17,14 @@ from .agreement_interval import Table, ac1_interval, kappa_interval
 
 LEVEL = 0.95
 TWO = 2  # categories, for which there is an interval for tables of any size
+
+
+class Cell(Frozen):
+    """One cell of the table of two raters."""
+
+    first_said: str
+    second_said: str
+    n: int  # records on which the first said the one and the second the other
 
 
 class Agreement(Frozen):
@@ -32,6 +41,7 @@ class Agreement(Frozen):
     level: float = LEVEL  # of both intervals
     no_kappa: str | None = None
     no_ac1: str | None = None
+    cells: tuple[Cell, ...] = ()  # the whole table, row by row; empty where no record was judged by both
 
 
 def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (), level: float = LEVEL) -> Agreement:
@@ -59,11 +69,12 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     if not n:
         nothing = "no record was judged by both"
         return Agreement(n=0, observed=None, level=level, no_kappa=nothing, no_ac1=nothing)
-    cells = {pair: count / n for pair, count in Counter(pairs).items()}
+    counts = Counter(pairs)
+    cells = {pair: count / n for pair, count in counts.items()}
     names = {*categories, *(name for pair in cells for name in pair)}
     first = {name: sum(share for (one, _), share in cells.items() if one == name) for name in names}
     second = {name: sum(share for (_, other), share in cells.items() if other == name) for name in names}
-    observed = sum(count for (one, other), count in Counter(pairs).items() if one == other) / n
+    observed = sum(count for (one, other), count in counts.items() if one == other) / n
     figures: dict[str, float | str] = {}
     table = _table(pairs, sorted(names)) if len(names) == TWO else None
 
@@ -86,7 +97,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         )
         if table is not None:
             figures |= _between("ac1", ac1_interval(table, float(figures["ac1"]), level))
-    return Agreement.model_validate({"n": n, "observed": observed, "level": level, **figures})
+    order = [*dict.fromkeys((*categories, *sorted(names)))]
+    every = tuple(Cell(first_said=one, second_said=other, n=counts[one, other]) for one, other in product(order, order))
+    return Agreement.model_validate({"n": n, "observed": observed, "level": level, "cells": every, **figures})
 
 
 def _table(pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Table:

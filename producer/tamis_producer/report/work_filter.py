@@ -1,53 +1,65 @@
 """The records of a batch that a work list is asked for, by SQL: places alone, of no record its text."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     ColumnElement,
     Connection,
     Integer,
     Select,
+    Subquery,
     Text,
+    and_,
     any_,
     case,
     cast,
     func,
     literal,
+    literal_column,
     select,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_schemas import ItemStatus, Operation
+from tamis_schemas import Inclusion, ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
 
-from ..decisions.final_outcome import Outcome, outcomes
+from ..decisions.final_outcome import NO_REASON, Outcome, outcomes, software_outcomes
 from ..ledger.overrides import standing
 from ..ledger.remarks import read_labelled
 from .work_query import Said, WorkQuery
-from .work_text import exact_pattern, like_pattern
+from .work_text import exact_pattern, like_pattern, probe_of
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
     """Return what people decided about each record, in what the batch asks itself."""
     human = standing(batch_id).c
-    rows = connection.execute(select(human.idx, human.conflict, human.settles, human.reason, human.decisions))
+    alone, several = human.reviewers == 1, cast(human.decisions, JSONB)
+    names = case(
+        (alone, cast(func.json_build_array(human.reviewer), Text)),
+        else_=cast(func.jsonb_path_query_array(several, literal_column("'$[*].reviewer'")), Text),
+    )
+    first = case((alone, human.id), else_=cast(several.op("->")(0).op("->>")("id"), BigInteger))
+    each = select(
+        human.idx, names.label("names"), human.conflict, human.settles, human.reason, first.label("first")
+    ).subquery("each")
+    alike = (each.c.names, each.c.conflict, each.c.settles, each.c.reason)
+    rows = connection.execute(select(*alike, func.array_agg(each.c.idx), func.array_agg(each.c.first)).group_by(*alike))
     return {
-        row.idx: Said(
-            reviewers=tuple(one["reviewer"] for one in row.decisions),
-            conflict=row.conflict,
-            settled=row.settles,
-            first=row.decisions[0]["id"],
-            reason=row.reason,
-        )
-        for row in rows
+        place: Said(tuple(reviewers), conflict=conflict, settled=settled, first=made, reason=reason)
+        for names, conflict, settled, reason, places, numbers in rows
+        for reviewers in (json.loads(names),)
+        for place, made in zip(places, numbers, strict=True)
     }
 
 
-def read_to_read(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of the records that people read: all but the copies, and what was kept out before screening."""
+def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
+    """Return the places of the records that nobody reads: the copies, and what was kept out before screening."""
     kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
-    return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, ~kept_out))
+    return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, kept_out))
 
 
 def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
@@ -68,21 +80,39 @@ def read_matching(
     `reasons`: the words of the reason, where one is asked for.
     """
     parts: list[set[int]] = []
+    software = software_outcomes(batch_id, operation.operation).subquery("software")
     each = outcomes(batch_id, operation.operation).subquery("each")
+
+    def ended(places: Collection[int], condition: ColumnElement[bool]) -> set[int]:
+        """Those of the places, about which people decided, whose outcome is as the condition says."""
+        here = each.c.idx == any_(literal([*places], ARRAY(Integer)))
+        return _places(connection, select(each.c.idx).where(here, condition)) if places else set()
+
     if query.outcome is not None:
-        parts.append(_places(connection, select(each.c.idx).where(each.c.outcome == query.outcome.value)))
+        wanted = query.outcome.value
+        found = _places(connection, select(software.c.idx).where(software.c.system == wanted)) - said.keys()
+        parts.append(found | ended(said.keys(), each.c.outcome == wanted))
     if query.reason is not None:
-        by_software = (each.c.outcome == each.c.system) & each.c.reason.in_(reasons)
-        found = _places(connection, select(each.c.idx).where(by_software))
-        if by_people := {place for place, one in said.items() if one.reason in reasons}:
-            excluded = select(each.c.idx).where(each.c.outcome == Outcome.EXCLUDED.value)
-            found |= by_people & _places(connection, excluded)
-        parts.append(found)
+        found = _places(connection, select(software.c.idx).where(_given(software, operation, reasons)))
+        kept = ended(found & said.keys(), each.c.outcome == each.c.system)
+        theirs = {place for place, one in said.items() if one.reason in reasons}
+        parts.append(found - said.keys() | kept | ended(theirs, each.c.outcome == Outcome.EXCLUDED.value))
     if query.label is not None:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:
         parts.append(_places(connection, _flagged(batch_id)))
     return set.intersection(*parts) if parts else None
+
+
+def _given(software: Subquery, operation: Operation, reasons: Collection[str]) -> ColumnElement[bool]:
+    """Return the condition that the software gave one of the reasons; the text is looked at first, which is cheaper."""
+    given = software.c.reason.in_(reasons)
+    probes = {probe_of(reason) for reason in reasons}
+    if not isinstance(operation, Inclusion) or "" in probes or NO_REASON in reasons:
+        return given
+    within, decided = cast(software.c.detail, Text), software.c.state == ItemStatus.DECIDED.value
+    unlikely = and_(decided, *(func.strpos(within, probe) == 0 for probe in probes))
+    return case((unlikely, False), else_=given)
 
 
 def _flagged(batch_id: UUID) -> Select[tuple[int]]:

@@ -17,7 +17,7 @@ from ..reading_order.candidates import checked_operation
 from ..reading_order.next_records import NextQuery, Refits, keep_order
 from ..reading_order.order_store import count_items, read_order
 from .table import table_facts
-from .work_filter import read_matching, read_ruled, read_said, read_to_read, search
+from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search
 from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
 from .work_record import WorkRecord, work_record
 from .work_text import marked_words
@@ -79,12 +79,13 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
     count, said = count_items(connection, batch_id), read_said(connection, batch_id)
-    to_read = read_to_read(connection, batch_id)
-    todo = to_read - {place for place, one in said.items() if not one.waits(mode, me)}
+    done = {place for place, one in said.items() if not one.waits(mode, me)}
+    every = set(range(count))
+    todo = every - read_kept_out(connection, batch_id) - done
     hidden = hidden_from(connection, batch_id, me) if mode.blind else set[int]()
     mine = {place for place, one in said.items() if me in one.reviewers}
     conflicts = {place for place, one in said.items() if one.conflict} - hidden
-    shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: set(range(count))}
+    shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     found = shown[query.show]
     matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said)
     if matching is not None:

@@ -5,9 +5,13 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from tamis_schemas.operations.criteria import reason_of
+
 _LETTERS = "àáâãäåāăąçćčďèéêëēėęěğìíîïīįıłñńňòóôõöøōőřśšşťùúûüūůűųýÿźžż"
 _PLAIN = {"ı": "i", "ł": "l", "ø": "o"}  # letters that Unicode does not take apart
 _LIKE, _SPECIAL = re.compile(r"([\\%_])"), re.compile(r"([^\w\s])")  # signs of the two kinds of patterns
+_PLAIN_RUN = re.compile(r"[A-Za-z0-9]+")
+_REWORDED = reason_of("", excludes=False)  # what a release may have put before a criterion
 SHORTEST = 4  # letters of a word that is marked
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 COMMON = frozenset(
@@ -43,6 +47,12 @@ def exact_pattern(word: str) -> str:
     """
     parts = (f"[{_forms(one)}]" if _varies(one) else _written(one, _SPECIAL) for one in _small(word))
     return "".join(parts) + r'(?![^"\\]*":)'
+
+
+def probe_of(reason: str) -> str:
+    """Return the longest part of a reason that every JSON text with it holds, reworded or not; "" if there is none."""
+    bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
+    return max(_PLAIN_RUN.findall(bare), key=len, default="")
 
 
 def _small(word: str) -> str:

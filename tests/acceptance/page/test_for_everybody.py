@@ -53,7 +53,7 @@ def test_nothing_that_a_record_a_file_or_a_model_says_is_run(client: Client, key
     assert page.locator("main img, iframe, object, embed").count() == 0
     assert page.locator("h1").text_content() == HOSTILE
     assert browser.said == []
-    page.get_by_role("link", name="Batches").click()
+    page.get_by_role("link", name="Reviews and batches").click()
     expect(page.locator("#batch-rows a")).to_have_count(1)
     assert page.locator("#batch-rows a").text_content() == HOSTILE
     assert page.evaluate("window.ran") is None

@@ -73,9 +73,9 @@ def test_the_batch_and_its_work_lead_to_each_other(client: Client, key: str, ope
     double, browser = records(), opened()
     double.stand_in(browser.page)
     page = browser.batch(key, write(client, few()))
-    page.get_by_role("link", name="Work: decide record by record").click()
+    page.get_by_role("link", name="Work").click()
     at_record(page, 1)
-    page.get_by_role("link", name="Figure, table and report").click()
+    page.get_by_role("link", name="Figure and report").click()
     expect(page.get_by_role("region", name="Flow of records")).to_be_visible()
 
 
@@ -180,6 +180,7 @@ def test_the_next_records_are_there_before_they_are_needed(client: Client, key: 
     for _ in range(31):
         page.keyboard.press("j")
     expect(page.locator(".work-line")).to_have_count(100)
+    expect(page.locator(".work-line[aria-current]")).to_be_in_viewport(ratio=1)
     assert [asked.get("after") for asked in double.asked] == [None, "50"]
 
 

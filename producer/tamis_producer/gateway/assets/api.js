@@ -96,9 +96,12 @@ export const follow = async (path, tell, lost) => {
   }
 };
 
-// Saves what a route answers under a name. The key stays out of the address, so it is fetched first.
-export const download = async (path, name) => {
-  const blob = await (await ask(path)).blob();
+// Saves what a route answers under a name, or under the one that it answers with, and says which. The key stays out of
+// the address, so it is fetched first.
+export const download = async (path, given = null) => {
+  const answer = await ask(path);
+  const name = given ?? answer.headers.get("Content-Disposition").match(/filename="([^"]+)"/)[1];
+  const blob = await answer.blob();
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;
@@ -106,4 +109,5 @@ export const download = async (path, name) => {
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  return name;
 };

@@ -12,8 +12,9 @@ const box = (given) => {
   return [first, ...parts];
 };
 
-export const showFlow = async (id) => {
-  const route = `/v1/batches/${encodeURIComponent(id)}/report`;
+// Of a batch or of a review, by its path.
+export const showFlow = async (path) => {
+  const route = `${path}/report`;
   let figures;
   try {
     figures = await (await ask(`${route}?form=json`)).json();

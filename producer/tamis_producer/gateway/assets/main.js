@@ -2,11 +2,10 @@
 import { ask, key, Problem } from "/assets/api.js";
 import { showBatch } from "/assets/batch.js";
 import { overview } from "/assets/overview.js";
+import { showReview } from "/assets/review.js";
 import { submission } from "/assets/submission.js";
+import { isView, leadToViews, showPlace } from "/assets/views.js";
 import { at, calm, complain, nameOf } from "/assets/words.js";
-
-// Views of a batch in modules of their own: `show({ standing, batch, me, owner, scopes }, element)` fills the element.
-const VIEWS = ["work"];
 
 const asked = new URLSearchParams(location.search);
 
@@ -20,7 +19,7 @@ const show = async () => {
   const about = await (await ask("/v1/about")).json();
   const scopes = new Set(about.key.scopes);
   at("site").hidden = false;
-  const here = asked.has("batch") ? null : asked.has("new") ? "to-new" : "to-batches";
+  const here = asked.has("batch") || asked.has("review") ? null : asked.has("new") ? "to-new" : "to-batches";
   if (here) at(here).setAttribute("aria-current", "page");
   at("whose").textContent = `Signed in as ${about.key.label}`;
   at("to-new").hidden = !scopes.has("submit");
@@ -28,19 +27,25 @@ const show = async () => {
     at("to-flower").href = about.flower_url;
     at("to-flower").hidden = false;
   }
-  if (asked.has("batch") && VIEWS.includes(asked.get("view"))) {
+  // Such a view is a module of its own: `show({ standing, batch, me, owner, scopes }, element)` fills the element.
+  if (asked.has("batch") && isView(asked.get("view"))) {
     const standing = await (await ask(`/v1/batches/${encodeURIComponent(asked.get("batch"))}`)).json();
     title(nameOf(standing.batch));
+    leadToViews(at("views"), standing.batch, asked.get("view"));
+    showPlace(at("eyebrow"), standing.batch, asked.get("view"));
     const { show: view } = await import(`/assets/${asked.get("view")}.js`);
     await view({ standing, batch: standing.batch, me: about.key.label, owner: about.key.id, scopes }, at("view"));
   } else if (asked.has("batch")) {
     title("Batch");
     await showBatch(asked.get("batch"), scopes);
+  } else if (asked.has("review")) {
+    title("Review");
+    await showReview(asked.get("review"), at("view"), title);
   } else if (asked.has("new") && scopes.has("submit")) {
     title("New batch");
     submission();
   } else {
-    title("Batches");
+    title("Reviews and batches");
     await overview(scopes.has("submit"));
   }
 };

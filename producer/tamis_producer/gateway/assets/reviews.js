@@ -1,32 +1,34 @@
 // The latest reviews on the home page: their stages as bars, what is left for whoever looks, and what comes next.
 import { ask } from "/assets/api.js";
 import { html, render } from "/assets/ui.js";
+import { addressOf, addressOfReview, stageName } from "/assets/views.js";
 import { done, number } from "/assets/words.js";
 
 const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
 
-const when = (at) => new Date(at).toLocaleDateString(undefined, { dateStyle: "medium" });
+// What is left in a stage, in a line.
+export const leftOf = ({ conflicts, todo, batch }) =>
+  [
+    conflicts && counted(conflicts, "conflict", "conflicts"),
+    todo && `${counted(todo, "record", "records")} left for you`,
+    batch.counts.failed && `${number(batch.counts.failed)} failed`,
+  ].filter(Boolean).join(" · ");
 
-const named = (n, name) => `${n + 1}. ${name.replaceAll("_", " ")}`;
+export const when = (at) => new Date(at).toLocaleDateString(undefined, { dateStyle: "medium" });
 
 const Stage = ({ n, stage, review }) => {
   const { counts, id } = stage.batch;
-  const left = [
-    stage.conflicts && counted(stage.conflicts, "conflict", "conflicts"),
-    stage.todo && `${counted(stage.todo, "record", "records")} left for you`,
-    counts.failed && `${number(counts.failed)} failed`,
-  ].filter(Boolean);
   return html`<li>
-    <a href=${`/?batch=${encodeURIComponent(id)}&view=work`}>${named(n, stage.name)}</a>
-    <span class="share"><progress max=${counts.n_items || 1} value=${done(counts)} aria-label=${`Done of ${named(n, stage.name)}, ${review}`}></progress>${number(done(counts))} of ${number(counts.n_items)}</span>
-    <span class="left">${left.join(" · ")}</span>
+    <a href=${addressOf(id, "work")}>${stageName(n, stage.name)}</a>
+    <span class="share"><progress max=${counts.n_items || 1} value=${done(counts)} aria-label=${`Done of ${stageName(n, stage.name)}, ${review}`}></progress>${number(done(counts))} of ${number(counts.n_items)}</span>
+    <span class="left">${leftOf(stage)}</span>
   </li>`;
 };
 
-const Ahead = ({ n, name }) => html`<li class="ahead"><span>${named(n, name)}</span><span class="share">not begun</span></li>`;
+const Ahead = ({ n, name }) => html`<li class="ahead"><span>${stageName(n, name)}</span><span class="share">not begun</span></li>`;
 
 const Review = ({ review }) => html`<article class="review" aria-label=${review.label}>
-  <h3>${review.label}</h3>
+  <h3><a href=${addressOfReview(review.id)}>${review.label}</a></h3>
   <p class="next"><strong>${review.next_step}</strong> <span class="by">${when(review.created_at)}</span></p>
   <ol>
     ${review.stages.map((stage, n) => html`<${Stage} key=${stage.batch.id} n=${n} stage=${stage} review=${review.label} />`)}

@@ -52,7 +52,8 @@ const Waiting = ({ queue, drop, retry, send }) => {
   </div>`;
 };
 
-export const Bar = ({ state, queue, may, labels, act }) => {
+// `without`: tools that the view does not have.
+export const Bar = ({ state, queue, may, labels, act, without = [] }) => {
   const { facts, open, said } = state;
   const here = Boolean(state.records[state.place]);
   const words = may && facts ? Object.keys(LETTERS).filter((word) => sayable(facts, word)) : [];
@@ -67,7 +68,7 @@ export const Bar = ({ state, queue, may, labels, act }) => {
         ${words.map((word) => html`<button type="button" key=${word} class=${word} disabled=${!here} aria-keyshortcuts=${LETTERS[word]} aria-expanded=${word === "exclude" && facts.reasons.length ? String(open === "reasons") : null} onClick=${() => act(word)}>${capital(sayingOf(facts, word))}<${Key}>${LETTERS[word]}<//></button>`)}
       </div>`}
       <div class="work-tools" role="group" aria-label="More">
-        ${TOOLS.filter(([what]) => may || !DECIDING.has(what)).map(([what, name, letter]) => html`<button type="button" key=${what} aria-keyshortcuts=${letter} onClick=${() => act(what)}>${name}<${Key}>${letter}<//></button>`)}
+        ${TOOLS.filter(([what]) => (may || !DECIDING.has(what)) && !without.includes(what)).map(([what, name, letter]) => html`<button type="button" key=${what} aria-keyshortcuts=${letter} onClick=${() => act(what)}>${name}<${Key}>${letter}<//></button>`)}
       </div>
     </div>
   </div>`;

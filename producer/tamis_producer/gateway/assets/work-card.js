@@ -7,7 +7,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAl
 const element = (name, className, ...children) => html`<${name} class=${className}>${children}</${name}>`;
 const quotes = quotesMadeWith(element); // of the report's quotes.js
 
-const Marked = ({ text, marks, finders, criteria }) =>
+export const Marked = ({ text, marks, finders, criteria }) =>
   pieces(text, { marks, finders }).map(({ text: part, quoted, ends, altered, word }) => {
     const inner = word ? html`<span class=${`word ${word}`}>${part}</span>` : part;
     if (!quoted.length) return inner;
@@ -15,12 +15,12 @@ const Marked = ({ text, marks, finders, criteria }) =>
     return html`<mark class=${altered ? "altered" : ""} title=${title}>${inner}${ends.length > 0 && html`<sup>${ends.join(", ")}</sup>`}</mark>`;
   });
 
-const Identifiers = ({ row }) => {
+export const Identifiers = ({ row }) => {
   const known = [row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
   return html`<p class="by ids">${known.filter(Boolean).join(" · ")}</p>`;
 };
 
-const Texts = ({ row, shown }) => {
+export const Texts = ({ row, shown }) => {
   const fields = (row.fields || []).filter(({ name }) => name !== "title");
   const abstract = fields.some(({ name }) => name === "abstract") || !row.title;
   return html`
@@ -40,20 +40,26 @@ const Verdicts = ({ row, criteria }) => html`<table class="plain verdicts">
   })}</tbody>
 </table>`;
 
-// What the software and others said. Of a hidden record the gateway sends nothing of it.
-const Said = ({ record, facts }) => {
-  const { row } = record;
-  if (record.hidden) return html`<p class="notice">Decided alone: others’ decisions are shown when both are in.</p>`;
+// What the software decided, and why.
+export const Software = ({ row, facts }) => {
   const software = row.system || row.outcome;
-  const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
-  return html`<section class="work-said" aria-labelledby="said-title">
-    <h3 id="said-title">What the software says</h3>
+  return html`
     <p><span class=${`badge ${software}`}>${facts.names[software] || software}</span>${row.sure === undefined ? "" : html` <span class="by">confidence ${row.sure.toFixed(2)}</span>`}${row.flagged && html`<span class="flag">${quotes.flags(row.verdicts).join(", ")}</span>`}</p>
     ${(row.systemReason || row.reason) && html`<p>Reason: ${row.systemReason || row.reason}</p>`}
     ${row.because && html`<p>${capital(row.because)}</p>`}
     ${row.why && html`<p class="why">${row.why}</p>`}
     ${row.error && html`<p>${row.error}</p>`}
-    ${row.verdicts && html`<${Verdicts} row=${row} criteria=${facts.criteria} />`}
+    ${row.verdicts && html`<${Verdicts} row=${row} criteria=${facts.criteria} />`}`;
+};
+
+// What the software and others said. Of a hidden record the gateway sends nothing of it.
+const Said = ({ record, facts }) => {
+  const { row } = record;
+  if (record.hidden) return html`<p class="notice">Decided alone: others’ decisions are shown when both are in.</p>`;
+  const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
+  return html`<section class="work-said" aria-labelledby="said-title">
+    <h3 id="said-title">What the software says</h3>
+    <${Software} row=${row} facts=${facts} />
     ${others.length > 0 && html`<h3>What others decided</h3>${others.map((one) => html`<p key=${one.by}>${one.by} says ${one.value}${one.settles ? ", settles it" : ""}${one.note ? `: “${one.note}”` : ""}</p>`)}`}
   </section>`;
 };

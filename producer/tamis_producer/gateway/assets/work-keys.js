@@ -1,4 +1,4 @@
-// The keys of the Work view, and the dialog that lists them.
+// The keys that decide on records, and the dialog that lists them.
 import { html, useLayoutEffect, useRef } from "/assets/ui.js";
 
 const KEYS = [
@@ -19,7 +19,7 @@ const KEYS = [
 const ACTIONS = { i: "include", e: "exclude", u: "uncertain", z: "undo", n: "notes", l: "labels", j: "next", k: "previous", "/": "search", "?": "help", Escape: "close" };
 
 // The action of a pressed key; null where somebody writes, or where the browser's own commands begin.
-export const actionOf = (event) => {
+const actionOf = (event) => {
   const { key, target } = event;
   if (event.defaultPrevented || event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return null;
   if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], dialog")) return null;
@@ -27,7 +27,20 @@ export const actionOf = (event) => {
   return ACTIONS[key] ?? ACTIONS[key.toLowerCase()] ?? null;
 };
 
-export const Help = ({ close }) => {
+// Hands pressed keys on; digits while a reason is being chosen.
+export const useKeys = (act, choosing) =>
+  useLayoutEffect(() => {
+    const pressed = (event) => {
+      const action = actionOf(event);
+      if (action === null || (typeof action === "number" && !choosing())) return;
+      event.preventDefault();
+      act(action);
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+
+export const Help = ({ close, keys = KEYS }) => {
   const dialog = useRef();
   useLayoutEffect(() => dialog.current.showModal(), []);
   return html`<dialog class="work-help" ref=${dialog} onClose=${close} aria-labelledby="help-title">
@@ -35,7 +48,7 @@ export const Help = ({ close }) => {
     <p class="small">They count only while no field is being written in. Every one of them has a button, too.</p>
     <table class="plain">
       <thead class="hidden"><tr><th scope="col">Key</th><th scope="col">What it does</th></tr></thead>
-      <tbody>${KEYS.map(([key, does]) => html`<tr key=${key}><th scope="row">${key.split(", ").map((one, n) => html`${n ? " or " : ""}<kbd>${one}</kbd>`)}</th><td>${does}</td></tr>`)}</tbody>
+      <tbody>${keys.map(([key, does]) => html`<tr key=${key}><th scope="row">${key.split(", ").map((one, n) => html`${n ? " or " : ""}<kbd>${one}</kbd>`)}</th><td>${does}</td></tr>`)}</tbody>
     </table>
     <p class="actions"><button type="button" class="main" onClick=${() => dialog.current.close()}>Close</button></p>
   </dialog>`;

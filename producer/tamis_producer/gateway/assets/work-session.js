@@ -1,21 +1,11 @@
 // The work of one person on one batch: loads records ahead, and hands decisions to the queue.
-import { ask, Problem } from "/assets/api.js";
+import { ask } from "/assets/api.js";
 import { decisionQueue } from "/assets/decision-queue.js";
+import { newId, senderOf } from "/assets/decision-sending.js";
 import { begun, current, filtersOf, queryOf, reduce, sayable, sayingOf, wordOf } from "/assets/work-state.js";
 
 const PAGE = 50;
 const AHEAD = 20; // records that are still to come when more are asked for
-
-// As UUIDs of version 4 are made: randomUUID is for secure addresses alone, and a gateway may stand in a house's network.
-const newId = () => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-};
-
-const post = (path, json) => ask(path, { method: "POST", json });
 
 export const workSession = ({ id, me, owner, changed }) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
@@ -29,18 +19,8 @@ export const workSession = ({ id, me, owner, changed }) => {
     if (state.next && !state.loading && !state.problem && state.records.length - state.place < AHEAD) load();
   };
 
-  const send = async ({ kind, index, body }) => {
-    const item = `${batch}/items/${index}`;
-    if (kind === "remark") return post(`${item}/remarks`, body);
-    if (kind === "decide") return post(`${item}/override`, body);
-    return ask(`${item}/override`, { method: "DELETE" }).catch(async (error) => {
-      if (!(error instanceof Problem) || error.status !== 422) throw error;
-      const standing = await (await ask(`${batch}/overrides`)).json();
-      if (standing.some((one) => one.index === index && one.reviewer === me && one.stage === "own")) throw error;
-    }); // else it is withdrawn already, and the answer was lost
-  };
-  const queue = decisionQueue({ owner, batch: id, send, told: () => changed() });
-  for (const { kind, index, mine: said } of queue.state().waiting) if (kind !== "remark") mine.set(index, said);
+  const queue = decisionQueue({ owner, batch: id, send: senderOf(batch, me), told: () => changed() });
+  for (const { kind, index, stage = "own", mine: said } of queue.state().waiting) if (kind !== "remark" && stage === "own") mine.set(index, said);
 
   const load = async ({ first = false } = {}) => {
     asked += 1;
@@ -52,7 +32,10 @@ export const workSession = ({ id, me, owner, changed }) => {
     try {
       const page = await (await ask(`${batch}/work?${query}`)).json();
       if (number !== asked) return;
+      const told = page.records.filter((record) => record.mine).length;
       page.records = page.records.map((record) => (mine.has(record.index) ? { ...record, mine: mine.get(record.index) } : record));
+      const more = page.records.filter((record) => record.mine).length - told; // what waits to be sent, the gateway has not counted
+      page.counts = { ...page.counts, todo: Math.max(0, page.counts.todo - more), mine: Math.max(0, page.counts.mine + more) };
       tell({ kind: "loaded", page, first });
       document.documentElement.dataset.ready = "true";
     } catch (error) {
@@ -91,9 +74,9 @@ export const workSession = ({ id, me, owner, changed }) => {
       mine.set(last.index, last.before);
       tell({ kind: "undone", index: last.index, mine: last.before, said: `Record ${record.number}: taken back.` });
     },
-    drop: ({ id: entry, kind, index, before = null }) => {
+    drop: ({ id: entry, kind, index, stage = "own", before = null }) => {
       queue.drop(entry);
-      if (kind !== "decide") return;
+      if (kind !== "decide" || stage !== "own") return;
       mine.set(index, before);
       tell({ kind: "dropped", index, mine: before, id: entry });
     },

@@ -2,7 +2,7 @@
 
 export const SHOWN = { todo: "To do", mine: "Decided by me", all: "All records", conflicts: "In conflict" };
 export const ORDERS = { number: "By number", next: "Best to read first", disagreement: "Where models differ" };
-const FILTERS = ["show", "order", "outcome", "reason", "label", "q"];
+const FILTERS = ["show", "order", "outcome", "reason", "label", "flagged", "q"];
 
 export const filtersOf = (search) => {
   const asked = new URLSearchParams(search);
@@ -22,8 +22,9 @@ export const sayable = ({ values }, word) => values[word] !== null && values[wor
 // The word of a decision: include, exclude or uncertain.
 export const wordOf = (facts, mine) => Object.keys(facts.values).find((word) => facts.values[word] === mine.value) ?? String(mine.value);
 
-// As this batch's people say it: a filter asks a question.
-export const sayingOf = ({ operation }, word) => (operation === "filter" ? { include: "yes", exclude: "no" }[word] ?? word : word);
+// As people say it of what is asked: a filter asks a question.
+const SAYINGS = { filter: { include: "yes", exclude: "no" }, retrieval: { include: "retrieved", exclude: "not retrieved" } };
+export const sayingOf = ({ operation }, word) => SAYINGS[operation]?.[word] ?? word;
 
 const open = (record) => !record.mine;
 

@@ -5,7 +5,7 @@ import { findersOf } from "/assets/marking.js";
 import { at } from "/assets/words.js";
 import { Bar } from "/assets/work-bar.js";
 import { Card } from "/assets/work-card.js";
-import { actionOf, Help } from "/assets/work-keys.js";
+import { Help, useKeys } from "/assets/work-keys.js";
 import { Leaving, useLeaving } from "/assets/work-leaving.js";
 import { List } from "/assets/work-list.js";
 import { workSession } from "/assets/work-session.js";
@@ -20,7 +20,7 @@ const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input typ
 const Nothing = ({ state, again }) => {
   if (state.problem) return html`<div class="work-card"><p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p></div>`;
   if (state.loading) return html`<div class="work-card"><p class="small">Records are being read …</p></div>`;
-  const done = state.filters.show === "todo" && !state.filters.q && !state.filters.outcome && !state.filters.reason && !state.filters.label;
+  const done = state.filters.show === "todo" && !state.filters.q && !state.filters.outcome && !state.filters.reason && !state.filters.label && !state.filters.flagged;
   return html`<div class="work-card"><h2 id="work-title" tabindex="-1">${done ? "Nothing is left to decide" : state.records.length ? "That was the last of them" : "No record matches"}</h2>
     <p>${done ? "You have decided every record that waits for you." : "Another filter shows others."}</p>
     <p class="actions"><button type="button" onClick=${again}>Look again</button></p></div>`;
@@ -76,17 +76,7 @@ const Work = ({ id, me, owner, may }) => {
     session.queue.send();
     ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then((known) => setLabels(Object.keys(known)), () => {});
   }, [session]);
-  useLayoutEffect(() => {
-    const pressed = (event) => {
-      const action = actionOf(event);
-      if (action === null) return;
-      if (typeof action === "number" && session.state.open !== "reasons") return;
-      event.preventDefault();
-      act(action);
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  });
+  useKeys(act, () => session.state.open === "reasons");
   // Another record is read from its beginning. Whoever uses the buttons keeps the button.
   const shown = record?.index ?? -1;
   useLayoutEffect(() => {
@@ -96,7 +86,7 @@ const Work = ({ id, me, owner, may }) => {
   }, [shown]);
 
   return html`<div class="work" id="work-view">
-    <div class="work-top"><a href=${`/?batch=${encodeURIComponent(id)}`}>Figure, table and report</a><${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>
+    <div class="work-top"><${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>
     ${record ? html`<${Card} key=${record.index} record=${record} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} again=${() => session.filter({})} />`}
     <${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />
     <${Bar} state=${state} queue=${session.queue.state()} may=${may} labels=${labels} act=${act} />

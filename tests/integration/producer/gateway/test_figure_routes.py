@@ -1,5 +1,7 @@
 """Figures over HTTP are those of the client: agreement, failures, panel; and the priority is set there, too."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import update
 
@@ -31,6 +33,63 @@ def test_the_agreement_is_that_of_the_client(client: Client) -> None:
     assert answer.status_code == 200, answer.text
     assert answer.json() == batch.agreement().model_dump(mode="json")
     assert (answer.json()["overrides"]["n"], answer.json()["undecided"]) == (3, 0)
+
+
+def test_each_cell_of_a_table_leads_to_its_records(client: Client) -> None:
+    batch = batch_of(client, *(judged(n, "include" if n < 3 else "exclude") for n in range(6)))
+    said = {
+        "Reviewer A": ("include", "include", "exclude", "exclude"),
+        "Reviewer B": ("include", "exclude", "uncertain"),
+    }
+    for name, words in said.items():
+        batch.decide([HumanDecision(place, word, name) for place, word in enumerate(words)])
+    batch.decide([HumanDecision(1, "include", "Reviewer C", settles=True)])
+    with signed_in(client, "Reviewer A", Scope.READ) as http:
+        at = f"/v1/batches/{batch.id}/agreement"
+        told = http.get(at).json()
+        (pair,) = told["people"]
+        tables: list[tuple[dict[str, str], dict[str, Any]]] = [
+            ({"among": "overrides"}, told["overrides"]),
+            ({"among": "together"}, told["together"]),
+        ]
+        names = {"among": "people", "stage": "own", "first": pair["first"], "second": pair["second"]}
+        tables.append((names, pair["agreement"]))
+        behind: dict[str, dict[tuple[str, str], list[int]]] = {}
+        for asked, table in tables:
+            behind[asked["among"]] = cells = {}
+            for cell in table["cells"]:
+                cell_words = {name: cell[name] for name in ("first_said", "second_said")}
+                found = http.get(f"{at}/records", params=asked | cell_words).json()
+                assert found["n"] == cell["n"] == len(found["records"])
+                cells[cell["first_said"], cell["second_said"]] = [one["index"] for one in found["records"]]
+            assert sum(cell["n"] for cell in table["cells"]) == table["n"]
+    assert behind["overrides"] == {
+        ("include", "include"): [0, 1],
+        ("include", "exclude"): [],
+        ("exclude", "include"): [],
+        ("exclude", "exclude"): [3],
+    }
+    assert {cell: places for cell, places in behind["people"].items() if places} == {
+        ("include", "include"): [0],
+        ("include", "exclude"): [1],
+        ("exclude", "uncertain"): [2],
+    }
+    assert len(behind["people"]) == 9
+
+
+def test_the_records_of_a_cell_come_page_by_page_with_their_titles(client: Client) -> None:
+    batch = batch_of(client, *(judged(n, "exclude") for n in range(5)))
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in (0, 2, 4)])
+    cell: dict[str, str | int] = {"among": "overrides", "first_said": "exclude", "second_said": "include", "limit": 2}
+    with signed_in(client, "Reviewer A", Scope.READ) as http:
+        at = f"/v1/batches/{batch.id}/agreement/records"
+        first = http.get(at, params=cell).json()
+        assert (first["n"], first["next"]) == (3, 2)
+        assert first["records"][1] == {"index": 2, "item_id": "r2", "title": "Title 2"}
+        last = http.get(at, params=cell | {"after": first["next"]}).json()
+        assert ([one["index"] for one in last["records"]], last["next"]) == ([4], None)
+        refused = http.get(at, params=cell | {"among": "people"})
+        assert (refused.status_code, "first, second" in refused.json()["detail"]) == (422, True)
 
 
 def test_an_operation_that_decides_nothing_has_no_agreement(client: Client) -> None:

@@ -129,3 +129,21 @@ def test_no_records_have_no_figures() -> None:
     none = agreement([])
     assert (none.n, none.observed, none.kappa, none.ac1) == (0, None, None, None)
     assert none.no_kappa == none.no_ac1 == "no record was judged by both"
+
+
+def test_the_table_has_every_cell_and_the_known_categories_come_first() -> None:
+    found = agreement(
+        [("include", "exclude"), ("include", "uncertain"), ("include", "exclude")], categories=("include", "exclude")
+    )
+    assert [(cell.first_said, cell.second_said, cell.n) for cell in found.cells] == [
+        ("include", "include", 0),
+        ("include", "exclude", 2),
+        ("include", "uncertain", 1),
+        ("exclude", "include", 0),
+        ("exclude", "exclude", 0),
+        ("exclude", "uncertain", 0),
+        ("uncertain", "include", 0),
+        ("uncertain", "exclude", 0),
+        ("uncertain", "uncertain", 0),
+    ]
+    assert agreement([]).cells == ()

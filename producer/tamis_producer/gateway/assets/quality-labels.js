@@ -34,8 +34,8 @@ export const Labels = ({ path }) => {
     }
   };
   return html`<form class="form" onSubmit=${send}>
-      <p class="field"><label for="more-labels">File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id="more-labels" name="labels" required /></p>
-      <p class="field"><label for="more-column">Its column of labels; found by itself if empty</label><input type="text" id="more-column" name="column" autocomplete="off" /></p>
+      <p class="field"><label for="quality-labels">File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id="quality-labels" name="labels" required /></p>
+      <p class="field"><label for="quality-labels-column">Its column of labels; found by itself if empty</label><input type="text" id="quality-labels-column" name="column" autocomplete="off" /></p>
       <p><button type="submit" disabled=${got.waiting}>Evaluate</button></p></form>
     <div role="status">${got.found && html`<${Found} found=${got.found} />`}</div>
     ${got.problem && html`<p class="notice" role="alert">${got.problem}</p>`}`;

@@ -1,0 +1,158 @@
+"""How long a person waits on the page of a large batch: for its first record, a filter, a decision, the next record.
+
+In a real Chromium, over a gateway in a process of its own; nobody else asks. It needs what the tests need:
+`pip install '.[test]'` and a chromium on the path.
+"""
+
+import argparse
+import statistics
+import sys
+
+from playwright.sync_api import Page, expect
+
+from stage.browser import chromium
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
+
+from .parts import Parts, parts
+from .records import records
+from .report import Cell, Machine, Report, Table, spread
+from .walk import READY_WITHIN, gateway_of
+from .work_list import ITEMS, QUESTION, READER, SHORT_ITEMS, decide
+
+REPETITIONS, SHORT_REPETITIONS = 7, 2
+DECIDED = 40  # records, at most
+COLUMNS = ("what is waited for", "asked, ms", "ms", "each run")
+FIRST_VIEW, FILTER, DECISION, NEXT_RECORD = 1_500, 300, 100, 50  # ms: what a person is to wait at most
+# What a select of the filters is set to, and what that is called.
+FILTERS = {
+    "all records": ("show", "all"),
+    "an outcome": ("outcome", "excluded"),
+    "a reason": ("reason", "animals"),
+    "a label": ("label", "to discuss"),
+}
+# Milliseconds: from the address to the frame after the first record; from a filter to the frame after its records; from
+# a key to the answer of the gateway, and to the frame after another record.
+WATCH = """() => {
+  window.waits = { first: null, filtered: [], answered: [], next: [] };
+  let [pressed, changed, arrived, before] = [0, null, false, null];
+  const shown = () => document.querySelector(".work-card .eyebrow")?.textContent;
+  const drawn = (tell) => requestAnimationFrame(() => setTimeout(() => tell(performance.now())));
+  addEventListener("keydown", (event) => { pressed = event.timeStamp; }, true);
+  addEventListener("change", (event) => { [changed, arrived] = [event.timeStamp, false]; }, true);
+  const ask = window.fetch;
+  window.fetch = async (address, options) => {
+    const answer = await ask(address, options);
+    if (options?.method === "POST") {
+      window.waits.answered.push(performance.now() - pressed);
+    } else if (String(address).includes("/work?")) {
+      const read = answer.json.bind(answer);
+      answer.json = async () => { const told = await read(); arrived = true; return told; };
+    }
+    return answer;
+  };
+  new MutationObserver(() => {
+    if (arrived && changed !== null) {
+      const began = changed;
+      changed = null;
+      drawn((now) => window.waits.filtered.push(now - began));
+    }
+    if (!shown() || shown() === before) return;
+    if (before === null) drawn((now) => { window.waits.first = now; });
+    else if (pressed) { const began = pressed; drawn((now) => window.waits.next.push(now - began)); }
+    before = shown();
+  }).observe(document, { subtree: true, childList: true, characterData: true });
+}"""
+
+UNTIL = """async (within) => {
+  const end = Date.now() + within;
+  while (!(CONDITION) && Date.now() < end) await new Promise((resume) => setTimeout(resume, 10));
+  return CONDITION;
+}"""
+
+
+def work_page(running: Parts, count: int, repetitions: int) -> Table:
+    """Open the work list of so many records, filter it and decide, over and over."""
+    with running.ledger() as ledger, gateway_of(running, ledger) as base, chromium() as browser:
+        batch = ledger.client.submit(QUESTION, records(count))
+        batch.pause()
+        decide(ledger, batch.id)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(base)
+        page.get_by_label("API key").fill(api_keys.create(ledger.client.engine, READER, [Scope.READ, Scope.DECIDE]))
+        page.keyboard.press("Enter")
+        expect(page.locator("#whose")).to_contain_text(READER)
+        page.add_init_script(f"({WATCH})()")
+        address = f"{base}?batch={batch.id}&view=work"
+        rows = [_row("the first record", FIRST_VIEW, _first_views(page, address, repetitions))]
+        rows += [
+            _row(f"a filter: {name}", FILTER, _filtered(page, address, *given, repetitions))
+            for name, given in FILTERS.items()
+        ]
+        answered, following = _decided(page, address, min(DECIDED, count // 100))
+    rows += [_row("a decision, answered", DECISION, answered), _row("the next record", NEXT_RECORD, following)]
+    notes = [f"{count:,} records of 1.7 kB, each decided by the model; {READER} had decided on one in 20; medians"]
+    return Table("The page of a large batch", COLUMNS, rows, notes)
+
+
+def _row(name: str, most: int, runs: list[float]) -> list[Cell]:
+    return [name, most, statistics.median(runs), spread(runs)]
+
+
+def _opened(page: Page, address: str) -> None:
+    page.goto(address)
+    _until(page, "window.waits.first !== null")
+
+
+def _first_views(page: Page, address: str, repetitions: int) -> list[float]:
+    runs = []
+    for _ in range(repetitions + 1):
+        _opened(page, address)
+        runs.append(page.evaluate("window.waits.first"))
+    return runs[1:]  # before the first the gateway has read nothing of the batch
+
+
+def _filtered(page: Page, address: str, name: str, value: str, repetitions: int) -> list[float]:
+    _opened(page, address)
+    page.get_by_text("More filters").click()
+    field = page.locator(f"#work-{name}")
+    expect(field.locator(f"option[value='{value}']")).to_have_count(1)
+    usual = field.input_value()
+    for n in range(repetitions):
+        for at, chosen in enumerate((value, usual)):
+            field.select_option(chosen)
+            _until(page, f"window.waits.filtered.length === {2 * n + at + 1}")
+    runs: list[float] = page.evaluate("window.waits.filtered")
+    return runs[::2]  # those behind them take the filter off
+
+
+def _decided(page: Page, address: str, count: int) -> tuple[list[float], list[float]]:
+    _opened(page, address)
+    for n in range(count):
+        page.keyboard.press("i")
+        _until(page, f"window.waits.next.length === {n + 1} && window.waits.answered.length === {n + 1}")
+    waits = page.evaluate("window.waits")
+    return waits["answered"], waits["next"]
+
+
+def _until(page: Page, condition: str) -> None:
+    """Wait on the page itself: what a policy of its own keeps from it, playwright's own waiting needs."""
+    if not page.evaluate(UNTIL.replace("CONDITION", condition), READY_WITHIN):
+        raise TimeoutError(f"not within {READY_WITHIN} ms: {condition}")
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.work_page", description=__doc__)
+    parser.add_argument("--records", type=int, default=ITEMS)
+    parser.add_argument("--short", action="store_true", help=f"{SHORT_ITEMS} records: shows that it works")
+    given = parser.parse_args()
+    count, repetitions = (SHORT_ITEMS, SHORT_REPETITIONS) if given.short else (given.records, REPETITIONS)
+    report = Report(Machine.here(), {"records": count})
+    with parts() as running:
+        report.benchmarks["work_page"] = [work_page(running, count, repetitions)]
+    sys.stdout.write(report.to_markdown())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+// The Conflicts view: what people decided differently, record by record, until somebody has settled it.
+import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
+import { Conflict } from "/assets/conflicts-card.js";
+import { conflictSession } from "/assets/conflicts-session.js";
+import { factsOf, ORDERS, unsettled } from "/assets/conflicts-state.js";
+import { findersOf } from "/assets/marking.js";
+import { addressOf } from "/assets/views.js";
+import { at, number } from "/assets/words.js";
+import { Bar } from "/assets/work-bar.js";
+import { Help, useKeys } from "/assets/work-keys.js";
+import { Leaving, useLeaving } from "/assets/work-leaving.js";
+import { BADGES, Lines } from "/assets/work-list.js";
+import { current, sayingOf, wordOf } from "/assets/work-state.js";
+
+const KEYS = [
+  ["I", "settle the record: include"],
+  ["E", "settle it: exclude; opens the reasons"],
+  ["1 – 9", "in the reasons: exclude for that reason"],
+  ["Enter, E", "in the reasons: exclude without a reason"],
+  ["U", "settle it: uncertain"],
+  ["Z", "take back what I settled last"],
+  ["N", "write a note that is kept with the decision"],
+  ["J", "the next record"],
+  ["K", "the record before"],
+  ["Esc", "close what is open"],
+  ["?", "this list"],
+];
+
+const Done = ({ id, state, again }) => {
+  if (state.problem) return html`<p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p>`;
+  if (!state.facts) return html`<p class="small">Conflicts are being read …</p>`;
+  const here = state.records.length;
+  const { todo } = state.facts.counts;
+  const left = unsettled(state).length;
+  if (left) return html`<h2 id="work-title" tabindex="-1">That was the last of them</h2><p>${number(left)} still to settle.</p><p class="actions"><button type="button" onClick=${again}>Back to the first</button></p>`;
+  return html`<h2 id="work-title" tabindex="-1">${here ? "Every conflict is settled" : "No conflict is open"}</h2>
+    <p>${here ? `You settled ${number(here)} ${here === 1 ? "record" : "records"}.` : "Where several people decided on a record that you may see, they agree, or somebody has settled it."}</p>
+    <p>What is next:</p>
+    <ul class="conflicts-next">
+      ${todo > 0 && html`<li><a href=${addressOf(id, "work")}>Work</a>: ${number(todo)} ${todo === 1 ? "record waits" : "records wait"} for you.</li>`}
+      <li><a href=${addressOf(id, "quality")}>Quality</a>: how far people agree.</li>
+      <li><a href=${addressOf(id)}>Figure and report</a>: with what was settled.</li>
+    </ul>
+    <p class="actions"><button type="button" onClick=${again}>Look again</button></p>`;
+};
+
+const lineOf = (all) => ({ key, index, stage, number: n, title, item_id: id, settled }) => {
+  const facts = factsOf(all, stage);
+  const word = settled && wordOf(facts, settled);
+  return { key, index, number: n, title: title || `(no title) ${id}`, badge: word ? [BADGES[word] || "", sayingOf(facts, word)] : ["conflict", "open"] };
+};
+
+const Side = ({ state, order, go }) => html`<aside class="work-side" aria-label="Conflicts to choose from">
+  <p class="field"><label for="conflicts-order">Order</label>
+    <select id="conflicts-order" onChange=${(event) => order(event.target.value)}>${Object.entries(ORDERS).map(([value, text]) => html`<option key=${value} value=${value} selected=${value === state.order}>${text}</option>`)}</select></p>
+  <p class="small work-counts">${number(unsettled(state).length)} of ${number(state.records.length)} to settle.</p>
+  <${Lines} lines=${state.records.map(lineOf(state.facts))} place=${state.place} go=${go} />
+</aside>`;
+
+const Conflicts = ({ id, me, owner, may }) => {
+  const [, draw] = useReducer((n) => n + 1, 0);
+  const session = useMemo(() => conflictSession({ id, me, owner, changed: draw }), [id]);
+  const [note, setNote] = useState({}); // by record, until it is settled
+  const [folded, fold] = useState(false);
+  const [leaving, setLeaving] = useLeaving(session.queue);
+  const { state } = session;
+  const record = current(state);
+  const finders = useMemo(() => findersOf(state.facts?.marked), [state.facts]);
+  const toTitle = () => at("work-title")?.focus({ preventScroll: true });
+
+  const act = (what, given) => {
+    const here = current(session.state); // of now: the keys may be faster than the drawing
+    const reasons = here ? factsOf(session.state.facts, here.stage).reasons : [];
+    const settle = (word, reason) => {
+      if (!may || !here) return;
+      session.settle(word, { reason, note: note[here.key]?.trim() || null });
+      setNote(({ [here.key]: kept, ...others }) => others);
+    };
+    const actions = {
+      include: () => settle("include"),
+      uncertain: () => settle("uncertain"),
+      exclude: () => (may && reasons.length && session.state.open !== "reasons" ? session.tell({ kind: "opened", open: "reasons" }) : settle("exclude")),
+      reason: () => settle("exclude", given),
+      notes: () => at("conflicts-note")?.focus(),
+      undo: () => may && session.undo(),
+      next: () => session.tell({ kind: "went", place: session.state.place + 1 }),
+      previous: () => session.tell({ kind: "went", place: session.state.place - 1 }),
+      help: () => session.tell({ kind: "opened", open: "help" }),
+      drop: () => session.drop(given),
+      retry: () => session.queue.retry(),
+      send: () => session.queue.send(),
+      close: () => {
+        if (session.state.open) session.tell({ kind: "opened", open: session.state.open });
+        toTitle();
+      },
+    };
+    if (typeof what === "number") reasons[what - 1] && settle("exclude", reasons[what - 1].text);
+    else actions[what]?.();
+  };
+
+  useEffect(() => {
+    session.load();
+    session.queue.send();
+  }, [session]);
+  useKeys(act, () => session.state.open === "reasons");
+  // Another record is read from its beginning. Whoever uses the buttons keeps the button.
+  useLayoutEffect(() => {
+    if (!document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side")) toTitle();
+    scrollTo(0, Math.min(scrollY, Math.max(0, at("work-view").getBoundingClientRect().top + scrollY - 12)));
+  }, [record?.key ?? ""]);
+
+  const write = (text) => setNote((others) => ({ ...others, [record.key]: text }));
+  const leave = (event) => ["Enter", "Escape"].includes(event.key) && toTitle();
+  const bar = html`<${Bar} state=${record ? { ...state, facts: factsOf(state.facts, record.stage) } : state} queue=${session.queue.state()} may=${may} labels=${[]} act=${act} without=${["labels"]} />`;
+  return html`<div class="work" id="work-view">
+    ${record
+      ? html`<article class="work-card" aria-label=${`Record ${number(record.number)}`}>
+          <${Conflict} key=${record.key} record=${record} row=${state.rows.get(record.index)} facts=${state.facts} finders=${finders} folded=${folded} fold=${fold} note=${may && { text: note[record.key] || "", write, leave }} />
+          ${state.problem && html`<p class="notice" role="alert">${state.problem} <button type="button" onClick=${session.load}>Try again</button></p>`}
+          ${bar}
+        </article>`
+      : html`<div class="work-card"><${Done} id=${id} state=${state} again=${session.load} />${bar}</div>`}
+    ${state.records.length > 0 && html`<${Side} state=${state} order=${session.order} go=${(place) => session.tell({ kind: "went", place })} />`}
+    ${state.open === "help" && html`<${Help} close=${() => act("close")} keys=${KEYS} />`}
+    ${leaving > 0 && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}
+  </div>`;
+};
+
+export const show = ({ batch, me, owner, scopes }, element) => {
+  document.documentElement.classList.add("working");
+  render(html`<${Conflicts} id=${batch.id} me=${me} owner=${owner} may=${scopes.has("decide")} />`, element);
+};

@@ -1,0 +1,26 @@
+// How an entry of the decision queue reaches the ledger: a decision, a withdrawal, a label or a note.
+import { ask, Problem } from "/assets/api.js";
+
+// As UUIDs of version 4 are made: randomUUID is for secure addresses alone, and a gateway may stand in a house's network.
+export const newId = () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+};
+
+const post = (path, json) => ask(path, { method: "POST", json });
+
+// `send` of the queue, for whoever `me` is: { kind: "decide" | "withdraw" | "remark", index, body, stage }.
+export const senderOf = (batch, me) => async ({ kind, index, body, stage = "own" }) => {
+  const item = `${batch}/items/${index}`;
+  if (kind === "remark") return post(`${item}/remarks`, body);
+  if (kind === "decide") return post(`${item}/override`, body);
+  const query = stage === "own" ? "" : `?stage=${stage}`;
+  return ask(`${item}/override${query}`, { method: "DELETE" }).catch(async (error) => {
+    if (!(error instanceof Problem) || error.status !== 422) throw error;
+    const standing = await (await ask(`${batch}/overrides`)).json();
+    if (standing.some((one) => one.index === index && one.reviewer === me && one.stage === stage)) throw error;
+  }); // else it is withdrawn already, and the answer was lost
+};

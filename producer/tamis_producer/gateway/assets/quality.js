@@ -1,0 +1,39 @@
+// The Quality view: how far the decisions of a batch can be trusted, one question in each section.
+import { ask } from "/assets/api.js";
+import { Agreement } from "/assets/quality-agreement.js";
+import { Audits } from "/assets/quality-audits.js";
+import { Labels } from "/assets/quality-labels.js";
+import { pathOf, Problem } from "/assets/quality-parts.js";
+import { html, render, useEffect, useState } from "/assets/ui.js";
+
+const READ = ["agreement", "audits"];
+
+// The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
+const SECTIONS = [
+  ["agreement", "Agreement", "Do software and people decide alike?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
+  ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ path }) => html`<${Labels} path=${path} />`],
+  ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ path, found, decide }) => html`<${Audits} path=${path} first=${found} decide=${decide} />`],
+];
+
+const Quality = ({ batch, decide }) => {
+  const path = pathOf(batch);
+  const [got, setGot] = useState({});
+  useEffect(() => {
+    const keep = (name, one) => setGot((all) => ({ ...all, [name]: one }));
+    const reads = READ.map((name) => ask(`${path}/${name}`).then((answer) => answer.json()).then((found) => keep(name, { found }), (error) => keep(name, { problem: error.message })));
+    Promise.all(reads).then(() => {
+      document.documentElement.dataset.ready = "true";
+    });
+  }, []);
+  const body = (name, show) => {
+    if (!name) return show({ batch, path, decide });
+    const { found, problem } = got[name] || {};
+    if (problem) return html`<${Problem} text=${problem} />`;
+    return found ? show({ batch, path, decide, found }) : html`<p class="small">It is read …</p>`;
+  };
+  return html`<div class="quality"><nav class="quality-nav" aria-label="Sections">${SECTIONS.map(([id, title]) => html`<a href=${`#quality-${id}`}>${title}</a>`)}</nav>
+    ${SECTIONS.map(([id, title, question, name, show]) => html`<section key=${id} id=${`quality-${id}`} aria-labelledby=${`quality-${id}-title`}>
+      <h2 id=${`quality-${id}-title`}>${title}</h2><p class="lead">${question}</p>${body(name, show)}</section>`)}</div>`;
+};
+
+export const show = ({ batch, scopes }, element) => render(html`<${Quality} batch=${batch} decide=${scopes.has("decide")} />`, element);

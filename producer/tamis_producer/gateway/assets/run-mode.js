@@ -1,0 +1,45 @@
+// How people read the batch: who sees whose decisions, who has set it, and setting it.
+import { ask } from "/assets/api.js";
+import { html, useEffect, useState } from "/assets/ui.js";
+import { say } from "/assets/words.js";
+
+// What each is called, and what it hides.
+export const MODES = {
+  single: ["Openly", "Everybody sees everybody’s decisions, and the model’s, from the beginning."],
+  pair: ["In pairs, blind", "A record’s decisions, people’s and the model’s, are hidden from everybody until two people have decided on it."],
+  model_second: ["The model as the second reader", "A record’s decisions are hidden from each person until their own stands on it; where the model differs, it is a conflict."],
+};
+
+const setWords = ({ set_by: by, set_at: at }) => (by ? `Set by ${by}, ${new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}.` : "Nobody has set it: it is as batches begin.");
+
+export const Mode = ({ path, control }) => {
+  const [now, setNow] = useState(null);
+  const [chosen, choose] = useState(null);
+  const [problem, setProblem] = useState("");
+  const told = (found) => {
+    setNow(found);
+    choose(found.mode);
+  };
+  useEffect(() => {
+    ask(`${path}/mode`).then((answer) => answer.json()).then(told, (error) => setProblem(error.message));
+  }, []);
+  const set = async (event) => {
+    event.preventDefault();
+    setProblem("");
+    try {
+      told(await (await ask(`${path}/mode`, { method: "PUT", json: { mode: chosen } })).json());
+      say(`People read it so from now on: ${MODES[chosen][0].toLowerCase()}.`);
+    } catch (error) {
+      setProblem(error.message);
+    }
+  };
+  return html`<section aria-labelledby="run-mode-heading">
+    <h2 id="run-mode-heading">How people read it</h2>
+    ${problem && html`<p class="notice" role="alert">${problem}</p>`}
+    ${now && html`<form onSubmit=${set} aria-labelledby="run-mode-heading">
+      ${Object.entries(MODES).map(([mode, [name, hides]]) => html`<p class="run-mode" key=${mode}>
+        <input type="radio" name="mode" id=${`run-mode-${mode}`} value=${mode} checked=${chosen === mode} disabled=${!control} onChange=${() => choose(mode)} aria-describedby=${`run-hides-${mode}`} />
+        <label for=${`run-mode-${mode}`}>${name}</label> <span class="small" id=${`run-hides-${mode}`}>${hides}</span></p>`)}
+      <p class="small">${setWords(now)} While a record is hidden from you, the figure, the report and files of results are refused.</p>
+      ${control && html`<p><button type="submit" disabled=${chosen === now.mode}>Set how people read</button></p>`}</form>`}</section>`;
+};

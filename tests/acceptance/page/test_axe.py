@@ -1,0 +1,47 @@
+"""axe finds nothing on any view in any state and window, and every text can be read on its ground."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from stage.accessibility import violations
+from stage.browser import CONTRAST, Pages, needs_chromium
+from stage.gateway_page import Open
+from stage.page_states import VIEWS, Stage
+from tamis_producer import Client
+
+pytestmark = needs_chromium
+
+WINDOWS = [(1280, 900), (390, 844), (320, 640), (640, 450)]  # the last is 1280 x 900 at 200 %
+TEXTS = ["body *:not(svg, svg *, i:empty)"]  # those of figures: tests/unit/producer/gateway/test_design.py
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_and_every_text_can_be_read(
+    client: Client, key: str, opened: Open, tmp_path: Path, view: str
+) -> None:
+    browser = opened()
+    stage = Stage(client, key, browser, tmp_path)
+    found = {state: wrong for state in VIEWS[view](stage) if (wrong := _wrong(browser.page))}
+    assert found == {}
+
+
+def test_axe_is_heard(pages: Pages) -> None:
+    page = pages.open(viewport=320)
+    page.set_content("<title>A picture</title><img src='data:,'>")
+    assert any(one.startswith("image-alt: img") for one in violations(page))
+
+
+def _wrong(page: Page) -> dict[str, object]:
+    """What is wrong with a page as it stands there, by window and scheme; it is left as it was found."""
+    found: dict[str, object] = {}
+    for width, height in WINDOWS:
+        page.set_viewport_size({"width": width, "height": height})
+        found[f"{width} px"] = violations(page)
+        found[f"{width} px, wider than the window"] = page.evaluate("document.documentElement.scrollWidth") > width
+    page.set_viewport_size({"width": 1280, "height": 900})
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        found[f"contrast, {scheme}"] = page.evaluate(CONTRAST, TEXTS)
+    return {where: what for where, what in found.items() if what}

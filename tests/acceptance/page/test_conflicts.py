@@ -1,0 +1,129 @@
+"""The Conflicts view: what people decided differently is read side by side and settled, record by record."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from stage.browser import CONTRAST, needs_chromium
+from stage.gateway_page import Open, Opened, few, write
+from stage.screened import CRITERIA
+from tamis_producer import Client
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
+
+pytestmark = needs_chromium
+
+NARROW = [(320, 900), (640, 450)]  # the last is 1280 x 900 at 200 %
+
+
+def differed(client: Client, *indices: int) -> str:
+    """Return a batch on which two people decided differently about these records, and alike about the first."""
+    batch_id = write(client, few())
+    for index, first, second in [(0, "include", "include"), *((one, "include", "exclude") for one in indices)]:
+        client.override(batch_id, index, first, reviewer="Reviewer A", note="the dose is given")
+        client.override(batch_id, index, second, reviewer="Reviewer B", reason="Animal studies")
+    return batch_id
+
+
+def conflicts(key: str, browser: Opened, batch_id: str) -> Page:
+    page = browser.sign_in(key, f"/?batch={batch_id}&view=conflicts")
+    expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
+    return page
+
+
+def everything_is_sent(page: Page) -> None:
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
+
+
+def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_last_back(
+    client: Client, opened: Open
+) -> None:
+    batch_id, browser = differed(client, 1, 2, 3), opened()
+    client.override(batch_id, 2, "uncertain", reviewer="Reviewer B")
+    third = api_keys.create(client.engine, "Reviewer C", list(Scope))
+    page = conflicts(third, browser, batch_id)
+    article = page.get_by_role("article", name="Record 2")
+    voices = article.get_by_role("list", name="Who decided what").get_by_role("listitem")
+    expect(voices).to_have_count(2)
+    expect(voices.nth(0)).to_contain_text(re.compile("Reviewer A.*include.*the dose is given", re.DOTALL))
+    expect(voices.nth(1)).to_contain_text(re.compile("Reviewer B.*exclude.*Reason: Animal studies", re.DOTALL))
+    expect(article.get_by_text("Abstract 1.")).to_be_visible()
+    # What the software says is shown on demand, and for this record alone.
+    expect(article.get_by_text("because", exact=True)).to_have_count(0)
+    expect(article.locator("mark")).to_have_count(0)
+    article.get_by_role("button", name="What the software says").click()
+    expect(article.get_by_text("because", exact=True)).to_be_visible()
+    expect(article.get_by_text("Reason: Animal studies")).to_have_count(2)
+    page.get_by_label("Order").select_option("Furthest apart first")
+    expect(page.locator(".work-line .n")).to_have_text(["2", "4", "3"])
+    page.locator("#work-title").focus()
+    page.keyboard.press("n")
+    page.keyboard.type("include, as I read it")
+    page.keyboard.press("Enter")
+    page.keyboard.press("e")
+    page.get_by_role("group", name="Exclude, because …").get_by_role("button", name="Animal studies").wait_for()
+    page.keyboard.press(str(1 + [one.reason for one in CRITERIA.labelled()].index("Animal studies")))
+    article = page.get_by_role("article", name="Record 4")
+    expect(article.get_by_role("button", name="What the software says")).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("i")
+    expect(page.get_by_role("article", name="Record 3")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_role("heading", name="Every conflict is settled")).to_be_focused()
+    page.keyboard.press("z")
+    expect(page.get_by_role("article", name="Record 3")).to_be_visible()
+    everything_is_sent(page)
+    settled = [one for one in client.overrides(batch_id) if one.reviewer == "Reviewer C"]
+    assert [(one.index, one.value, one.reason, one.note, one.settles) for one in settled] == [
+        (1, "exclude", "Animal studies", "include, as I read it", True),
+        (3, "include", None, None, True),
+    ]
+    assert [one.index for one in client.conflicts(batch_id)] == [2]
+    assert browser.said == []
+
+
+def test_one_of_the_pair_may_settle_and_taken_back_the_first_decision_stands_again(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = differed(client, 1)
+    page = conflicts(key, opened(), batch_id)
+    article = page.get_by_role("article", name="Record 2")
+    expect(article.get_by_role("listitem").filter(has_text="Reviewer A (you)")).to_be_visible()
+    article.get_by_role("button", name="Exclude").click()
+    page.get_by_role("button", name="No reason").click()
+    heading = page.get_by_role("heading", name="Every conflict is settled")
+    expect(heading).to_be_visible()
+    everything_is_sent(page)
+    assert client.conflicts(batch_id) == []
+    page.get_by_role("button", name="Undo").click()
+    expect(article).to_be_visible()
+    everything_is_sent(page)
+    (again,) = client.conflicts(batch_id)
+    mine = next(one for one in again.decisions if one.reviewer == "Reviewer A")
+    assert (mine.value, mine.note, mine.settles) == ("include", "the dose is given", False)
+
+
+def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key: str, opened: Open) -> None:
+    batch_id, browser = differed(client, 1, 2), opened()
+    page = conflicts(key, browser, batch_id)
+    page.route("**/override", lambda route: route.abort())
+    page.keyboard.press("i")
+    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits to be sent")
+    page.on("dialog", lambda asked: asked.accept())
+    page.reload()
+    expect(page.get_by_role("article", name="Record 3")).to_be_visible()  # the first is known to be settled
+    page.unroute("**/override")
+    page.get_by_role("button", name="Send now").click()
+    everything_is_sent(page)
+    assert [one.index for one in client.conflicts(batch_id)] == [2]
+    assert len([one for one in client.overrides(batch_id, history=True) if one.settles]) == 1
+
+
+def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, opened: Open) -> None:
+    batch_id = differed(client, 1)
+    for width, height in NARROW:
+        browser = opened(viewport=width, scheme="dark")
+        browser.page.set_viewport_size({"width": width, "height": height})
+        page = conflicts(key, browser, batch_id)
+        page.get_by_role("button", name="What the software says").click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(CONTRAST, [".conflicts-voice *", ".conflicts-software *", ".work-side *"]) == {}

@@ -1,0 +1,90 @@
+"""The Quality view says how far the decisions of a batch can be trusted, with the numbers of the terminal."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from stage.browser import needs_chromium
+from stage.gateway_page import Open, Opened, decision, record
+from stage.screened import Ledgered, decided, failed, write_batch
+from tamis_producer import Batch, Client
+from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
+
+pytestmark = needs_chromium
+
+
+def screened(client: Client) -> Batch:
+    """Four includes, four excludes, and one that failed."""
+    rows: list[Ledgered] = [decided(record(n), decision("include" if n < 4 else "exclude")) for n in range(8)]
+    rows.append(failed(record(8), "timeout"))
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, rows)
+    return client.batch(str(batch_id))
+
+
+def quality(browser: Opened, key: str, batch: Batch) -> Page:
+    page = browser.sign_in(key, f"/?batch={batch.id}&view=quality")
+    expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
+    return page
+
+
+def test_each_number_of_a_table_of_agreement_leads_to_its_records(client: Client, key: str, opened: Open) -> None:
+    batch, browser = screened(client), opened()
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(5)])
+    batch.decide([HumanDecision(place, "exclude" if place == 1 else "include", "Reviewer B") for place in range(4)])
+    page = quality(browser, key, batch)
+    section = page.get_by_role("region", name="Agreement", exact=True)
+    people = section.get_by_role("row", name="Reviewer A and Reviewer B")
+    expect(people).to_contain_text("75.0%")
+    row = section.get_by_role("row", name="Software and people, overridden or confirmed")
+    told = batch.agreement().overrides
+    expect(row).to_contain_text(f"{told.kappa:.2f} ({told.kappa_low:.2f} to {told.kappa_high:.2f})")
+    section.get_by_role("button", name="1 record: Software exclude, People include").first.click()
+    behind = section.get_by_role("region", name="1 record: Software exclude, People include")
+    expect(behind.get_by_role("link", name="5: Title 4")).to_be_visible()
+    behind.get_by_role("button", name="Close the list").click()
+    expect(behind).to_have_count(0)
+    section.get_by_role("button", name="1 record: Reviewer A include, Reviewer B exclude").click()
+    section.get_by_role("link", name="2: Title 1").click()
+    expect(page.locator("#record-2")).to_contain_text("Title 1")
+    assert browser.said == []
+
+
+def test_an_audit_is_drawn_and_judged_and_says_what_was_missed(client: Client, key: str, opened: Open) -> None:
+    batch, browser = screened(client), opened()
+    page = quality(browser, key, batch)
+    page.get_by_label("Excluded records to draw at random").fill("4")
+    page.get_by_role("button", name="Draw an audit").click()
+    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    page.get_by_text("Its 4 records").click()
+    expect(page.locator("#quality-audit ol").get_by_text("Abstract 5.")).to_be_visible()
+    page.get_by_role("button", name="Should have been included").first.click()
+    expect(page.get_by_text("1 judged by a human: 1 record should have been included")).to_be_visible()
+    page.get_by_role("button", name="Rightly excluded").first.click()
+    expect(page.get_by_text("2 judged by a human: 1 record should have been included")).to_be_visible()
+    (audit,) = batch.audits()
+    assert [(item.include, item.reviewer) for item in audit.items[:2]] == [(True, "Reviewer A"), (False, "Reviewer A")]
+    assert browser.said == []
+
+
+def test_labels_are_evaluated_and_lost_records_named(client: Client, key: str, opened: Open, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("id,include\n" + "".join(f"r{n},{int(n < 5)}\n" for n in range(8)), "utf-8")
+    page = quality(opened(), key, screened(client))
+    section = page.get_by_role("region", name="Evaluate by labels")
+    section.get_by_label("File of labels").set_input_files(labels)
+    section.get_by_role("button", name="Evaluate").click()
+    expect(section.get_by_role("row", name="sensitivity 4 of")).to_contain_text("4 of 5 = 80.0%")
+    expect(section.locator("li")).to_contain_text("5: Title 4")
+    section.get_by_label("Its column of labels").fill("nothing")
+    section.get_by_role("button", name="Evaluate").click()
+    expect(section.get_by_role("alert")).to_contain_text("labels.csv")
+
+
+def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: Open) -> None:
+    reader = api_keys.create(client.engine, "A reader", [Scope.READ])
+    page = quality(opened(), reader, screened(client))
+    expect(page.get_by_text("There is no audit yet.")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)

@@ -1,0 +1,270 @@
+"""Each view of the page in each state that looks different, and how it is reached.
+
+A view is a function that goes through its states and yields the name of each as it stands there; whoever goes along
+looks at the page. A new view is one function more, and its line in `VIEWS`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from sqlalchemy import insert, update
+
+from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
+from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
+from stage.work_double import WorkDouble, work_record
+from tamis_producer import Client
+from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_producer.report import ReportForm, write_report
+from tamis_schemas import ItemStatus
+from tamis_schemas.ledger import batches, spending
+
+LONG = "Home-based-exercise-after-total-hip-arthroplasty-and-other-joint-replacements-of-the-lower-limb"
+
+
+@dataclass
+class Stage:
+    """A ledger without a batch, a key that may do everything, and a browser on the page of its gateway."""
+
+    client: Client
+    key: str
+    browser: Opened
+    folder: Path
+
+    @property
+    def page(self) -> Page:
+        return self.browser.page
+
+    def batch(self, batch_id: str) -> Page:
+        return self.browser.batch(self.key, batch_id)
+
+    def view(self, batch_id: str, name: str) -> Page:
+        """Sign in at one of a batch's other views."""
+        return self.browser.sign_in(self.key, f"/?batch={batch_id}&view={name}")
+
+
+def rows() -> list[Ledgered]:
+    """What a screening ends with, and a title without a blank."""
+    return [*few(), decided(record(5, title=LONG), decision())]
+
+
+def sign_in(stage: Stage) -> Iterator[str]:
+    page = stage.page
+    page.goto(f"{stage.browser.base}/")
+    expect(page.get_by_label("API key")).to_be_visible()
+    yield "asked for a key"
+    page.get_by_label("API key").fill("tamis_wrong_key")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    yield "refused"
+
+
+def home(stage: Stage) -> Iterator[str]:
+    page = stage.browser.sign_in(stage.key)
+    expect(page.get_by_text("There is no batch yet.")).to_be_visible()
+    yield "empty"
+    client = stage.client
+    with client.engine.begin() as connection:
+        review = write_review(connection, f"Exercise after hip replacement. {LONG}", SCREENING, ONCOLOGY)
+        write_batch(connection, rows(), place=Place(review, 0))
+        for state in ("running", "paused", "completed", "cancelled"):
+            write_batch(connection, rows(), state=state, label=f"{state} batch" if state != "paused" else LONG)
+    page.reload()
+    expect(page.locator("#batch-rows tr")).to_have_count(4)
+    expect(page.get_by_role("article")).to_be_visible()
+    yield "reviews and batches"
+
+
+def new_batch(stage: Stage) -> Iterator[str]:
+    page = stage.browser.sign_in(stage.key, "/?new")
+    expect(page.locator("#new-batch")).to_be_visible()
+    yield "as it opens"
+
+
+def batch(stage: Stage) -> Iterator[str]:
+    batch_id = write(stage.client, rows())
+    stage.client.batch(batch_id).decide(
+        [HumanDecision(0, "include", "Reviewer A"), HumanDecision(0, "exclude", "Reviewer B", note="in rats")]
+    )
+    page = stage.batch(batch_id)
+    yield "ended, some failed"
+    for number in (2, 4):
+        page.locator(f"#record-{number} .toggle").click()
+    expect(page.locator(".detail")).to_have_count(2)
+    yield "rows opened"
+    page.locator("#record-1 .toggle").click()
+    page.locator("#record-1 + .detail").get_by_role("button", name="Prompts and answers").click()
+    expect(page.locator("#story-1 details").first).to_be_visible()
+    yield "prompts shown"
+
+
+def batch_going_on(stage: Stage) -> Iterator[str]:
+    waiting = [Ledgered(record(n), ItemStatus.PENDING) for n in range(20, 26)]
+    batch_id = write(stage.client, [*rows(), *waiting], state="running")
+    page = stage.batch(batch_id)
+    yield "running"
+    page.get_by_role("button", name="Cancel …").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    yield "asked whether to cancel"
+    page.get_by_role("button", name="Do not cancel").click()
+    reason = {"kind": "budget", "message": "$1.00 of $1.00 is spent"}
+    with stage.client.engine.begin() as connection:
+        connection.execute(insert(spending).values(batch_id=batch_id, spent=1))
+        connection.execute(update(batches).values(state="paused", pause=reason, max_cost=1))
+    page.reload()
+    expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
+    expect(page.locator("#waits")).to_contain_text("Paused by itself")
+    yield "paused by its budget"
+
+
+def _work(stage: Stage, double: WorkDouble) -> Page:
+    double.stand_in(stage.page)
+    page = stage.view(write(stage.client, few()), "work")
+    expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
+    return page
+
+
+def work(stage: Stage) -> Iterator[str]:
+    double = WorkDouble([work_record(n) for n in range(6)])
+    double.records[1] |= {"labels": ["to discuss", LONG], "notes": ["Reviewer A: see page 3", f"Reviewer B: {LONG}"]}
+    page = _work(stage, double)
+    yield "a record"
+    page.keyboard.press("e")
+    expect(page.get_by_role("group", name="Exclude, because …")).to_be_visible()
+    yield "reasons open"
+    page.keyboard.press("Escape")
+    page.keyboard.press("i")
+    expect(page.locator(".work-labels")).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.get_by_label("Note on this record")).to_be_focused()
+    yield "a note is written on a record with labels and notes"
+    page.keyboard.press("Escape")
+    page.get_by_text("More filters").click()
+    page.keyboard.press("/")
+    yield "more filters, in the search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    yield "keys listed"
+    page.keyboard.press("Escape")
+    expect(page.locator("#work-title")).to_be_focused()
+    double.away = True
+    page.keyboard.press("u")
+    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
+    yield "a decision waits"
+    double.away, double.refusal = False, "the record is being settled"
+    page.evaluate("dispatchEvent(new Event('online'))")  # or it was sent again by itself meanwhile
+    expect(page.locator(".work-waiting")).to_contain_text("was not taken")
+    yield "a decision is refused"
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("dialog")).to_contain_text("not in the ledger yet")
+    yield "asked whether to leave"
+    page.get_by_role("button", name="Stay").click()
+    double.refusal = ""
+    page.get_by_role("button", name="Drop it").click()
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+
+
+def work_alone(stage: Stage) -> Iterator[str]:
+    page = _work(stage, WorkDouble([work_record(0, hidden=True)]))
+    expect(page.locator(".work-card")).to_contain_text("Decided alone")
+    yield "hidden in a pair"
+    page.keyboard.press("i")
+    expect(page.get_by_role("heading", name="Nothing is left to decide")).to_be_visible()
+    yield "nothing left"
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+
+
+def conflicts(stage: Stage) -> Iterator[str]:
+    batch_id = write(stage.client, rows())
+    page = stage.view(batch_id, "conflicts")
+    expect(page.get_by_role("heading", name="No conflict is open")).to_be_visible()
+    yield "none"
+    stage.client.batch(batch_id).decide(
+        [
+            HumanDecision(place, value, who, note=LONG)
+            for place in (1, 5)
+            for who, value in (("Reviewer A", "include"), ("Reviewer B", "exclude"))
+        ]
+    )
+    page.reload()
+    expect(page.get_by_role("article", name="Record 2")).to_be_visible()
+    page.get_by_role("button", name="What the software says").click()
+    yield "a record, with the software's words"
+    page.locator("#work-title").focus()
+    page.keyboard.press("e")
+    expect(page.get_by_role("group", name="Exclude, because …")).to_be_visible()
+    yield "reasons open"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article", name="Record 6")).to_be_visible()
+    page.keyboard.press("i")
+    expect(page.get_by_role("heading", name="Every conflict is settled")).to_be_visible()
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+    yield "all settled"
+
+
+def quality(stage: Stage) -> Iterator[str]:
+    batch = stage.client.batch(write(stage.client, rows()))
+    page = stage.view(str(batch.id), "quality")
+    expect(page.get_by_role("region", name="Agreement", exact=True)).to_be_visible()
+    yield "nobody has decided"
+    for who in ("Reviewer A", "Reviewer B"):
+        batch.decide([HumanDecision(place, "exclude" if who[-1] == "B" else "include", who) for place in (0, 2, 5)])
+    page.reload()
+    page.get_by_role("button", name="Reviewer A include, Reviewer B exclude").first.click()
+    expect(page.get_by_role("link", name=f"6: {LONG}")).to_be_visible()
+    yield "the records behind a number"
+    page.get_by_label("Excluded records to draw at random").fill("1")
+    page.get_by_role("button", name="Draw an audit").click()
+    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    yield "an audit drawn"
+
+
+def run(stage: Stage) -> Iterator[str]:
+    batch = stage.client.batch(write(stage.client, rows()))
+    batch.remark([0, 2], labels=["to discuss", LONG], reviewer="Reviewer B")
+    page = stage.view(str(batch.id), "run")
+    expect(page.get_by_role("table", name="What failed")).to_be_visible()
+    expect(page.get_by_role("link", name="to discuss")).to_be_visible()
+    yield "ended, some failed"
+    waiting = [Ledgered(record(n), ItemStatus.PENDING) for n in range(20, 26)]
+    page.goto(f"{stage.browser.base}/?batch={write(stage.client, waiting, state='running')}&view=run")
+    expect(page.get_by_role("button", name="Set the priority")).to_be_visible()
+    yield "running"
+
+
+def review(stage: Stage) -> Iterator[str]:
+    with stage.client.engine.begin() as connection:
+        review_id = write_review(connection, f"Exercise after hip replacement. {LONG}", SCREENING, ONCOLOGY)
+        write_batch(connection, rows(), place=Place(review_id, 0))
+    page = stage.browser.sign_in(stage.key, f"/?review={review_id}")
+    expect(page.locator("#drawing svg")).to_be_visible()
+    yield "its first stage ended"
+
+
+def report(stage: Stage) -> Iterator[str]:
+    page, path = stage.page, stage.folder / "report.html"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        write_report(stage.client.engine, write(stage.client, rows()), ReportForm.HTML, stream)
+    page.goto(path.as_uri())
+    expect(page.locator("#rows .row").first).to_be_visible()
+    yield "as it opens"
+    page.get_by_role("button", name="Show all details on this page").click()
+    yield "rows opened"
+
+
+VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
+    "Sign in": sign_in,
+    "Reviews and batches": home,
+    "New batch": new_batch,
+    "Figure and report": batch,
+    "Figure and report, going on": batch_going_on,
+    "Work": work,
+    "Work, alone": work_alone,
+    "Conflicts": conflicts,
+    "Quality": quality,
+    "Run": run,
+    "Review": review,
+    "The report as a file": report,
+}
