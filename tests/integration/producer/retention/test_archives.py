@@ -64,7 +64,8 @@ def told(engine: Engine, review_id: UUID) -> list[Any]:
     write_report(engine, str(review_id), ReportForm.JSON, stream)
     report = stream.getvalue()
     moment = json.loads(report)["read_at"]
-    report = report.replace(f"{moment[:10]} {moment[11:16]}", "now")  # as the methods say it, to the minute
+    # As the methods say it, to the minute; what was done within the same minute keeps its own.
+    report = report.replace(f"wrote this report on {moment[:10]} {moment[11:16]}", "wrote this report now")
     with engine.connect() as connection:
         stages = connection.execute(select(batches.c.id).order_by(batches.c.stage)).scalars().all()
         return [report.replace(moment, "now")] + [

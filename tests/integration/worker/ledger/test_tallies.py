@@ -86,7 +86,7 @@ def recounted(connection: Connection, batch: UUID) -> tuple[object, ...]:
     )  # fmt: skip
     row = connection.execute(paid.where(results.c.batch_id == batch)).one()
     cost, unpriced, unanswered, mean, tokens, ended = row
-    doubtful = None if mean is None else (unanswered + lost) * mean
+    doubtful = None if mean is None or not unanswered + lost else (unanswered + lost) * mean
     return ({str(state): n for state, n in states}, lost, cost, unpriced, unanswered, doubtful, tokens, ended)
 
 
