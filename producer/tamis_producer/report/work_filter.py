@@ -11,9 +11,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     Select,
-    Subquery,
     Text,
-    and_,
     any_,
     case,
     cast,
@@ -24,14 +22,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_schemas import Inclusion, ItemStatus, Operation
+from tamis_schemas import ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
 
-from ..decisions.final_outcome import NO_REASON, Outcome, outcomes, software_outcomes
+from ..decisions.final_outcome import Outcome, outcomes, software_outcomes
 from ..ledger.overrides import standing
 from ..ledger.remarks import read_labelled
 from .work_query import Said, WorkQuery
-from .work_text import exact_pattern, like_pattern, probe_of
+from .work_reasons import excluded_for
+from .work_text import exact_pattern, like_pattern
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
@@ -93,7 +92,7 @@ def read_matching(
         found = _places(connection, select(software.c.idx).where(software.c.system == wanted)) - said.keys()
         parts.append(found | ended(said.keys(), each.c.outcome == wanted))
     if query.reason is not None:
-        found = _places(connection, select(software.c.idx).where(_given(software, operation, reasons)))
+        found = set().union(*(_places(connection, one) for one in excluded_for(batch_id, operation, reasons)))
         kept = ended(found & said.keys(), each.c.outcome == each.c.system)
         theirs = {place for place, one in said.items() if one.reason in reasons}
         parts.append(found - said.keys() | kept | ended(theirs, each.c.outcome == Outcome.EXCLUDED.value))
@@ -102,17 +101,6 @@ def read_matching(
     if query.flagged:
         parts.append(_places(connection, _flagged(batch_id)))
     return set.intersection(*parts) if parts else None
-
-
-def _given(software: Subquery, operation: Operation, reasons: Collection[str]) -> ColumnElement[bool]:
-    """Return the condition that the software gave one of the reasons; the text is looked at first, which is cheaper."""
-    given = software.c.reason.in_(reasons)
-    probes = {probe_of(reason) for reason in reasons}
-    if not isinstance(operation, Inclusion) or "" in probes or NO_REASON in reasons:
-        return given
-    within, decided = cast(software.c.detail, Text), software.c.state == ItemStatus.DECIDED.value
-    unlikely = and_(decided, *(func.strpos(within, probe) == 0 for probe in probes))
-    return case((unlikely, False), else_=given)
 
 
 def _flagged(batch_id: UUID) -> Select[tuple[int]]:
