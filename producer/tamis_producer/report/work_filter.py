@@ -12,6 +12,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Text,
+    and_,
     any_,
     case,
     cast,
@@ -117,21 +118,21 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
     else:
         of = payloads.c.idx == any_(literal([*places], ARRAY(Integer)))
-    return _places(connection, select(payloads.c.idx).where(payloads.c.batch_id == batch_id, of, *_holds(words)))
+    return _places(connection, select(payloads.c.idx).where(payloads.c.batch_id == batch_id, of, _holds(words)))
 
 
-def _holds(words: Iterable[str]) -> Sequence[ColumnElement[bool]]:
-    """Return the conditions; cases, as the database would try first what it takes for cheaper, which is not."""
-    text = cast(payloads.c.payload, Text)
+def _holds(words: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition; a case, as the database would try first what it takes for cheaper, which is not.
+
+    The longest word is looked for first, as fewer records hold it.
+    """
+    text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
+    small = func.lower(text.collate("C"))
     plain = func.octet_length(text) == func.char_length(text)  # without accents: the fast comparison is enough
-    return [
-        case(
-            (func.lower(text.collate("C")).like(like_pattern(word)), text.regexp_match(exact_pattern(word), flags="i")),
-            (plain, False),
-            else_=text.regexp_match(exact_pattern(word), flags="i"),
-        )
-        for word in words
-    ]
+    exactly = and_(*(text.regexp_match(exact_pattern(word), flags="i") for word in rarest_first))
+    return case(
+        (and_(*(small.like(like_pattern(word)) for word in rarest_first)), exactly), (plain, False), else_=exactly
+    )
 
 
 def _places(connection: Connection, statement: Select[tuple[int]]) -> set[int]:
