@@ -27,7 +27,7 @@ def is_value(column: ColumnElement[Any], value: str | bool | None) -> ColumnElem
     written = cast(column, Text)
     quoted = written.like('"%"') & (func.strpos(written, "\\") == 0)
     return case(
-        (written.in_([told, json.dumps(told)]), True),
+        (written.in_([told, json.dumps(told, ensure_ascii=False)]), True),
         (quoted, False),
         else_=scalar_text(column) == told,
     )
