@@ -11,7 +11,6 @@ from sqlalchemy import (
     Connection,
     Integer,
     Select,
-    Subquery,
     Text,
     and_,
     any_,
@@ -24,14 +23,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_schemas import Inclusion, ItemStatus, Operation
+from tamis_schemas import ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
 
-from ..decisions.final_outcome import NO_REASON, Outcome, outcomes, software_outcomes
+from ..decisions.final_outcome import Outcome, outcomes, software_outcomes
 from ..ledger.overrides import standing
 from ..ledger.remarks import read_labelled
 from .work_query import Said, WorkQuery
-from .work_text import exact_pattern, like_pattern, probe_of
+from .work_reasons import excluded_for
+from .work_text import exact_pattern, like_pattern
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
@@ -93,7 +93,7 @@ def read_matching(
         found = _places(connection, select(software.c.idx).where(software.c.system == wanted)) - said.keys()
         parts.append(found | ended(said.keys(), each.c.outcome == wanted))
     if query.reason is not None:
-        found = _places(connection, select(software.c.idx).where(_given(software, operation, reasons)))
+        found = set().union(*(_places(connection, one) for one in excluded_for(batch_id, operation, reasons)))
         kept = ended(found & said.keys(), each.c.outcome == each.c.system)
         theirs = {place for place, one in said.items() if one.reason in reasons}
         parts.append(found - said.keys() | kept | ended(theirs, each.c.outcome == Outcome.EXCLUDED.value))
@@ -102,17 +102,6 @@ def read_matching(
     if query.flagged:
         parts.append(_places(connection, _flagged(batch_id)))
     return set.intersection(*parts) if parts else None
-
-
-def _given(software: Subquery, operation: Operation, reasons: Collection[str]) -> ColumnElement[bool]:
-    """Return the condition that the software gave one of the reasons; the text is looked at first, which is cheaper."""
-    given = software.c.reason.in_(reasons)
-    probes = {probe_of(reason) for reason in reasons}
-    if not isinstance(operation, Inclusion) or "" in probes or NO_REASON in reasons:
-        return given
-    within, decided = cast(software.c.detail, Text), software.c.state == ItemStatus.DECIDED.value
-    unlikely = and_(decided, *(func.strpos(within, probe) == 0 for probe in probes))
-    return case((unlikely, False), else_=given)
 
 
 def _flagged(batch_id: UUID) -> Select[tuple[int]]:
@@ -129,21 +118,21 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
     else:
         of = payloads.c.idx == any_(literal([*places], ARRAY(Integer)))
-    return _places(connection, select(payloads.c.idx).where(payloads.c.batch_id == batch_id, of, *_holds(words)))
+    return _places(connection, select(payloads.c.idx).where(payloads.c.batch_id == batch_id, of, _holds(words)))
 
 
-def _holds(words: Iterable[str]) -> Sequence[ColumnElement[bool]]:
-    """Return the conditions; cases, as the database would try first what it takes for cheaper, which is not."""
-    text = cast(payloads.c.payload, Text)
+def _holds(words: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition; a case, as the database would try first what it takes for cheaper, which is not.
+
+    The longest word is looked for first, as fewer records hold it.
+    """
+    text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
+    small = func.lower(text.collate("C"))
     plain = func.octet_length(text) == func.char_length(text)  # without accents: the fast comparison is enough
-    return [
-        case(
-            (func.lower(text.collate("C")).like(like_pattern(word)), text.regexp_match(exact_pattern(word), flags="i")),
-            (plain, False),
-            else_=text.regexp_match(exact_pattern(word), flags="i"),
-        )
-        for word in words
-    ]
+    exactly = and_(*(text.regexp_match(exact_pattern(word), flags="i") for word in rarest_first))
+    return case(
+        (and_(*(small.like(like_pattern(word)) for word in rarest_first)), exactly), (plain, False), else_=exactly
+    )
 
 
 def _places(connection: Connection, statement: Select[tuple[int]]) -> set[int]:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sqlalchemy import ColumnElement, literal_column
+from sqlalchemy import ColumnElement, Text, case, cast, func, literal_column
 
 
 def text_of(value: str | bool | None) -> str | None:
@@ -17,5 +17,17 @@ def scalar_text(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def is_value(column: ColumnElement[Any], value: str | bool | None) -> ColumnElement[bool]:
-    """True where a column of JSON holds the value with which an operation includes, or excludes."""
-    return scalar_text(column) == text_of(value)
+    """True where a column of JSON holds the value with which an operation includes, or excludes.
+
+    A scalar is compared as it is written, which needs no parsing: only a value with escapes or spaces is parsed.
+    """
+    told = text_of(value)
+    if told is None:
+        return scalar_text(column).is_(None)
+    written = cast(column, Text)
+    quoted = written.like('"%"') & (func.strpos(written, "\\") == 0)
+    return case(
+        (written.in_([told, json.dumps(told, ensure_ascii=False)]), True),
+        (quoted, False),
+        else_=scalar_text(column) == told,
+    )
