@@ -21,7 +21,7 @@ export const apart = ({ decisions, stage }, facts) => {
 const sorted = (records, { order, facts }) =>
   [...records].sort((a, b) => (order === "apart" && apart(b, facts) - apart(a, facts)) || a.index - b.index || (a.key < b.key ? -1 : 1));
 
-export const begun = (order) => ({ order, facts: null, records: [], rows: new Map(), place: 0, loading: true, history: [], open: null, said: "", problem: "" });
+export const begun = (order) => ({ order, facts: null, pairs: [], records: [], rows: new Map(), place: 0, loading: true, history: [], open: null, said: "", problem: "" });
 
 export const unsettled = ({ records }) => records.filter(({ settled }) => !settled);
 
@@ -38,10 +38,10 @@ const CHANGES = {
   loading: (state) => ({ ...state, loading: true, problem: "" }),
   failed: (state, { problem }) => ({ ...state, loading: false, problem }),
   // Those that were settled here stay, to be seen and taken back.
-  loaded: (state, { records: found, facts }) => {
+  loaded: (state, { records: found, facts, pairs }) => {
     const keys = new Set(found.map(({ key }) => key));
     const records = sorted([...found, ...state.records.filter(({ key, settled }) => settled && !keys.has(key))], { ...state, facts });
-    return { ...state, facts, records, place: after(records, -1), loading: false, open: null };
+    return { ...state, facts, pairs, records, place: after(records, -1), loading: false, open: null };
   },
   rows: (state, { rows }) => ({ ...state, rows: new Map([...state.rows, ...rows.map((row) => [row.i, row])]) }),
   ordered: (state, { order }) => {

@@ -1,5 +1,6 @@
 // The Conflicts view: what people decided differently, record by record, until somebody has settled it.
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
+import { PairsAgreement } from "/assets/conflicts-agreement.js";
 import { Conflict } from "/assets/conflicts-card.js";
 import { conflictSession } from "/assets/conflicts-session.js";
 import { factsOf, ORDERS, unsettled } from "/assets/conflicts-state.js";
@@ -113,6 +114,7 @@ const Conflicts = ({ id, me, owner, may }) => {
   const leave = (event) => ["Enter", "Escape"].includes(event.key) && toTitle();
   const bar = html`<${Bar} state=${record ? { ...state, facts: factsOf(state.facts, record.stage) } : state} queue=${session.queue.state()} may=${may} labels=${[]} act=${act} without=${["labels"]} />`;
   return html`<div class="work" id="work-view">
+    <${PairsAgreement} id=${id} pairs=${state.pairs} facts=${state.facts} />
     ${record
       ? html`<article class="work-card" aria-label=${`Record ${number(record.number)}`}>
           <${Conflict} key=${record.key} record=${record} row=${state.rows.get(record.index)} facts=${state.facts} finders=${finders} folded=${folded} fold=${fold} note=${may && { text: note[record.key] || "", write, leave }} />
