@@ -4,12 +4,13 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Connection, Integer, any_, func, literal, select
 
-from tamis_schemas import ItemStatus
+from tamis_schemas import ItemStatus, ScreeningMode
 from tamis_schemas.ledger import items
 from tamis_schemas.operations import kind_of
 from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.screening_mode import hidden_from, read_mode
+from ..ledger.audits import read_unjudged
 from ..ledger.batch_view import BatchView
 from .work_filter import read_said
 
@@ -28,8 +29,10 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
     batch_id = UUID(view.id)
     mode, said = read_mode(connection, batch_id), read_said(connection, batch_id)
     conflicts = {place for place, one in said.items() if one.conflict}
-    if conflicts and mode.blind:
+    if conflicts and mode is not ScreeningMode.SINGLE:
         conflicts -= hidden_from(connection, batch_id, me, conflicts)
+    if mode is ScreeningMode.MODEL_AUDITED:
+        return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts))
     done = [place for place, one in said.items() if not one.waits(mode, me)]
     to_read = view.counts.n_items - view.counts.excluded_by_filter
     return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
