@@ -20,7 +20,7 @@ export const readPairs = async (path) => {
 };
 
 const addressOfCell = (id, { stage, first, second }, { first_said, second_said }) =>
-  `${addressOf(id, "quality")}&${new URLSearchParams({ stage, first, second, first_said, second_said })}#quality-agreement`;
+  `${addressOf(id, "quality")}&${new URLSearchParams({ stage, first, second, first_said, second_said })}`;
 
 const kappaOf = ({ kappa, kappa_low: low, kappa_high: high, no_kappa: none }) =>
   (kappa === null ? `no kappa: ${none}` : `Cohen’s kappa ${rounded(kappa)} (95% interval ${rounded(low)} to ${rounded(high)})`);
@@ -28,8 +28,8 @@ const kappaOf = ({ kappa, kappa_low: low, kappa_high: high, no_kappa: none }) =>
 const Pair = ({ id, pair, facts }) => {
   const { first, second, agreement } = pair;
   const saying = (word) => sayingOf(facts, word);
-  return html`<p><b>${first} and ${second}</b> agree on ${share(agreement.observed)} of the ${number(agreement.n)} ${agreement.n === 1 ? "record" : "records"} that both decided; ${kappaOf(agreement)}.
-    <span class="conflicts-cells"><span class="hidden">Records by what each said:</span> ${agreement.cells.filter(({ n }) => n).map((cell) => html`<a key=${`${cell.first_said} ${cell.second_said}`} href=${addressOfCell(id, pair, cell)} aria-label=${`${number(cell.n)}: ${first} ${saying(cell.first_said)}, ${second} ${saying(cell.second_said)}`}>${number(cell.n)} ${saying(cell.first_said)} / ${saying(cell.second_said)}</a> `)}</span></p>`;
+  return html`<p class="conflicts-pair"><b>${first} and ${second}</b> agree on ${share(agreement.observed)} of the ${number(agreement.n)} ${agreement.n === 1 ? "record" : "records"} that both decided; ${kappaOf(agreement)}.</p>
+    <p class="small conflicts-cells">Records by what each said: ${agreement.cells.filter(({ n }) => n).map((cell) => html`<a key=${`${cell.first_said} ${cell.second_said}`} href=${addressOfCell(id, pair, cell)} aria-label=${`${number(cell.n)}: ${first} ${saying(cell.first_said)}, ${second} ${saying(cell.second_said)}`}>${number(cell.n)} ${saying(cell.first_said)} / ${saying(cell.second_said)}</a>`)}</p>`;
 };
 
 export const PairsAgreement = ({ id, pairs, facts }) => pairs.length > 0 && html`<section class="conflicts-agreement" aria-label="Agreement">${pairs.map((pair) => html`<${Pair} key=${`${pair.first} ${pair.second}`} id=${id} pair=${pair} facts=${facts} />`)}</section>`;
