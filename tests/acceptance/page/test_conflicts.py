@@ -158,3 +158,6 @@ def test_nothing_is_said_of_the_agreement_of_people_who_still_read_blind(
     page = conflicts(key, opened(), batch_id)
     expect(page.get_by_role("article", name="Record 2")).to_be_visible()
     expect(page.get_by_role("region", name="Agreement")).to_have_count(0)
+    page.keyboard.press("i")
+    expect(page.get_by_text("a conflict is shown once two people have decided on its record")).to_be_visible()
+    everything_is_sent(page)

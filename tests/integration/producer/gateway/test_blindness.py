@@ -352,15 +352,19 @@ def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_once_a_record_is_jud
 def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_of_an_audit(client: Client) -> None:
     rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("exclude")) for n in range(2)]
     with client.engine.begin() as connection:
-        review = write_review(connection, "r", SCREENING, SCREENING)
+        review = write_review(connection, "r", SCREENING, SCREENING, finished=True)
         written = write_batch(connection, rows, place=Place(review, 0))
         second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
     first = client.batch(str(written))
     first.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
-    audit = first.draw_audit(2, seed=1)
+    client.batch(str(second)).override(0, "include", reviewer="Lead")
     with people(client, OURS) as (ours,):
+        assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "an audit to draw"
+        audit = first.draw_audit(2, seed=1)
+        assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 2
         assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         assert ours.get(f"/v1/batches/{second}/audits").json() == []
         judged = [{"index": item.index, "include": False} for item in audit.items]
         assert ours.post(f"/v1/audits/{audit.id}/decisions", json={"decisions": judged}).status_code == 201
+        assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 0
         assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
