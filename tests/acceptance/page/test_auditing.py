@@ -56,10 +56,11 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
     expect(card).to_contain_text("should have been included decided by me")
     page.keyboard.press("e")
     page.keyboard.press("i")
-    everything_is_sent(page)
     expect(page.get_by_text("2 of 3 drawn records judged")).to_be_visible()
+    everything_is_sent(page)
     page.keyboard.press("e")
     expect(page.get_by_role("heading", name="Every drawn record is judged")).to_be_visible()
+    expect(card).to_contain_text("3 judged by a human")
     (audit,) = client.batch(batch_id).audits()
     words = verdict(audit).sentence
     expect(card).to_contain_text(words)
@@ -86,11 +87,13 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     section.get_by_role("link", name="Work").click()
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[0].index}")
     page.get_by_role("button", name="Rightly excluded").click()
+    expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
     everything_is_sent(page)
     theirs = opened().sign_in(second, f"/?batch={batch_id}&view=work")
     expect(theirs.get_by_text("1 of 3 drawn records judged")).to_be_visible()
     expect(theirs.locator(".work-line")).to_have_count(2)
     theirs.keyboard.press("e")
+    expect(theirs.locator("#work-title")).to_have_text(f"Title {audit.items[2].index}")
     everything_is_sent(theirs)
     # Who has the same record before them still, and says otherwise, is told so.
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
@@ -98,6 +101,25 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     expect(page.locator(".work-waiting")).to_contain_text("Reviewer B said exclude before")
     page.get_by_role("button", name="Drop it").click()
     assert [item.include for item in client.audit(audit.id).items] == [False, False, None]
+
+
+def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_audited(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = audited(client)
+    for who, value in (("Reviewer B", "include"), ("Reviewer C", "exclude")):
+        client.override(batch_id, 8, value, reviewer=who)
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=conflicts")
+    expect(page.get_by_role("article", name="Record 9")).to_be_visible()
+    page.keyboard.press("e")
+    expect(
+        page.get_by_role("group", name="Exclude, because …").get_by_role("button", name="Animal studies")
+    ).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    expect(page.get_by_text("A judgement that says otherwise than the model is no conflict")).to_be_visible()
+    everything_is_sent(page)
+    assert client.conflicts(batch_id) == []
 
 
 def test_nothing_is_drawn_before_the_batch_is_completed_or_by_who_only_reads(
